@@ -1,30 +1,28 @@
 import JSON
 import Time
 
-/// Decides how long coalesce holds a notification for a newer one to replace it.
+/// Decides how long coalesce holds a notification in case a newer one replaces it.
 ///
-/// Coalesce does the rest: it says which notifications replace each other, lets the newest win, counts what it stands
-/// for, keeps to the maximum delay and to the limit of each user, and writes all of it down. So a policy is one
-/// question. It answers from its settings and from what it is asked with alone: it has no memory of its own, reads no
-/// clock and no random source, and does no I/O. `PipelineTestKit`'s `PolicyCheck` tries whether it does.
+/// Coalesce does the rest: it says which notifications replace each other, keeps the newest, counts the others, and applies
+/// the maximum delay and each user's limit. So a policy answers one question, from its settings and the arrival alone. It has
+/// no state, reads no clock and no random source, and does no I/O. `PipelineTestKit`'s `PolicyCheck` tests this.
 ///
-/// A policy is registered under ``kind`` in a ``Registry``; a pipeline file names it by `policy:`.
+/// A policy is registered under ``kind`` in a ``Registry``. A pipeline file names it with `policy:`.
 public protocol CoalescingPolicy: Sendable {
     associatedtype Settings: PluginSettings
 
-    /// The word a pipeline file names the policy by.
+    /// The policy's name in pipeline files.
     static var kind: String { get }
 
-    /// Checks only; touches nothing outside.
+    /// Checks the settings; touches nothing outside.
     init(_ settings: Settings, times: CoalescingTimes) throws(SettingsError)
 
-    /// How long the policy wants to be told when a notification of the same key left last; zero: never.
+    /// How long ``CoalescingArrival/lastLeft`` is remembered for a key; zero: not at all.
     var memory: Duration { get }
 
-    /// When a notification leaves that stands for the arrival and for all that it replaces. Now or earlier: at once.
+    /// When a notification leaves that stands for the arrival and all that it replaces. Now or earlier means at once.
     ///
-    /// Asked at each arrival, also for one that is held already. What it says later than the maximum delay allows is
-    /// brought forward.
+    /// Called at each arrival, also for a held notification. A time after the maximum delay is brought forward.
     func due(_ arrival: CoalescingArrival) -> Instant
 }
 
@@ -32,27 +30,27 @@ extension CoalescingPolicy {
     public var memory: Duration { .zero }
 }
 
-/// The times that a pipeline file sets for coalesce, whatever its policy.
+/// The times in a pipeline file's settings of coalesce, which all policies share.
 public struct CoalescingTimes: Sendable, Hashable {
     /// How long a notification may wait for a newer one.
     public var window: Duration
-    /// How long it may be held back by newer ones; at least the window.
+    /// The longest time that newer notifications may delay one; at least the window.
     public var maximumDelay: Duration
 
-    /// Takes the times as they are: the settings that they come from are checked.
+    /// Takes checked times.
     public init(window: Duration, maximumDelay: Duration) {
         self.window = window
         self.maximumDelay = maximumDelay
     }
 }
 
-/// A match that may replace another of its key, or be replaced, as it comes.
+/// A match that may replace a held notification of the same key, or be held itself.
 public struct CoalescingArrival: ~Escapable {
-    /// What is held of the same key, and the arrival will replace.
+    /// A held notification of the same key, which the arrival will replace.
     public struct Held: Sendable, Hashable {
-        /// When the first that it stands for came.
+        /// When the first of its changes came.
         public var since: Instant
-        /// When it would leave.
+        /// When it would leave without the arrival.
         public var due: Instant
         /// How many changes it stands for.
         public var changes: Int
@@ -69,9 +67,9 @@ public struct CoalescingArrival: ~Escapable {
     public var now: Instant
     /// The match as its stage wrote it.
     public var match: JSONView
-    /// Nil where nothing of the same key is held.
+    /// Nil where no notification of the same key is held.
     public var held: Held?
-    /// When the last one of the same key left, where that is not longer ago than ``CoalescingPolicy/memory``.
+    /// When the last notification of the same key left; nil where that is longer ago than ``CoalescingPolicy/memory``.
     public var lastLeft: Instant?
 
     /// For tests of a policy; coalesce makes its own.
@@ -87,7 +85,7 @@ public struct CoalescingArrival: ~Escapable {
 extension Registry {
     /// The policy that a pipeline file chose.
     ///
-    /// - Throws: Where none of that name is registered, with the nearest; where it refuses its settings.
+    /// - Throws: Where no policy of that name is registered, or the policy refuses its settings.
     package func policy(_ choice: PluginChoice, times: CoalescingTimes) throws(SettingsError) -> any CoalescingPolicy {
         guard let type = policies[choice.kind] else { throw choice.unknown("policy", known: policies.keys.sorted()) }
         return try Registry.policy(type, choice, times)

@@ -1,5 +1,5 @@
 extension BinaryInteger {
-    /// With thousands set apart: `12,345`.
+    /// The number with commas between thousands: `12,345`.
     package var grouped: String {
         let digits = String(magnitude)
         var text = ""

@@ -3,19 +3,19 @@ import Time
 
 /// One push for one device, or the notice that a device was retired.
 public struct Delivery: Sendable {
-    /// Tells a delivery apart from all others of its log.
+    /// The identity of a delivery within its log.
     public struct ID: Sendable, Hashable {
         /// Sequence of the push in the pushes log.
         public let push: UInt64
         /// The name under which its user registered the device.
         public let device: String
-        /// Set where this is no push, but the notice that a device was retired: when it had been registered.
+        /// When the retired device had been registered, for a retirement notice; nil for a push.
         public let retired: Instant?
-        /// Tells it apart from all others that could be under way with it, but for one case in 2^64. It is in files, so
-        /// it must never change.
+        /// A hash that differs from those of other deliveries in flight, except in one case in 2^64. Files contain it, so it
+        /// must never change.
         package let number: UInt64
 
-        /// The same arguments make the same ID, in any process.
+        /// The same arguments give the same ID in any process.
         public init(push: UInt64, device: String, retired: Instant? = nil) {
             self.push = push
             self.device = device
@@ -34,9 +34,9 @@ public struct Delivery: Sendable {
         public func hash(into hasher: inout Hasher) { hasher.combine(number) }
     }
 
-    /// The app that a device registered: whose certificate or key a push to it needs.
+    /// The app that a device registered for. It determines the certificate or key of a push.
     public struct App: Sendable {
-        /// Every push has an app, and most have the one before: a copy of it is one reference.
+        /// Shared by pushes in a row, which mostly have the same app: a copy of an `App` is one reference.
         private final class Names: Sendable {
             let container: String
             let environment: String
@@ -53,16 +53,16 @@ public struct Delivery: Sendable {
         public var container: String { names.container }
         /// CloudKit's: `development` or `production`.
         public var environment: String { names.environment }
-        /// The app's bundle ID; nil where the device gave none.
+        /// The app's bundle ID; nil where the device registered none.
         public var topic: String? { names.topic }
 
-        /// Names as the device registered them.
+        /// Takes the names as the device registered them.
         public init(container: String, environment: String, topic: String?) {
             names = Names(container, environment, topic)
         }
     }
 
-    /// What never changes of it. It goes through many queues: a copy of it is one reference.
+    /// The constant part. A delivery goes through many queues, so a copy of it is one reference.
     private final class Content: Sendable {
         let id: ID
         let transport: String
@@ -86,32 +86,32 @@ public struct Delivery: Sendable {
     }
 
     private let content: Content
-    /// How often transports have sent it before: what a wait before the next time depends on.
+    /// How often transports have sent it before. The wait before the next attempt depends on it.
     public var attempts = 0
-    /// Whether it is to be sent no more, and is only asked for: a transport said ``TransportAnswer/isUnderWay`` of it. Such
-    /// a delivery goes to that transport alone, which joins it with what it has; no other transport sees it.
+    /// Whether it only asks for the outcome of a push that is ``TransportAnswer/isUnderWay``, and sends nothing. It goes to
+    /// the transport that has the push and to no other.
     public var isStatusQuery = false
 
     /// What an answer to the delivery names it by.
     public var id: ID { content.id }
     /// The transport's name, as the device registered it.
     public var transport: String { content.transport }
-    /// The device's app; not part of the line. Nil in pushes that no stage made.
+    /// The device's app; not a part of the line. Nil in a push that no stage made.
     public var app: App? { content.app }
-    /// Tells the device apart from those of all users; 0 in pushes that no stage made.
+    /// A number that differs for each device of each user; 0 in a push that no stage made.
     package var destination: UInt64 { content.destination }
-    /// How the line begins: what is this device's own.
+    /// The beginning of the line, with the values of this device.
     public var head: [UInt8] { content.head }
-    /// How it goes on: what all devices that get the same push share, in memory too.
+    /// The remaining line, in memory that all devices of the push share.
     public var rest: [UInt8] { content.rest }
-    /// The payload before anything was left out of it; nil where nothing was. Not part of the line, and shared as
-    /// ``rest`` is.
+    /// The payload before parts were left out of it; nil where it is complete. Not a part of the line, and shared as ``rest``
+    /// is.
     public var unpruned: [UInt8]? { content.unpruned }
 
     /// - Parameters:
-    ///   - head: How the line begins.
-    ///   - rest: How it goes on. Nothing is copied: one array may serve any number of deliveries.
-    ///   - unpruned: The payload before anything was left out of it; nil where nothing was.
+    ///   - head: The beginning of the line.
+    ///   - rest: The remaining line. It is not copied: one array may serve any number of deliveries.
+    ///   - unpruned: The payload before parts were left out of it; nil where it is complete.
     public init(
         id: ID, transport: String, app: App? = nil, head: [UInt8], rest: [UInt8], unpruned: [UInt8]? = nil
     ) {
@@ -124,12 +124,12 @@ public struct Delivery: Sendable {
         content = Content(id, transport, app, destination, (head, rest), unpruned)
     }
 
-    /// A delivery whose line is not shared, such as one that was read from a file.
+    /// A delivery with a line of its own, such as one that was read from a file.
     public init(id: ID, transport: String, line: [UInt8]) {
         self.init(id: id, transport: transport, head: line, rest: [])
     }
 
-    /// The push as the contract prints it: one JSON object, without a line feed. Made anew each time.
+    /// The push as one JSON object, without a line feed. Made anew at each call.
     public var line: [UInt8] { head + rest }
 
     /// The length of ``line``.
@@ -156,7 +156,7 @@ extension Delivery.App: Hashable {
 }
 
 extension Delivery: Hashable {
-    /// Where the line is divided does not count.
+    /// Compares the lines, not where they are divided.
     public static func == (left: Delivery, right: Delivery) -> Bool {
         left.id == right.id && left.transport == right.transport && left.hasSameLine(as: right)
     }

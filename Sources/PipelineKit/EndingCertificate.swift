@@ -1,29 +1,27 @@
 import Synchronization
 import Time
 
-/// A certificate that is over, or will be within thirty days.
+/// A certificate that has expired, or will within thirty days.
 public struct EndingCertificate: Hashable, Sendable {
     private static let notice = Duration.seconds(30 * 86_400)
 
-    /// The key of the settings where it stands.
+    /// The key of the settings with the certificate.
     public let key: String
-    /// The app whose it is, by its name in the pipeline file; nil where it is the transport's.
+    /// The app's name in the pipeline file; nil for the transport's own certificate.
     public let app: String?
     /// The file that holds it.
     public let path: String
-    /// From then on it is not valid.
+    /// When it expires.
     public let end: Instant
-    /// How many whole days are left.
+    /// How many whole days are left; 0 after it has expired.
     public let days: Int
     /// Whether ``end`` has passed.
     public let isOver: Bool
-    /// What is to be done.
+    /// What the operator should do.
     public let remedy: String
     private let consequence: String
 
-    /// Nil where it lasts longer.
-    ///
-    /// - Parameter consequence: What happens when it is over.
+    /// Nil where it lasts longer. `consequence` says what an expired certificate causes.
     public init?(
         _ path: String, of app: String? = nil, key: String, end: Instant, at now: Instant, consequence: String,
         remedy: String
@@ -43,17 +41,17 @@ public struct EndingCertificate: Hashable, Sendable {
         }
     }
 
-    /// A sentence for the operator, without a full stop and without the app.
+    /// A sentence for the operator, without a full stop and without the app's name.
     package var text: String {
-        if isOver { return "the certificate \(path) is over since \(end): \(consequence)" }
-        return "the certificate \(path) ends on \(end), \(Self.words(days))"
+        if isOver { return "the certificate \(path) expired on \(end): \(consequence)" }
+        return "the certificate \(path) expires on \(end), \(Self.words(days))"
     }
 
-    /// With the app that it is of.
+    /// ``text`` with the app's name.
     package var textWithApp: String { app.map { "\($0): \(text)" } ?? text }
 }
 
-/// Tells the operator of certificates that end, once a day.
+/// Tells the operator once a day of certificates that expire.
 package final class CertificateWatch: Sendable {
     private static let interval = Duration.seconds(86_400)
 

@@ -1,26 +1,26 @@
 import JSON
 
-/// What a stage gives back during one turn: events, rejected input, and pushes for transports.
+/// The outputs of a stage: events, rejected input, and pushes for transports.
 ///
-/// Events are written straight into the buffer that goes to the log and over the wire.
+/// Events are written directly into the buffer that goes to the log and over the wire.
 public struct Outbox: ~Copyable {
     package private(set) var events: ByteBuffer
-    /// Number of events written.
+    /// The number of events.
     public private(set) var count = 0
     package private(set) var rejections: [Rejected] = []
     package private(set) var deliveries: [Delivery] = []
-    /// The answers to pushes that are taken back, where no transport has them yet.
+    /// Answers to pushes that the stage takes back before a transport has them.
     package private(set) var withdrawals: [TransportAnswer] = []
     package private(set) var saved: [SavedSubscription] = []
-    /// What the operator is told.
+    /// Lines for the operator.
     package private(set) var said: [String] = []
-    /// The lines of ``deliveries``.
+    /// The size of ``deliveries``' lines.
     package private(set) var deliveryBytes = 0
-    /// What of the events is one part of what the stage has to say.
+    /// The size of events after which a part is full.
     package var partBytesMax = Outbox.partBytes
     private var partStart = 0
 
-    /// Large enough for a batch to cost little, small enough for the next stage to begin soon.
+    /// Large enough that a batch costs little, small enough that the next stage begins soon.
     package static let partBytes = 256 << 10
 
     package struct Rejected {
@@ -33,10 +33,10 @@ public struct Outbox: ~Copyable {
         }
     }
 
-    /// For tests of a stage; a host has one of its own.
+    /// For tests of a stage; a host makes its own.
     public init() { events = ByteBuffer(capacity: 64 << 10) }
 
-    /// Appends one event: `write` adds one JSON object without a line feed.
+    /// Appends one event: `write` writes one JSON object without a line feed.
     @inline(__always)
     public mutating func append(_ write: (inout ByteBuffer) -> Void) {
         write(&events)
@@ -44,7 +44,7 @@ public struct Outbox: ~Copyable {
         count += 1
     }
 
-    /// Passes an event on as it came.
+    /// Appends an event unchanged.
     @inline(__always)
     public mutating func pass(_ event: borrowing InputEvent) {
         events.append(event.line)
@@ -52,7 +52,7 @@ public struct Outbox: ~Copyable {
         count += 1
     }
 
-    /// Sets an event aside: a source's producer is told, any other stage's host keeps it as a dead letter.
+    /// Rejects an event: a source's producer is told, any other stage's host keeps it as a dead letter.
     public mutating func reject(_ event: borrowing InputEvent, _ rejection: Rejection) {
         event.line.withUnsafeBytes { reject(sequence: event.sequence, line: $0, rejection) }
     }
@@ -61,37 +61,37 @@ public struct Outbox: ~Copyable {
         rejections.append(Rejected(sequence: sequence, rejection: rejection, line: Array(line)))
     }
 
-    /// Tells the producer of the event in hand what its subscription came to. Only a source's producers hear it, and only
-    /// after the event that saves it was appended.
+    /// Tells the producer about the subscription that its event saved. Only a source's producers are told, and only after
+    /// the event was appended.
     public mutating func saved(_ subscription: SavedSubscription) { saved.append(subscription) }
 
-    /// Tells the operator, in one line, what only they can mend, or that it is over. It is said after the events beside it
-    /// were appended, and never while the stage is fed its past; events alone are remembered.
+    /// Tells the operator, in one line, of a problem that only they can solve, or that it is solved. The line is shown after
+    /// the outputs are appended, and never during a rebuild.
     public mutating func tell(_ line: String) { said.append(line) }
 
-    /// Hands a push to the transport it names; the answer comes back through ``TransportingStage/receive(_:at:into:)``.
+    /// Hands out a push to its transport; the answer comes back through ``TransportingStage/receive(_:at:into:)``.
     public mutating func deliver(_ delivery: Delivery) {
         deliveries.append(delivery)
         deliveryBytes += delivery.byteCount
     }
 
-    /// Takes back a push that was handed out: unless a transport has it already, this is its answer.
+    /// Takes a push back: unless a transport has it already, this is its answer.
     public mutating func withdraw(as answer: TransportAnswer) { withdrawals.append(answer) }
 
-    /// Whether a stage that has more to say had better stop: see ``PartwiseStage/isUnfinished``.
+    /// Whether a stage should stop writing and go on in a further part: see ``PartwiseStage/isUnfinished``.
     @inline(__always)
     public var isFull: Bool { events.count - partStart >= partBytesMax }
 
-    /// To be called before a stage is asked for anything.
+    /// Begins a part. Called before the stage is.
     @inline(__always)
     package mutating func beginPart() { partStart = events.count }
 
     /// The events as they go to the log: one JSON object a line.
     package var lines: UnsafeRawBufferPointer { events.bytes }
-    /// The same as text, for tests of a stage.
+    /// The events as text, for tests of a stage.
     public var text: String { events.text }
 
-    /// How much of anything a stage has put in; grows while the stage is asked.
+    /// The number of all outputs so far.
     @inline(__always)
     var saidSoFar: Int { count + rejections.count + deliveries.count + withdrawals.count + said.count }
 
@@ -105,7 +105,7 @@ public struct Outbox: ~Copyable {
         if !said.isEmpty { said = [] }
     }
 
-    /// Forgets the first events: the log has them.
+    /// Removes the first events, which the log has already.
     package mutating func removeEvents(first number: Int) {
         guard number < count else { return removeEvents() }
         var end = 0
@@ -118,7 +118,7 @@ public struct Outbox: ~Copyable {
         if !said.isEmpty { said = [] }
     }
 
-    /// Forgets everything: what a stage says again while its past is fed to it.
+    /// Removes everything, such as outputs that are repeated in a rebuild.
     package mutating func discard() {
         removeEvents()
         rejections.removeAll(keepingCapacity: true)

@@ -1,16 +1,16 @@
 extension String {
     private static let printableMax = 200
 
-    /// For one line among many: no more than a glance takes in, and ``withoutControls``.
+    /// For one line among many: at most 200 characters, and ``withoutControls``.
     package var printable: String {
         String(String.UnicodeScalarView(unicodeScalars.prefix(String.printableMax))).withoutControls
     }
 
-    /// Without what would move the cursor, start a new line or turn the reading direction: users write these texts, and
-    /// terminals obey.
+    /// Escapes characters that move the cursor, start a new line or change the reading direction. Users write these texts,
+    /// and a terminal would obey them.
     package var withoutControls: String { withoutControls(keepingJoiners: false) }
 
-    /// - Parameter keepingJoiners: Keeps U+200D, which makes one emoji of several.
+    /// - Parameter keepingJoiners: Whether to keep U+200D, which joins several emoji into one.
     package func withoutControls(keepingJoiners: Bool) -> String {
         unicodeScalars.reduce(into: "") { result, scalar in
             switch scalar.properties.generalCategory {

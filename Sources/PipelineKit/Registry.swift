@@ -1,6 +1,6 @@
 import Events
 
-/// The plugins that a program carries, by the words pipeline files use.
+/// The plugins of a program, by their names in pipeline files.
 public struct Registry: Sendable {
     /// Which of Belfry's logs stages write, by ``StageCore/kind``.
     private var logs: [String: LogKind] = [:]
@@ -11,7 +11,7 @@ public struct Registry: Sendable {
     /// Coalescing policies by their ``CoalescingPolicy/kind``.
     package private(set) var policies: [String: any CoalescingPolicy.Type] = [:]
 
-    /// A registry without any plugin.
+    /// A registry without plugins.
     public init() {}
 
     /// Adds a stage, whose kind no other stage here may have.
@@ -35,16 +35,16 @@ public struct Registry: Sendable {
 }
 
 extension Registry {
-    /// A copy that can run stages of one kind only. It still knows which logs the other kinds write.
+    /// A copy that can run stages of one kind only. It still says which logs the other kinds write.
     package func running(_ kind: String) -> Registry {
         var registry = self
         registry.stages = stages.filter { $0.key == kind }
         return registry
     }
 
-    /// Which of Belfry's logs a kind of stage writes; nil where it writes none of them or was not registered.
+    /// Which of Belfry's logs a kind of stage writes; nil for another log or an unknown kind.
     package func log(ofKind kind: String) -> LogKind? { logs[kind] }
 
-    /// The kind of stage that writes a log; the first by name, where several do.
+    /// The kind of stage that writes a log; the first by name if there are several.
     package func kind(writing log: LogKind) -> String? { logs.filter { $0.value == log }.keys.min() }
 }

@@ -1,14 +1,14 @@
-/// A subscription that a source took, for the answer to its producer. The host adds the sequence from which it is active.
+/// A subscription that a source accepted, for its answer. The host adds the sequence from which the subscription is active.
 public struct SavedSubscription: Hashable, Sendable {
-    /// Something about it that is allowed and surely not meant.
+    /// An allowed but probably unintended property of the subscription.
     public struct Warning: Hashable, Sendable {
         /// A stable word for programs, such as `predicate.never`.
         public var code: String
         /// Where in the command, as a dotted path: `subscription.query.predicate`.
         public var path: String
-        /// Byte offset in a predicate's text; nil for anything else.
+        /// Byte offset in a predicate's text; nil for any other warning.
         public var offset: Int?
-        /// A sentence; where there is an offset, with the place in the text and a caret under it on two more lines.
+        /// A sentence; with an offset, two more lines show the place in the text and a caret under it.
         public var reason: String
 
         /// Made by a source when it takes a subscription.
@@ -17,9 +17,9 @@ public struct SavedSubscription: Hashable, Sendable {
         }
     }
 
-    /// As the producer named it.
+    /// The ID that the producer gave it.
     public var subscriptionID: String
-    /// Empty where nothing is odd.
+    /// Empty where nothing is unusual.
     public var warnings: [Warning]
 
     /// Made by a source when it takes a subscription.

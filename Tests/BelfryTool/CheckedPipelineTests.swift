@@ -196,9 +196,9 @@ struct CheckedPipelineTests {
             warnings.map(\.keyPath) == [
                 "stages.deliver.transports.apns.apps", "stages.deliver.transports.courier.certificate",
             ])
-        #expect(warnings.last?.reason.hasPrefix("the certificate \(folder.path)/client.pem ends on ") == true)
+        #expect(warnings.last?.reason.hasPrefix("the certificate \(folder.path)/client.pem expires on ") == true)
         let warning = try #require(warnings.first)
-        #expect(warning.reason.hasPrefix("notes: the certificate \(folder.path)/client.pem ends on "))
+        #expect(warning.reason.hasPrefix("notes: the certificate \(folder.path)/client.pem expires on "))
         #expect(warning.reason.hasSuffix(", in 9 days") && warning.hint == APNsSettings.certificateRemedy)
         let earlier = now.advanced(by: .seconds(-30 * 86_400))
         #expect(try CheckedPipeline(path: path).certificateWarnings(at: earlier) == [])

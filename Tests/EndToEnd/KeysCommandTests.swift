@@ -106,7 +106,7 @@ struct KeysCommandTests {
             #expect(told.status != 0, "\(told)")
             #expect(
                 text.contains(
-                    "\(notes.pipeline):5:3: stages.match.curve: required: ingest has keys, and lets no stage"),
+                    "\(notes.pipeline):5:3: stages.match.curve: required: ingest has keys, so a stage without a key"),
                 "\(told)")
         }
     }
@@ -134,7 +134,7 @@ struct KeysCommandTests {
         #expect(own.status == 77 && own.errors.contains("(door.owner)"), "\(own)")
         #expect(try await Command.run(["send", notes.pipeline], input: Notes.change("n2")).status == 0)
         let none = try await Command.run(["send", "--door", door], input: Notes.change("n3"))
-        #expect(none.status == 77 && none.errors.contains("needs a key"), "\(none)")
+        #expect(none.status == 77 && none.errors.contains("a key is required"), "\(none)")
 
         let tap = ["tap", "ingest", "-p", notes.pipeline, "--from", "1", "--limit", "3", "--bare"]
         let read = try await Program.run("belfry", tap + key("screen"))

@@ -76,7 +76,7 @@ struct ValidateCommandTests {
             let told = try await Command.run([command, pipeline])
             #expect(told.status == (command == "doctor" ? 1 : 0), "\(told)")
             for key in ["url", "headers.authorization"] {
-                let warning = "stages.deliver.transports.screen.\(key): the secret stands in clear"
+                let warning = "stages.deliver.transports.screen.\(key): the secret is in clear"
                 #expect((told.output + told.errors).contains(warning), "\(told)")
             }
             #expect(!(told.output + told.errors).contains("hunter2"))

@@ -1,9 +1,9 @@
-/// A setting whose default is no longer what it was.
+/// A setting whose default has changed.
 ///
-/// A log keeps its settings as the pipeline file had them. Such a one is spelt out in every record that is made since the
-/// change, so a record that lacks it is from before, and is read as it was meant then.
+/// A log records its settings. Since the change, records always contain this setting, so a record without it is older and
+/// means the earlier default.
 public struct ChangedDefault: Sendable, Hashable {
-    /// The setting's name among the settings of its plugin.
+    /// The setting's key in its plugin's settings.
     public let key: String
     /// What a record without the key means.
     public let before: String
@@ -19,7 +19,7 @@ public struct ChangedDefault: Sendable, Hashable {
 }
 
 extension SettingsReader {
-    /// The same settings, with those of changed default that are missing as if they were written there.
+    /// The same settings, with a value for each of these settings that is missing.
     package func spelt(_ defaults: [ChangedDefault], as meaning: (ChangedDefault) -> String) -> SettingsReader {
         defaults.filter { !contains($0.key) }.reduce(self) { $0.setting([$1.key], to: meaning($1)) }
     }

@@ -8,11 +8,11 @@ enum ConfigurationFile {
         case anyone
         /// Its group and others may not.
         case owner
-        /// As `owner`; of a file of root's the group may. systemd lets a service read its credentials by an access list,
-        /// and what a mode says of the group is such a list's mask (acl(5), "Correspondence").
+        /// As `owner`, but root's file may also have a group mode: systemd gives a service its credentials by an access list,
+        /// whose mask is shown as the group's mode (acl(5), "Correspondence").
         case service
 
-        /// Whether more may read the file than should.
+        /// Whether users may read the file who must not.
         func isTooOpen(_ mode: mode_t, owner: uid_t, reader: uid_t) -> Bool {
             switch self {
             case .anyone: false
@@ -26,12 +26,19 @@ enum ConfigurationFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failed("open", path) }
         defer { close(descriptor) }
-        // The open file's own mode: the name may lead elsewhere by now.
+        // The open file's own mode: the path may lead to another file by now.
         if readers != .anyone { try checkMode(of: descriptor, path, readers) }
         return try read(descriptor, path, bytesMax: bytesMax)
     }
 
-    /// Whether it can be read more than once: a pipe gives what it has to the first who reads.
+    /// Reads a secret's text, without the one newline that editors put at the end of a file.
+    static func secret(_ path: String, readers: Readers = .owner) throws(Complaint) -> String {
+        let bytes = try read(path, bytesMax: 64 << 10, readers: readers)
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw Complaint("\(path) is not UTF-8 text") }
+        return text.hasSuffix("\n") ? String(text.dropLast()) : text
+    }
+
+    /// Whether it can be read more than once: a pipe gives its contents to the first reader.
     static func isRegular(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
@@ -63,7 +70,7 @@ enum ConfigurationFile {
         Complaint("cannot \(verb) \(path): \(String(cString: strerror(errno)))")
     }
 
-    /// Where a text stops being UTF-8.
+    /// Where a text stops being valid UTF-8.
     static func placeOfInvalidByte(_ bytes: [UInt8]) -> Place {
         var (line, column) = (1, 1)
         var iterator = bytes.makeIterator()

@@ -1,27 +1,27 @@
-/// The CURVE keys of one stage, for links that leave the machine. Public keys are Z85 text of 40 characters.
+/// The CURVE keys of a stage, for links to other machines. A public key is Z85 text of 40 characters.
 ///
-/// Wherever a public key stands, two may: the old one and the new one, while its owner changes to the new one.
+/// In place of one public key, two are allowed: the old and the new one, while its owner changes keys.
 package struct CurveSettings: PluginSettings {
     /// A program that may connect, and its keys.
     package struct Client: Sendable, Equatable {
-        /// Letters a-z, digits and hyphens, as the pipeline file has it.
+        /// Letters a-z, digits and hyphens.
         package let name: String
-        /// One public key, or two while the program changes to another.
+        /// One public key, or two while the program changes keys.
         package let keys: [String]
     }
 
-    /// The stage's own. One of them belongs to ``secretKey``.
+    /// The stage's own keys. One of them belongs to ``secretKey``.
     package let publicKeys: [String]
-    /// Where the secret half is read from when the stage starts.
+    /// Read when the stage starts.
     package let secretKey: Secret
-    /// The keys of which the upstream stage must prove to have one; empty: those of the stage in this file.
+    /// The upstream stage must prove that it has one of these keys; empty: one of the upstream's in this file.
     package let upstreamKeys: [String]
-    /// Who may send through the stage's door.
+    /// The programs that may send through the stage's door.
     package let producers: [Client]
-    /// Who may read the stage's log, beside the stages of this file that read from it.
+    /// The programs that may read the stage's log, beside the stages that read it.
     package let readers: [Client]
 
-    /// Throws where a key is not Z85 text of 40 characters, or two clients share one.
+    /// - Throws: Where a key is not Z85 text of 40 characters, or two clients share a key.
     package init(from settings: inout SettingsReader) throws(SettingsError) {
         settings.note("publicKey", "key, or list of two keys")
         publicKeys = try settings.required("publicKey", placeholder: []) { node throws(Complaint) in
@@ -46,7 +46,7 @@ extension SettingsReader {
         return try items.map { item throws(Complaint) in try z85Key(item) }
     }
 
-    /// Clients by name. A key says which client it is, so no two clients share one.
+    /// Clients by name. A key identifies its client, so two clients cannot share one.
     fileprivate mutating func clients(_ key: String) throws(SettingsError) -> [CurveSettings.Client] {
         guard var inner = try mapping(key) else { return [] }
         var clients: [CurveSettings.Client] = []
@@ -57,7 +57,7 @@ extension SettingsReader {
             let keys = try inner.publicKeys(name)
             if let other = clients.first(where: { !Set($0.keys).isDisjoint(with: keys) }) {
                 throw inner.fail(
-                    name, "has a key of \(other.name)", hint: "make a key for each client: belfry keys make")
+                    name, "has the same key as \(other.name)", hint: "make a key for each client: belfry keys make")
             }
             clients.append(CurveSettings.Client(name: name, keys: keys))
         }

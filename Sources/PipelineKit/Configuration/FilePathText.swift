@@ -1,6 +1,6 @@
-/// Paths as text, without asking the file system: a pipeline file means the same wherever it is read.
+/// Operations on paths as text, independent of the file system.
 enum FilePathText {
-    /// `path` as seen from `folder`, without `.` and with `..` taken back where there is something to take.
+    /// `path` relative to `folder`, without `.`, and without `..` where possible.
     static func join(_ folder: String, _ path: String) -> String {
         let whole = path.hasPrefix("/") ? path : "\(folder)/\(path)"
         var parts: [Substring] = []

@@ -1,4 +1,4 @@
-/// Text in which keys that occur twice have their first letter replaced by one that occurs nowhere else.
+/// YAML text in which a repeated key is disguised: its first letter is replaced by a character that occurs nowhere else.
 struct KeyDisguise {
     private var scalars: String.UnicodeScalarView
     private var originals: [Unicode.Scalar] = []
@@ -11,7 +11,7 @@ struct KeyDisguise {
     var text: String { String(scalars) }
     var count: Int { originals.count }
 
-    /// False when the place holds no letter to replace, as with a key that begins with an escape.
+    /// - Returns: False where the place has no letter to replace, such as a key that begins with an escape.
     mutating func hide(at place: Place) -> Bool {
         guard var index = scalars.index(of: place).map(skipProperties) else { return false }
         guard index < scalars.endIndex else { return false }
@@ -24,7 +24,7 @@ struct KeyDisguise {
         return true
     }
 
-    /// The end of the anchor and the tag that may stand before a key.
+    /// The end of the anchor and the tag before a key.
     private func skipProperties(from start: String.Index) -> String.Index {
         var rest = scalars[start...]
         while let first = rest.first, first == "&" || first == "!" {
@@ -33,7 +33,7 @@ struct KeyDisguise {
         return rest.startIndex
     }
 
-    /// The key as it was written.
+    /// The key before its disguise.
     func original(_ key: String) -> String {
         guard let mask = key.unicodeScalars.first?.value, mask >= Self.first, mask < Self.first + UInt32(count)
         else { return key }
@@ -42,7 +42,7 @@ struct KeyDisguise {
 }
 
 extension String {
-    /// Scalar by scalar, even where a combining mark follows.
+    /// Replaces single scalars, even before a combining mark.
     func replacing(_ old: Unicode.Scalar, with new: Unicode.Scalar) -> String {
         var result = UnicodeScalarView()
         result.append(contentsOf: unicodeScalars.lazy.map { $0 == old ? new : $0 })

@@ -1,9 +1,9 @@
 import Glibc
 
-/// The hosts that only this machine reaches.
+/// Recognises hosts that only this machine reaches.
 package enum Loopback {
-    /// - Parameter host: A name or an address, one of IPv6 with or without brackets; or `lo`, ZeroMQ's name of the interface.
-    ///   Any other name may lead anywhere, whatever it begins with.
+    /// - Parameter host: A name or an address, IPv6 with or without brackets; or `lo`, ZeroMQ's name of the interface. No
+    ///   other name counts, since it could resolve to any address.
     package static func has(_ host: some StringProtocol) -> Bool {
         if ["localhost", "lo", "::1", "[::1]"].contains(String(host)) { return true }
         var address = in_addr()
@@ -17,7 +17,7 @@ enum LinkAddress {
     // unix(7): sun_path has 108 bytes, the last of them a NUL.
     static let pathBytesMax = 107
 
-    /// The address, an ipc path taken relative to `folder`.
+    /// The address; an ipc path is relative to `folder`.
     static func check(_ text: String, folder: String) throws(Complaint) -> String {
         guard let colon = text.firstRange(of: "://") else { throw malformed(text) }
         let rest = String(text[colon.upperBound...])
@@ -44,7 +44,7 @@ enum LinkAddress {
         return "ipc://\(path)"
     }
 
-    /// Whether nobody but this machine reaches it.
+    /// Whether only this machine reaches the address.
     static func isLocal(_ address: String) -> Bool {
         if address.hasPrefix("ipc://") || address.hasPrefix("inproc://") { return true }
         guard address.hasPrefix("tcp://") else { return false }
@@ -55,11 +55,11 @@ enum LinkAddress {
     private static func checkHostAndPort(_ text: String) throws(Complaint) {
         let colon = text.lastIndex(of: ":")
         let (host, port) = (text[..<(colon ?? text.endIndex)], colon.map { text[text.index(after: $0)...] } ?? "")
-        // ZeroMQ takes two addresses with a semicolon between them, and listens at the second.
+        // ZeroMQ accepts two addresses with a semicolon between them, and listens at the second.
         guard !host.isEmpty, !host.contains(where: { "/; ".contains($0) }) else { throw malformed("tcp://\(text)") }
         guard host != "*" else {
             throw Complaint(
-                "nothing can connect to tcp://\(text), which is also what the stage's readers are told",
+                "nothing can connect to tcp://\(text), but the stage's readers are told to",
                 hint: "write tcp://0.0.0.0\(text[(colon ?? text.endIndex)...]) for all of the machine's addresses")
         }
         guard let number = UInt16(port), number > 0 else {
@@ -73,6 +73,6 @@ enum LinkAddress {
     }
 
     private static func malformed(_ text: String) -> Complaint {
-        Complaint("\(text) is no address", hint: "write tcp://HOST:PORT, ipc://PATH or inproc://NAME")
+        Complaint("\(text) is not an address", hint: "write tcp://HOST:PORT, ipc://PATH or inproc://NAME")
     }
 }

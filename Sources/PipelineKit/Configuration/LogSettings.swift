@@ -4,14 +4,14 @@ import EventLog
 package struct LogSettings: PluginSettings, Equatable {
     /// When appended events are forced to the disk.
     package let sync: SyncPolicy
-    /// A segment is closed before it would grow larger; one batch may be larger alone.
+    /// A segment is closed before it would grow larger. One larger batch gets a segment of its own.
     package let segmentBytes: Int
-    /// Input that a stage takes between two snapshots of its state, in bytes; nil: it takes none.
+    /// How many bytes of input there are between two snapshots; nil: no snapshots.
     package let snapshotBytes: Int?
-    /// What of the logs may be removed; without it, nothing ever is.
+    /// What may be removed from the logs; by default nothing.
     package let retention: RetentionSettings
 
-    /// What a file without `log` gets: nothing acknowledged is lost.
+    /// The settings of a file without `log`: no acknowledged event is lost.
     package static let standard = LogSettings(sync: .always)
     static let segmentBytesRange = 64 << 10...4 << 30
     static let snapshotBytesRange = 4 << 10...1 << 40

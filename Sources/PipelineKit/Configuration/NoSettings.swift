@@ -1,6 +1,6 @@
-/// The settings of a plugin that has nothing to set.
+/// The settings of a plugin without settings.
 public struct NoSettings: PluginSettings, Hashable {
-    /// For a plugin that a test makes.
+    /// For tests of a plugin.
     public init() {}
 
     public init(from settings: inout SettingsReader) throws(SettingsError) {}

@@ -1,6 +1,6 @@
 import JSON
 
-/// A pipeline while it is read: what is known so far, and everything found wrong.
+/// A pipeline file while it is checked: its valid parts, and all mistakes so far.
 struct PipelineDraft {
     private struct Header: PluginSettings {
         let name: String
@@ -17,7 +17,7 @@ struct PipelineDraft {
             stages = try settings.mappings("stages")
             if seed?.isEmpty == true { throw settings.fail("seed", "is empty") }
             if stages.isEmpty {
-                throw settings.fail("stages", settings.contains("stages") ? "names no stage" : "required")
+                throw settings.fail("stages", settings.contains("stages") ? "is empty" : "required")
             }
         }
     }
@@ -57,7 +57,7 @@ struct PipelineDraft {
         entries.append(Entry(name: name, reader: reader, common: common))
     }
 
-    /// The pipeline, if nothing is wrong with it.
+    /// The pipeline, if there is no mistake.
     mutating func pipeline(
         _ registry: Registry, check: (PipelineStage) throws(PipelineFileError) -> Void
     ) throws(PipelineFileError) -> PipelineFile {
@@ -71,13 +71,12 @@ struct PipelineDraft {
         for stage in stages {
             do { try check(stage) } catch { errors += error.errors.filter { !errors.contains($0) } }
         }
-        guard errors.isEmpty, let header, let source = stages.first(where: { $0.from == nil }) else {
+        guard errors.isEmpty, let header, stages.contains(where: { $0.from == nil }) else {
             throw PipelineFileError(errors)
         }
         return PipelineFile(
             name: header.name, data: header.data.path, dataMode: header.data.mode, seed: header.seed, log: header.log,
-            stages: stages,
-            sourceStage: source)
+            stages: stages)
     }
 
     private mutating func stage(_ entry: Entry, _ registry: Registry) -> PipelineStage? {
@@ -120,7 +119,7 @@ extension PipelineDraft {
         for entry in sources.dropFirst() {
             errors.append(
                 entry.reader.fail(
-                    "from", "required: \(first.name) is the stage that reads from no other, and there is one of those"))
+                    "from", "required: \(first.name) is already the one stage that reads from no other"))
         }
     }
 
@@ -135,7 +134,7 @@ extension PipelineDraft {
         }
     }
 
-    /// The stages upstream of `name` until it comes again; nil if it does not.
+    /// The stages upstream of `name` until `name` comes again; nil if it does not.
     private func cycle(from name: String, _ upstream: [String: String?]) -> [String]? {
         var way = [name]
         while let next = upstream[way[way.count - 1]] ?? nil {
@@ -146,14 +145,14 @@ extension PipelineDraft {
         return nil
     }
 
-    /// A stage with keys lets in nobody without one, and so not the stages that read from it.
+    /// A stage with keys refuses clients without a key, so the stages that read from it need keys too.
     private mutating func checkKeys() {
         let keyed = Set(entries.filter { $0.common.curve != nil }.map(\.name))
         for entry in entries where entry.common.curve == nil {
             guard let from = entry.common.from, keyed.contains(from) else { continue }
             errors.append(
                 entry.reader.fail(
-                    "curve", "required: \(from) has keys, and lets no stage without a key read from it",
+                    "curve", "required: \(from) has keys, so a stage without a key cannot read from it",
                     hint: "make a key with `belfry keys make \(entry.name).key`, and write `curve: {publicKey: KEY, "
                         + "secretKey: {$file: \(entry.name).key}}`"))
         }
@@ -165,14 +164,14 @@ extension PipelineDraft {
         var owners: [String: String] = [:]
         for stage in stages {
             if let owner = owners.updateValue(stage.name, forKey: value(stage)) {
-                errors.append(stage.settings.fail(key, "\(value(stage)) belongs to \(owner) already", hint: hint))
+                errors.append(stage.settings.fail(key, "\(value(stage)) already belongs to \(owner)", hint: hint))
             }
         }
     }
 }
 
 extension SettingsReader {
-    /// An error about this mapping's own name.
+    /// An error at the name of this mapping.
     fileprivate func failure(_ complaint: Complaint) -> SettingsError {
         SettingsError(file: file, at: place, keyPath: keyPath, reason: complaint.reason, hint: complaint.hint)
     }

@@ -2,43 +2,54 @@ import EventLog
 
 /// A pipeline: its stages, how they are linked, and where their logs are.
 ///
-/// Reading one checks everything that can be known without starting anything. The stages' own settings are
-/// checked when their types decode them.
+/// Reading a file checks everything that can be checked without starting anything, except the stages' own settings: their
+/// types check them when they decode them.
 package struct PipelineFile: Sendable {
-    /// What the file calls the pipeline.
+    /// The pipeline's name.
     package let name: String
     /// The folder of its logs.
-    package let data: String
-    /// Who may use what is in it.
+    package internal(set) var data: String
+    /// The mode of the folder and its contents.
     package let dataMode: DataMode
-    /// When present, log identities are derived from it instead of drawn.
-    package let seed: String?
-    /// How the stages of the pipeline keep their logs.
-    package let log: LogSettings
+    /// Log identities are derived from it; nil: drawn at random.
+    package internal(set) var seed: String?
+    /// How the stages keep their logs.
+    package internal(set) var log: LogSettings
     /// In the order of the file.
-    package let stages: [PipelineStage]
+    package internal(set) var stages: [PipelineStage]
+
     /// The stage that reads from no other.
-    package let sourceStage: PipelineStage
+    package var sourceStage: PipelineStage {
+        guard let source = stages.first(where: { $0.from == nil }) else {
+            preconditionFailure("a pipeline without a source")
+        }
+        return source
+    }
 
     /// Reads and checks a file. Paths in it become absolute.
     ///
     /// - Parameters:
-    ///   - registry: The known stages, which give logs their standard names.
-    ///   - check: What a stage must fulfil beside the file's own rules; its errors are reported with theirs.
-    /// - Throws: Everything that is wrong with it.
+    ///   - registry: The known stages, which have default names for their logs.
+    ///   - check: Further rules for a stage; its errors are reported with those of the file.
+    /// - Throws: All mistakes in the file.
     package static func load(
         path: String, registry: Registry, check: (PipelineStage) throws(PipelineFileError) -> Void = { _ in }
     ) throws(PipelineFileError) -> PipelineFile {
         try parse(try PipelineText(path: path), registry: registry, check: check)
     }
 
-    /// Reads and checks a text.
+    /// Checks a text as ``load(path:registry:check:)`` does.
+    package static func parse(
+        _ text: PipelineText, registry: Registry, check: (PipelineStage) throws(PipelineFileError) -> Void = { _ in }
+    ) throws(PipelineFileError) -> PipelineFile {
+        try parse(text.text, file: text.path, folder: text.folder, registry: registry, check: check)
+    }
+
+    /// Checks a text as ``load(path:registry:check:)`` does.
     ///
     /// - Parameters:
-    ///   - file: What errors call the text.
-    ///   - folder: Where relative paths begin; the file's folder if nil.
-    ///   - registry: The known stages, which give logs their standard names.
-    ///   - check: What a stage must fulfil beside the file's own rules; its errors are reported with theirs.
+    ///   - file: The file name in errors.
+    ///   - folder: The folder of relative paths; nil: the file's.
     package static func parse(
         _ text: String, file: String, folder: String? = nil, registry: Registry,
         check: (PipelineStage) throws(PipelineFileError) -> Void = { _ in }
@@ -66,7 +77,7 @@ extension PipelineFile {
         stages.filter { $0.from == stage.name }
     }
 
-    /// Every stage after the one it reads from; otherwise by distance from the source, then as in the file.
+    /// Each stage after its upstream: by distance from the source, then in the order of the file.
     package var stagesInOrder: [PipelineStage] {
         var ordered = [sourceStage]
         var next = ordered.startIndex
@@ -77,7 +88,7 @@ extension PipelineFile {
         return ordered
     }
 
-    /// Runs a check on every stage, to report what all of them have to say.
+    /// Runs a check on every stage, and throws the errors of all.
     package func forEachStage(
         _ check: (PipelineStage) throws(PipelineFileError) -> Void
     ) throws(PipelineFileError) {

@@ -1,37 +1,37 @@
 import Events
 
-/// One entry of a pipeline file's `stages`.
+/// A stage in a pipeline file.
 package struct PipelineStage: Sendable {
     /// Letters a-z, digits and hyphens; unique in its file.
     package let name: String
-    /// What the stage is registered under; its name unless `stage:` says otherwise.
+    /// The registered kind: the stage's name, unless `stage:` gives another.
     package let kind: String
     /// The upstream stage; nil for the source.
     package let from: String?
-    /// The address its consumers connect to.
+    /// The address for its consumers.
     package internal(set) var bind: String
-    /// Which of Belfry's logs it writes; nil where it writes none of them.
+    /// Which of Belfry's logs it writes; nil for another log.
     package let writes: LogKind?
     /// The name of its log, and of the log's folder.
     package let logName: String
-    /// The program that runs this stage in place of a built-in one, and its arguments; empty for a built-in.
+    /// The program of the stage and its arguments; empty for a stage in this process.
     package let command: [String]
-    /// Where `command` is started; nil: where the host was.
+    /// The folder in which the program starts; nil: the host's.
     package let directory: String?
     /// Nil where its links are not encrypted.
     package internal(set) var curve: CurveSettings?
-    /// Whether others than this machine may reach its link and its door without a key.
+    /// Whether other machines may reach its link and its door without a key.
     package let isOpen: Bool
-    /// Everything else, for ``SettingsReader/decode(_:)`` with the stage's own settings. Knows the keys above.
+    /// All other keys, for ``SettingsReader/decode(_:)`` with the stage's own settings. It knows the keys above.
     package internal(set) var settings: SettingsReader
 
-    /// The keys that are no stage's own.
+    /// The keys that all stages have.
     package static let commonKeys: Set<String> = [
         "stage", "from", "bind", "log", "command", "directory", "curve", "open",
     ]
 }
 
-/// The keys that every stage has, before the pipeline around it gives them their defaults.
+/// The keys that all stages have, before the pipeline adds their defaults.
 struct CommonSettings: PluginSettings {
     let kind: String?
     let from: String?
@@ -52,7 +52,7 @@ struct CommonSettings: PluginSettings {
         curve = try settings.mapping("curve", as: CurveSettings.self)
         isOpen = try settings.boolean("open", default: false)
         if settings.contains("command"), command.first?.isEmpty ?? true {
-            throw settings.fail("command", "names no program")
+            throw settings.fail("command", "is empty")
         }
         if directory != nil, !settings.contains("command") {
             throw settings.fail("directory", "only a command has a directory")
@@ -64,13 +64,13 @@ struct CommonSettings: PluginSettings {
         }
     }
 
-    /// Nil also where it is no address: the stage itself says so.
+    /// Nil also for an invalid address, which the stage itself reports.
     private static func door(_ settings: SettingsReader) -> String? {
         var settings = settings
         do throws(SettingsError) { return try settings.optionalAddress("door") } catch { return nil }
     }
 
-    /// - Throws: ``SettingsError`` where other machines reach an address, and no key keeps anyone out.
+    /// - Throws: ``SettingsError`` where other machines reach an address that no key protects.
     private func checkReach(
         of address: String?, _ key: String, _ settings: SettingsReader
     ) throws(SettingsError) {
@@ -104,7 +104,7 @@ extension SettingsReader {
         let valid = text.unicodeScalars.allSatisfy { ("a"..."z").contains($0) || ("0"..."9").contains($0) || $0 == "-" }
         guard valid, (1...nameBytesMax).contains(text.utf8.count), !text.hasPrefix("-") else {
             throw Complaint(
-                "\"\(text)\" is no name", hint: "names have up to \(nameBytesMax) letters a-z, digits and hyphens")
+                "\"\(text)\" is not a name", hint: "names have up to \(nameBytesMax) letters a-z, digits and hyphens")
         }
         return text
     }

@@ -1,11 +1,11 @@
 import JSON
 
-/// A plugin that a pipeline file chooses for a stage: by its name alone, `policy: latest`, or with settings of its own,
-/// `policy: {use: quiet-hours, from: 22h}`.
+/// A plugin that a pipeline file chooses for a stage: by name, `policy: latest`, or with settings, `policy: {use: quiet-hours,
+/// from: 22h}`.
 public struct PluginChoice: Sendable {
-    /// The word that the plugin is registered under.
+    /// The plugin's registered name.
     public let kind: String
-    /// Its own settings; knows the key `use`.
+    /// Its own settings; they know the key `use`.
     public let settings: SettingsReader
 
     /// A plugin without settings of its own.
@@ -15,15 +15,14 @@ public struct PluginChoice: Sendable {
             entries: [], file: "settings", folder: "/", keyPath: "", place: Place(line: 0, column: 0))
     }
 
-    init(kind: String, settings: SettingsReader) {
+    /// A plugin with settings of its own.
+    package init(kind: String, settings: SettingsReader) {
         self.kind = kind
         self.settings = settings
     }
 
-    /// The error for a name that nobody registered.
-    ///
-    /// - Parameter what: What kind of plugin it was to be.
-    func unknown(_ what: String, known: [String]) -> SettingsError {
+    /// The error for a name that is not registered. `what` is the kind of plugin: `policy` or `transport`.
+    package func unknown(_ what: String, known: [String]) -> SettingsError {
         let near = Spelling.suggestion(for: kind, among: known).map { $0 + " " } ?? ""
         let (reason, hint) = ("unknown \(what) '\(kind)'", "\(near)known: \(known.joined(separator: ", "))")
         guard !settings.contains("use") else { return settings.fail("use", reason, hint: hint) }
@@ -33,7 +32,7 @@ public struct PluginChoice: Sendable {
 }
 
 extension SettingsReader {
-    /// A plugin by its name, or a mapping with its name under `use` and its settings beside it.
+    /// A plugin by name, or a mapping with its name under `use` and its settings.
     public mutating func plugin(_ key: String, default standard: String) throws(SettingsError) -> PluginChoice {
         let path = path(to: key)
         note(key, "name, or mapping with `use`", default: standard)

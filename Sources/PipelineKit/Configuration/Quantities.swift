@@ -1,10 +1,10 @@
-/// Whole numbers with units, as pipeline files write durations and sizes.
+/// Parses and formats durations and sizes in pipeline files: whole numbers with units.
 struct Quantities {
-    /// Smallest unit first; the last of several equal names is the one that messages use.
+    /// Smallest first; messages use the last of several equal units.
     let units: [(name: String, size: Int64)]
     let kind: String
     let examples: String
-    /// What a number without a unit counts, if it may stand alone.
+    /// The unit of a number without one; nil where a unit is required.
     let bareUnit: Int64?
 
     static let microseconds = Quantities(
@@ -20,7 +20,7 @@ struct Quantities {
         ],
         kind: "a size", examples: "4096, 64 KiB, 1 MB", bareUnit: 1)
 
-    /// The text's amount in the smallest unit.
+    /// The amount in the smallest unit.
     func amount(of text: String) throws(Complaint) -> Int64 {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit = text.dropFirst(digits.count).drop { $0 == " " }
@@ -51,7 +51,7 @@ struct Quantities {
 }
 
 extension Duration {
-    /// Negative durations do not occur in settings; below a microsecond nothing is kept.
+    /// For durations from 0 up; parts of a microsecond are dropped.
     var settingsText: String {
         let (seconds, attoseconds) = components
         return Quantities.microseconds.text(seconds * 1_000_000 + attoseconds / 1_000_000_000_000)

@@ -1,11 +1,11 @@
-/// What of a pipeline's logs may be removed: whole segments, the oldest first, and never one that a stage of the
-/// pipeline still needs, whatever its age and the log's size.
+/// When old segments of a pipeline's logs are removed: whole segments, oldest first, and never one that a stage of the pipeline
+/// still needs.
 package struct RetentionSettings: PluginSettings, Equatable {
-    /// A segment may go when all its events are older.
+    /// A segment is removed when all its events are older; nil: no limit.
     package let age: Duration?
-    /// A segment may go while its log is larger.
+    /// Segments are removed while their log is larger; nil: no limit.
     package let bytes: Int?
-    /// No dead letter goes that is younger, and none for its log's size.
+    /// The minimum age of a removed dead letter. The size of its log does not matter.
     package let deadLetters: Duration
 
     /// Whether anything is ever removed.
@@ -15,7 +15,7 @@ package struct RetentionSettings: PluginSettings, Equatable {
     static let durationRange = Duration.seconds(1)...Duration.seconds(36_500 * 86_400)
     static let bytesRange = 64 << 10...1 << 50
 
-    /// Without any of the three, nothing is ever removed; dead letters are kept for 30 days where it is not said.
+    /// Without any of the three, nothing is removed. Dead letters are kept for 30 days by default.
     package init(age: Duration? = nil, bytes: Int? = nil, deadLetters: Duration? = nil) {
         self.age = age
         self.bytes = bytes
@@ -30,6 +30,6 @@ package struct RetentionSettings: PluginSettings, Equatable {
             deadLetters: try settings.optionalDuration("deadLetters", in: Self.durationRange))
     }
 
-    /// The age from which on dead letters go: the floor, or later where all logs are kept longer.
+    /// The age at which dead letters are removed: at least the age of other events.
     package var deadLettersAge: Duration { max(deadLetters, age ?? deadLetters) }
 }

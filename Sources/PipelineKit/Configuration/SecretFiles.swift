@@ -1,8 +1,7 @@
-/// The secrets of a pipeline's own stages that are in files: what is wrong with those that could not be used here.
-///
-/// Environment variables and credentials are only there for the process that uses them, so they are not looked for.
+/// Finds secrets in files that this process cannot use. Environment variables and credentials are not checked: only the
+/// process that uses them has them.
 extension PipelineFile {
-    /// What a start on this machine, by this user, would say; in the order of the file.
+    /// The errors that a start on this machine, by this user, would report; in the order of the file.
     package func secretFileErrors() -> [SettingsError] {
         stagesInOrder.flatMap { $0.settings.secretFileErrors(isPlugin: !$0.command.isEmpty) }
             .sorted { ($0.line, $0.column) < ($1.line, $1.column) }
@@ -10,7 +9,7 @@ extension PipelineFile {
 }
 
 extension SettingsReader {
-    /// - Parameter isPlugin: The settings are a program's own then, but for the keys of its links.
+    /// - Parameter isPlugin: Then only the keys of its links are checked: all other settings are the program's own.
     fileprivate func secretFileErrors(isPlugin: Bool) -> [SettingsError] {
         nodes.filter { !isPlugin || $0.key == "curve" }.flatMap { secretFileErrors(in: $0.value, path(to: $0.key)) }
     }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Secrets that stand in a pipeline file themselves, where it could say where they are.
+/// Finds secrets in clear in a pipeline file.
 extension PipelineFile {
-    /// One warning for each, in the order of the file.
+    /// A warning for each, in the order of the file.
     ///
     /// - Parameter keys: See ``PluginSettings/secretKeys``.
     package func secretsInClear(under keys: Set<String>) -> [SettingsError] {
@@ -17,8 +17,8 @@ extension SettingsReader {
             entry.value.secretsInClear(under: keys, isBelow: keys.contains(entry.key), path(to: entry.key)).map {
                 SettingsError(
                     file: file, at: $0.place, keyPath: $0.path,
-                    reason: "the secret stands in clear, where all see it who see this file",
-                    hint: "put it in a file that its owner alone may read, and write {$file: PATH} here; "
+                    reason: "the secret is in clear: everybody who may read this file sees it",
+                    hint: "put it in a file that only its owner may read, and write {$file: PATH} here; "
                         + "or {$env: NAME}, or {$credential: NAME}")
             }
         }
@@ -44,8 +44,8 @@ extension SettingsNode {
     }
 
     /// - Parameters:
-    ///   - isBelow: Whether one of the keys leads here.
-    ///   - seal: What tells one secret from another.
+    ///   - isBelow: Whether one of the keys leads to this node.
+    ///   - seal: Makes the seal of a secret.
     func markingSecrets(under keys: Set<String>, isBelow: Bool, _ seal: (String) -> String?) -> SettingsNode {
         var node = self
         switch content {
@@ -67,13 +67,13 @@ extension SettingsNode {
         return node
     }
 
-    /// Whether it says where a secret is, as `{$file: PATH}` does.
+    /// Whether it names the source of a secret, such as `{$file: PATH}`.
     private var namesSecret: Bool {
         guard case .mapping(let entries) = content else { return false }
         return entries.count == 1 && entries[0].key.hasPrefix("$")
     }
 
-    /// An address without user and query says where something is, and nothing that is to be kept.
+    /// A URL without user and query is not a secret.
     private static func isSecret(_ text: String) -> Bool {
         guard let address = URLComponents(string: text), address.host?.isEmpty == false else { return true }
         return address.user != nil || address.password != nil || address.query != nil

@@ -1,28 +1,27 @@
 import Yams
 
-/// The YAML text of one file as a tree. The only place that knows the YAML library.
+/// The YAML text of a file as a tree. Only this type uses the YAML library.
 ///
-/// Two things are ours rather than the library's. Aliases are followed here, within a limit: the parser gets the
-/// text with every `*` replaced by a letter of the private use area, sees no alias, and cannot be made to
-/// expand or compare a tree that aliases blew up. And a key written twice gets its second letter of that area, one for
-/// each occurrence, so that the parser goes on and all of them can be reported with both places.
+/// It changes the library's behaviour in two ways. It follows aliases itself, up to a limit: the parser gets the text with
+/// every `*` replaced by a character of the private use area, and so cannot be made to expand a huge tree. And a repeated key
+/// is disguised with such a character, so that the parser goes on and all repetitions can be reported.
 struct SettingsDocument {
     let root: SettingsNode
-    /// Mistakes beside which the rest of the tree is still good: keys written twice, aliases that lead nowhere.
+    /// Mistakes that leave the other parts usable: repeated keys, and aliases without an anchor.
     let errors: [SettingsError]
-    /// The key paths of values that got lost with an error.
+    /// The key paths of values that could not be read because of an error.
     let unreadable: Set<String>
 
     static let bytesMax = 1 << 20
-    /// How many values aliases may add to those that are written.
+    /// How many values aliases may add.
     static let aliasedValuesMax = 10_000
     static let duplicatesMax = 100
 
-    /// Stands for `*` in what the parser sees.
+    /// Replaces `*` in the parser's text.
     static let star: Unicode.Scalar = "\u{E000}"
 
     init(text: String, file: String) throws(SettingsError) {
-        // A byte order mark is no part of the first line; the parser would count it as a column.
+        // The parser would count a byte order mark as a column.
         let text = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
         try Self.check(text, file: file)
         var disguise = KeyDisguise(text.replacing("*", with: Self.star))
@@ -35,7 +34,7 @@ struct SettingsDocument {
         if case .nothing = root.content { throw Self.empty(file) }
     }
 
-    /// Composes as often as it takes until no key is left that equals another of its mapping.
+    /// Composes again after each disguised key, until no key is repeated.
     private static func compose(
         _ disguise: inout KeyDisguise, source: String, file: String
     ) throws(SettingsError) -> (Node?, Parser) {
@@ -65,7 +64,8 @@ struct SettingsDocument {
             guard allowed(scalar) else {
                 let code = String(scalar.value, radix: 16, uppercase: true)
                 let name = "U+" + String(repeating: "0", count: max(0, 4 - code.count)) + code
-                throw SettingsError(file: file, line: line, column: column, reason: "\(name) may not stand in the file")
+                throw SettingsError(
+                    file: file, line: line, column: column, reason: "\(name) is not allowed in the file")
             }
             (line, column) = scalar == "\n" ? (line + 1, 1) : (line, column + 1)
         }
@@ -73,8 +73,8 @@ struct SettingsDocument {
 
     static var tooLarge: String { "the file is larger than \(Quantities.bytes.text(Int64(bytesMax)))" }
 
-    // YAML 1.2.2, section 5.1: what is printable; without the private use area, which has a use here,
-    // and the byte order mark, which nobody can see.
+    // YAML 1.2.2, section 5.1: printable characters, except the private use area, which the disguise needs, and the byte order
+    // mark, which is invisible.
     private static func allowed(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x9, 0xA, 0xD, 0x85, 0x20...0x7E, 0xA0...0xDFFF, 0xF900...0xFEFE, 0xFF00...0xFFFD, 0x10000...: true
@@ -84,7 +84,7 @@ struct SettingsDocument {
 }
 
 extension SettingsError {
-    /// The parser's own words, with its place.
+    /// The parser's own message, with its place.
     fileprivate init(yaml error: any Error, source: String, file: String) {
         switch error {
         case YamlError.composer(_, problem: "but found another document", let mark, _):
@@ -96,7 +96,7 @@ extension SettingsError {
             YamlError.composer(let context, let problem, let mark, _):
             let scalars = source.unicodeScalars
             let place = scalars.index(of: Place(line: mark.line, column: mark.column))
-            // The parser's words here are for programmers.
+            // The parser's message for this is hard to understand.
             let deep = problem.hasPrefix("Maximum nesting level")
             self.init(
                 file: file, line: mark.line, column: mark.column,

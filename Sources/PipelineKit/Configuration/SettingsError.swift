@@ -1,19 +1,19 @@
-/// One mistake in a pipeline file: where it is, what is wrong, and what to write instead.
+/// One mistake in a pipeline file: the place, the reason, and what to write instead.
 public struct SettingsError: Error, Hashable, Sendable {
     /// The file as the operator named it.
     public var file: String
-    /// Counted from 1; 0 when the mistake is the whole file's.
+    /// Counted from 1; 0 for a mistake of the whole file.
     public var line: Int
-    /// Counted from 1, in Unicode scalars; 0 when the mistake is the whole file's.
+    /// Counted from 1, in Unicode scalars; 0 for a mistake of the whole file.
     public var column: Int
-    /// The setting, as in `stages.coalesce.window`; empty when the file is not YAML to begin with.
+    /// The path of the setting, such as `stages.coalesce.window`; empty for invalid YAML.
     public var keyPath: String
-    /// What is wrong, without the place.
+    /// What is wrong.
     public var reason: String
-    /// What the operator may do about it.
+    /// What the operator can do.
     public var hint: String?
 
-    /// Without a line and a column, the mistake is the whole file's.
+    /// Without line and column, it is a mistake of the whole file.
     public init(
         file: String, line: Int = 0, column: Int = 0, keyPath: String = "", reason: String, hint: String? = nil
     ) {
@@ -41,30 +41,30 @@ extension SettingsError: CustomStringConvertible {
 }
 
 extension SettingsError {
-    /// The same place, and what is wrong there.
+    /// The same place with another reason.
     func saying(_ complaint: Complaint) -> SettingsError {
         var error = self
         (error.reason, error.hint) = (complaint.reason, complaint.hint)
         return error
     }
 
-    /// For an unknown key: the one that was probably meant.
+    /// For an unknown key: the path of the key that was probably meant.
     fileprivate var meantKeyPath: String? {
         guard reason == "unknown key", let meant = hint?.firstMatch(of: /did you mean "([^"]*)"/)?.1 else { return nil }
         return keyPath.lastIndex(of: ".").map { "\(keyPath[...$0])\(meant)" } ?? String(meant)
     }
 }
 
-/// Everything found wrong with a pipeline file in one reading, in the order of the file. Never empty.
+/// All mistakes found in a pipeline file, in the order of the file. Never empty.
 ///
-/// A key that is missing because it was mistyped is one mistake: the unknown key stays.
+/// A mistyped required key counts as one mistake: the unknown key is reported, not the missing one.
 public struct PipelineFileError: Error, Equatable, Sendable {
     /// Sorted by line and column.
     public let errors: [SettingsError]
 
-    /// Sorts the mistakes, of which there must be one at least.
+    /// - Parameter errors: At least one.
     public init(_ errors: [SettingsError]) {
-        precondition(!errors.isEmpty, "a pipeline file is refused for a reason")
+        precondition(!errors.isEmpty, "a pipeline file was refused without a reason")
         let mistyped = Set(errors.compactMap(\.meantKeyPath))
         self.errors = errors.filter { $0.reason != "required" || !mistyped.contains($0.keyPath) }
             .sorted { ($0.line, $0.column) < ($1.line, $1.column) }
@@ -72,7 +72,7 @@ public struct PipelineFileError: Error, Equatable, Sendable {
 }
 
 extension PipelineFileError {
-    /// The one to report where only one can be.
+    /// The first error, where only one can be reported.
     public var first: SettingsError { errors[0] }
 }
 
@@ -83,7 +83,7 @@ extension PipelineFileError: CustomStringConvertible {
     }
 }
 
-/// What is wrong with a value, before anyone says where the value stands.
+/// What is wrong with a value, without its place.
 struct Complaint: Error {
     let reason: String
     let hint: String?

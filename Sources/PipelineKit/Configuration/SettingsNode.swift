@@ -1,10 +1,10 @@
-/// Where something is written, counted from 1.
+/// A place in a text, counted from 1.
 struct Place: Equatable, Sendable {
     let line: Int
     let column: Int
 }
 
-/// A YAML value whose type is decided by who reads it, not by how it looks.
+/// A YAML value. The reader of a setting decides its type.
 struct SettingsNode: Sendable {
     enum Content: Sendable {
         /// A key with no value, or `null`.
@@ -23,14 +23,14 @@ struct SettingsNode: Sendable {
 
     var content: Content
     let place: Place
-    /// Tells whether what a secret or a path leads to is still the same; nil where nobody has looked.
+    /// A hash of the contents of the named secret or file; nil where it was not read.
     var seal: String?
-    /// Whether the text is a secret, which no record shows.
+    /// Whether the text is a secret, which is not recorded.
     var isSecret = false
 }
 
 extension SettingsNode {
-    /// What an error message calls it.
+    /// The value in an error message.
     var kind: String {
         switch content {
         case .nothing: "nothing"
@@ -60,7 +60,7 @@ extension SettingsNode {
         return items
     }
 
-    /// A key without a value counts as an empty mapping: all that stood there may be commented out.
+    /// A key without a value counts as an empty mapping: its contents may be commented out.
     func mapping(_ wanted: String) throws(Complaint) -> [Entry] {
         switch content {
         case .mapping(let entries): return entries

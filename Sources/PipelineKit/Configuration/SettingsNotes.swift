@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Takes down which settings are read and how, for the manual's page on them. Nothing is noted outside of a test.
+/// Notes how settings are read, for the manual's page of settings. Notes nothing outside of its test.
 package final class SettingsNotes: Sendable {
     package struct Setting: Sendable {
-        /// The keys that lead to it.
+        /// The keys that lead to the setting.
         package let path: String
         package fileprivate(set) var kind = ""
         package fileprivate(set) var range = ""
-        /// As it would stand in a pipeline file; empty where there is none.
+        /// As in a pipeline file; empty without a default.
         package fileprivate(set) var standard = ""
         package fileprivate(set) var isRequired = false
     }
@@ -31,7 +31,7 @@ package final class SettingsNotes: Sendable {
 }
 
 extension SettingsReader {
-    /// Says how a key is read; what is left out stays as an earlier note has it.
+    /// Notes how a key is read; nil keeps the earlier note.
     func note(
         _ key: String, _ kind: String? = nil, range: @autoclosure () -> String? = nil,
         default standard: @autoclosure () -> String? = nil, isRequired: Bool = false

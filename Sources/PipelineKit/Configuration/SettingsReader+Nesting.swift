@@ -22,13 +22,13 @@ extension SettingsReader {
         return result
     }
 
-    /// A mapping inside this one, for settings whose type is known later. Whoever reads it calls ``finish()``.
+    /// A mapping inside this one, whose type is decided later. Its reader must call ``finish()``.
     public mutating func mapping(_ key: String) throws(SettingsError) -> SettingsReader? {
         let entries = try optional(key) { node throws(Complaint) in try node.mapping("a mapping") }
         return entries.map { nested($0, path(to: key), entryPlace(key)) }
     }
 
-    /// Mappings by name, in the order of the file, for settings whose type is known later. Empty if the key is missing.
+    /// Mappings by name, in the order of the file, whose type is decided later. Empty if the key is missing.
     public mutating func mappings(
         _ key: String
     ) throws(SettingsError) -> [(name: String, settings: SettingsReader)] {
@@ -40,11 +40,8 @@ extension SettingsReader {
         }
     }
 
-    /// Reads settings from a text of their own, without a pipeline around them.
-    ///
-    /// - Parameters:
-    ///   - file: What errors call the text; relative paths begin in its folder.
-    ///   - folder: Where relative paths begin instead.
+    /// Reads settings from a text without a pipeline. Errors call it `file`; relative paths begin in `folder`, or else
+    /// in the file's folder.
     public init(text: String, file: String, folder: String? = nil) throws(PipelineFileError) {
         var errors: [SettingsError] = []
         let reader = try SettingsReader(text: text, file: file, folder: folder, errors: &errors)
@@ -52,7 +49,7 @@ extension SettingsReader {
         self = reader
     }
 
-    /// - Parameter errors: Mistakes that leave the rest readable.
+    /// - Parameter errors: Mistakes that leave the other parts usable.
     init(text: String, file: String, folder: String?, errors: inout [SettingsError]) throws(PipelineFileError) {
         do {
             let document = try SettingsDocument(text: text, file: file)

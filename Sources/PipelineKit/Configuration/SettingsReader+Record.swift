@@ -1,10 +1,8 @@
 import JSON
 
-/// Settings as they are kept beside a log, so that it can be replayed whatever the pipeline file says later.
+/// Records settings as JSON beside a log, so that the log can be replayed after the pipeline file has changed.
 extension SettingsReader {
-    /// The mapping as one JSON object. The same settings give the same text, in whatever order they are written.
-    ///
-    /// - Parameter hasSeals: Whether it tells of what the settings lead to, too.
+    /// The mapping as one JSON object, with or without seals. The same settings give the same text, in any order.
     package func record(without left: Set<String> = [], hasSeals: Bool = true) -> String {
         if !hasSeals { return unsealed.record(without: left) }
         var buffer = ByteBuffer()
@@ -18,11 +16,7 @@ extension SettingsReader {
         return String(decoding: buffer.bytes, as: UTF8.self)
     }
 
-    /// Settings from a record. Nil where the value is no object.
-    ///
-    /// - Parameters:
-    ///   - file: What errors call it.
-    ///   - keyPath: The keys that lead to these settings in a pipeline file.
+    /// Reads recorded settings, which errors call `file` and `keyPath`. Nil where the value is not an object.
     package init?(record: JSONValue, file: String, folder: String, keyPath: String) {
         let place = Place(line: 1, column: 1)
         guard case .mapping(let entries) = SettingsReader.node(record, place).content else { return nil }
@@ -76,8 +70,8 @@ extension SettingsReader {
         }
     }
 
-    /// What was written without quotes may be a number or a truth value, so all of it counts as such: the record was
-    /// read by its plugin once already.
+    /// All texts count as unquoted, since an unquoted text may be a number or a boolean: the plugin has already accepted
+    /// them once.
     private static func content(of value: JSONValue, _ place: Place) -> SettingsNode.Content {
         if value.isObject { return .mapping(entries(of: value, place)) }
         if value.isArray { return .list(value.elements.map { node($0, place) }) }

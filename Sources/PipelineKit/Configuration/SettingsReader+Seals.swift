@@ -1,16 +1,13 @@
-/// Settings that name files and secrets stay the same when somebody mends what stands there. With seals they do not.
+/// Seals detect changed files: without them, settings that name a file or a secret would seem unchanged. A seal is a short
+/// hash of the contents.
 extension SettingsReader {
-    /// The same settings with a seal on every secret and on every file that they name, as far as these can be read here.
-    ///
-    /// - Parameters:
-    ///   - keys: Those whose values are paths of files that count like settings.
-    ///   - secretKeys: See ``PluginSettings/secretKeys``.
+    /// The same settings with a seal on every secret, and on every file at these keys, that can be read here.
     func sealed(files keys: Set<String>, secrets secretKeys: Set<String> = []) -> SettingsReader {
         with(nodes.map { $0.with(sealed($0.value, under: $0.key, keys)) })
             .markingSecrets(under: secretKeys) { Seal.of($0.utf8) }
     }
 
-    /// The same settings, of which a record leaves out each secret that stands in clear.
+    /// The same settings with secrets in clear marked, so that a record leaves them out.
     package func hidingSecrets(under keys: Set<String>) -> SettingsReader {
         markingSecrets(under: keys) { _ in nil }
     }
@@ -53,7 +50,7 @@ extension SettingsReader {
         } catch { return nil }
     }
 
-    /// The same settings with the seals that stand in the other's, wherever both say the same.
+    /// The same settings with the seals of other settings, wherever the two are equal.
     package func sealed(like other: SettingsReader) -> SettingsReader {
         with(Self.sealed(nodes, like: other.nodes))
     }
@@ -77,7 +74,7 @@ extension SettingsReader {
 }
 
 extension PipelineStage {
-    /// The stage as it works here: see ``SettingsReader/sealed(files:)``.
+    /// See ``SettingsReader/sealed(files:secrets:)``.
     package func sealed(files keys: Set<String>, secrets: Set<String>) -> PipelineStage {
         with(settings.sealed(files: keys, secrets: secrets))
     }
@@ -85,14 +82,14 @@ extension PipelineStage {
     /// See ``SettingsReader/hidingSecrets(under:)``.
     package func hidingSecrets(under keys: Set<String>) -> PipelineStage { with(settings.hidingSecrets(under: keys)) }
 
-    /// The stage as it worked where the other settings come from.
+    /// See ``SettingsReader/sealed(like:)``.
     package func sealed(like other: SettingsReader) -> PipelineStage { with(settings.sealed(like: other)) }
 }
 
 enum Seal {
     static let fileBytesMax = 1 << 20
 
-    /// Sixteen bits: enough to see nearly every change, and too few to find a secret by, or to know one again.
+    /// Sixteen bits: enough to notice nearly every change, and too few to guess or recognise a secret.
     static func of(_ content: some Sequence<UInt8>) -> String {
         var hash = content.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
         hash ^= hash >> 32

@@ -1,31 +1,28 @@
 import JSON
 import Time
 
-/// What a plugin reads from its part of the pipeline file. Stages and transports conform with their settings.
-///
-/// Decoding checks and touches nothing outside: files, sockets and secrets are opened later.
+/// The settings of a plugin in a pipeline file. Decoding only checks: files, sockets and secrets are opened later.
 public protocol PluginSettings: Sendable {
-    /// Reads every key the plugin knows. The caller checks that no other key stands there.
+    /// Reads every key that the plugin knows. The caller refuses all other keys.
     init(from settings: inout SettingsReader) throws(SettingsError)
 
-    /// The settings whose defaults are no longer what they were.
+    /// The settings whose defaults have changed.
     static var changedDefaults: [ChangedDefault] { get }
 
-    /// Keys, at any depth, whose values are paths of files that count like settings: a certificate, as secrets do.
+    /// Keys, at any depth, whose values are paths of files that count like settings, such as a certificate.
     static var fileKeys: Set<String> { get }
 
-    /// Keys, at any depth, whose texts may be secrets: `validate` warns of one that stands in the pipeline file in clear, and
-    /// a record of the settings has its seal alone. Texts below such a key count too; an address that only says where
-    /// something is, without a user and a query, does not.
+    /// Keys, at any depth, below which texts may be secrets: `validate` warns of such a text in clear, and a record of
+    /// the settings contains only its seal. A URL without a user and a query is not a secret.
     static var secretKeys: Set<String> { get }
 
-    /// The certificates that are over, or soon will be.
+    /// The certificates that have expired, or will soon.
     func endingCertificates(at now: Instant) -> [EndingCertificate]
 
-    /// Checks the contents of the secrets that this process can read, such as whether a file that should hold a key
-    /// holds one. Called when a pipeline file is checked, never when a stage runs.
+    /// Checks the secrets that this process can read, such as whether a key file contains a key. Called when a pipeline file
+    /// is checked, never when a stage runs.
     ///
-    /// - Returns: Everything that a stage would refuse when it starts, in words that show no secret.
+    /// - Returns: The errors that a stage would report when it starts; they show no secret.
     func secretErrors() -> [any Error]
 }
 
@@ -37,23 +34,22 @@ extension PluginSettings {
     public func secretErrors() -> [any Error] { [] }
 }
 
-/// Reads one mapping of a pipeline file, strictly: each value has a type, a range and one default, and
-/// ``finish()`` refuses every key that nobody asked for.
+/// Reads one mapping of a pipeline file, strictly: each value has a type, a range and one default, and ``finish()`` refuses
+/// every unknown key.
 ///
-/// A key that is missing, and an optional value's key that is missing, take the default; a key that stands there
-/// without a value is an error.
+/// A missing key takes its default. A key without a value is an error.
 public struct SettingsReader: Sendable {
     let file: String
-    /// Where relative paths begin.
+    /// The folder of relative paths.
     let folder: String
-    /// The keys that lead here, as in `stages.coalesce`; empty at the top.
+    /// The path to this mapping, such as `stages.coalesce`; empty at the top.
     let keyPath: String
-    /// Where this mapping is named: what is missing in it is reported there.
+    /// The place of this mapping's name: missing keys are reported there.
     let place: Place
     private let entries: [String: SettingsNode.Entry]
     private let order: [String]
     private(set) var knownKeys: [String] = []
-    /// Key paths already reported. They are read as if they were missing, so that the rest can be checked too.
+    /// Key paths with a reported mistake. They count as missing, so that all others can be checked too.
     var excused: Set<String> = []
 
     init(entries: [SettingsNode.Entry], file: String, folder: String, keyPath: String, place: Place) {
@@ -70,7 +66,7 @@ public struct SettingsReader: Sendable {
     /// All keys, in the order of the file.
     public var keys: [String] { order }
 
-    /// The keys that a plugin asks for, those that its settings share with others included.
+    /// The keys that a plugin reads, also those that it shares with other plugins.
     package func keys<Settings: PluginSettings>(of type: Settings.Type) throws(SettingsError) -> [String] {
         var reader = self
         _ = try Settings(from: &reader)
@@ -82,9 +78,9 @@ public struct SettingsReader: Sendable {
         entries[key] != nil
     }
 
-    /// Call when every known key was asked for.
+    /// Call it after reading all known keys.
     ///
-    /// - Throws: The first unknown key, with the nearest known one and all that are known.
+    /// - Throws: The first unknown key, with the nearest known key and all known keys.
     public func finish() throws(SettingsError) {
         guard let key = order.first(where: { !knownKeys.contains($0) && !excused.contains(path(to: $0)) }),
             let entry = entries[key]
@@ -94,14 +90,13 @@ public struct SettingsReader: Sendable {
         throw SettingsError(file: file, at: entry.place, keyPath: path(to: key), reason: "unknown key", hint: hint)
     }
 
-    /// Whether a mistake in the key's value was told already: nobody knows what was meant, so what depends on it cannot be
-    /// judged.
+    /// Whether a mistake in the key's value was already reported: then other rules about it cannot be checked.
     public func isExcused(_ key: String) -> Bool { excused.contains(path(to: key)) }
 
-    /// An error at a key's value, or at the mapping's name if the key is missing, for rules of the plugin's own.
+    /// An error at a key's value, or at the mapping's name if the key is missing, for the plugin's own rules.
     ///
-    /// Where the key is missing and the reason begins with `required`, a key that nobody asked for and that was
-    /// probably meant is named in its place.
+    /// If the key is missing and the reason begins with `required`, an unknown key that is probably this one mistyped is
+    /// reported instead.
     public func fail(_ key: String, _ reason: String, hint: String? = nil) -> SettingsError {
         if reason.hasPrefix("required"), let error = mistyped(key) { return error }
         return failAsIs(key, reason, hint: hint)
@@ -112,7 +107,7 @@ public struct SettingsReader: Sendable {
             file: file, at: entries[key]?.value.place ?? place, keyPath: path(to: key), reason: reason, hint: hint)
     }
 
-    /// The error for a key that nobody asked for so far and that is near a missing one.
+    /// The error for an unknown key that is probably a missing one mistyped.
     func mistyped(_ missing: String) -> SettingsError? {
         guard !contains(missing) else { return nil }
         let typo = order.first { !knownKeys.contains($0) && Spelling.nearest(to: $0, among: [missing]) != nil }
@@ -128,7 +123,7 @@ extension SettingsReader {
         keyPath.isEmpty ? key : "\(keyPath).\(key)"
     }
 
-    /// The key's value as `read` understands it, or nil if the key is missing.
+    /// The key's value, converted by `read`; nil if the key is missing.
     mutating func optional<Value>(
         _ key: String, _ read: (SettingsNode) throws(Complaint) -> Value
     ) throws(SettingsError) -> Value? {
@@ -140,13 +135,13 @@ extension SettingsReader {
         }
     }
 
-    /// The key's value; `placeholder` after its absence was reported, when nobody will use the result any more.
+    /// The key's value. If its absence was already reported, `placeholder`, which is never used.
     mutating func required<Value>(
         _ key: String, placeholder: Value, _ read: (SettingsNode) throws(Complaint) -> Value
     ) throws(SettingsError) -> Value {
         note(key, isRequired: true)
         if let value = try optional(key, read) { return value }
-        // Keys asked for later may look like this one: finish() tells which are unknown.
+        // A key that is read later may look like this one, so only finish() knows which are unknown.
         guard excused.contains(path(to: key)) else { throw failAsIs(key, "required") }
         return placeholder
     }
@@ -174,7 +169,7 @@ extension SettingsReader {
 extension SettingsReader {
     /// Decodes a plugin's settings and refuses unknown keys.
     ///
-    /// - Throws: All mistakes that can be told apart: after each, decoding begins again as if that key were missing.
+    /// - Throws: All mistakes that can be found independently: after each, decoding begins again without that key.
     public func decode<Settings: PluginSettings>(_ type: Settings.Type) throws(PipelineFileError) -> Settings {
         var errors: [SettingsError] = []
         var reader = self
@@ -188,9 +183,9 @@ extension SettingsReader {
         return settings
     }
 
-    /// Runs `body` until it finds nothing new to complain about; afterwards this reader knows the keys that it asked for.
+    /// Runs `body` until it finds no new error; afterwards this reader knows the keys that it has read.
     ///
-    /// The result of a run after an error is only good for finding more errors.
+    /// - Returns: Nil after an error, or a value that only served to find more errors.
     mutating func collect<Value>(
         into errors: inout [SettingsError], _ body: (inout SettingsReader) throws(SettingsError) -> Value
     ) -> Value? {

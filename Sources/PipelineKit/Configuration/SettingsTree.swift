@@ -1,14 +1,14 @@
 import Yams
 
-/// Turns the parser's nodes into ours, follows aliases, and collects what is wrong on the way.
+/// Converts the parser's nodes, follows aliases, and collects mistakes.
 struct SettingsTree {
     let file: String
     let disguise: KeyDisguise
     private(set) var errors: [SettingsError] = []
-    /// The key paths of values that got lost and need no second complaint.
+    /// The key paths of lost values, whose absence need not be reported.
     private(set) var unreadable: Set<String> = []
     private var anchors: [String: (node: SettingsNode, size: Int)] = [:]
-    /// Values so far, those behind aliases counted each time.
+    /// The number of values so far, including those added by aliases.
     private var size = 0
     private var aliased = 0
 
@@ -61,7 +61,7 @@ struct SettingsTree {
             let keyPath = path.isEmpty ? key : "\(path).\(key)"
             let value = convert(valueNode, at: keyPath)
             if let first = places[key] {
-                complain(keyPath, place, "written twice; it stands at \(first.line):\(first.column) already")
+                complain(keyPath, place, "written twice; first at \(first.line):\(first.column)")
             } else {
                 places[key] = place
                 entries.append(.init(key: key, place: place, value: value))
@@ -119,7 +119,7 @@ struct SettingsTree {
     private mutating func checkTag(of node: Node, _ path: String, _ place: Place) {
         let known: [Tag.Name] = [.str, .seq, .map]
         guard !known.map(\.rawValue).contains(node.tag.rawValue) else { return }
-        complain(path, place, "tags like !text are not read here")
+        complain(path, place, "tags like !text are not supported")
     }
 
     private mutating func complain(_ path: String, _ place: Place, _ reason: String, hint: String? = nil) {

@@ -1,17 +1,17 @@
 import Events
 import JSON
 
-/// One reason why something was or was not pushed: for programs by its code, for people as a sentence.
+/// One reason why something was or was not pushed: a code for programs and a sentence for people.
 public struct Explanation: Sendable, Hashable {
-    /// Who says so: the kind of a stage.
+    /// The kind of the stage that gives the reason.
     public var stage: String
-    /// Stable over versions, unlike ``text``.
+    /// Does not change between versions, unlike ``text``.
     public var code: ExplanationCode
     /// A sentence without a full stop.
     public var text: String
-    /// What the sentence is about, in a fixed order.
+    /// The values that the sentence is about, in a fixed order.
     public var details: [Detail]
-    /// What it is made of, such as the clauses of a predicate.
+    /// Reasons that this one consists of, such as the clauses of a predicate.
     public var parts: [Explanation]
 
     /// Made by a stage in its `explain`.
@@ -25,9 +25,9 @@ public struct Explanation: Sendable, Hashable {
         self.parts = parts
     }
 
-    /// A named value, as JSON.
+    /// A named JSON value.
     public struct Detail: Sendable, Hashable {
-        /// The key of the value in the JSON form of an explanation.
+        /// The value's key in the JSON form of an explanation.
         public let name: String
         /// The value's JSON text.
         public let json: [UInt8]
@@ -52,7 +52,7 @@ public struct Explanation: Sendable, Hashable {
             json = Array((flag ? "true" : "false").utf8)
         }
 
-        /// A copy of the value as it was written.
+        /// A copy of a JSON value.
         public init(_ name: String, _ value: JSONView) { self.init(name, value.value) }
 
         package init(_ name: String, _ value: JSONValue) {
@@ -78,12 +78,12 @@ public struct Explanation: Sendable, Hashable {
         }
     }
 
-    /// The detail's JSON text; nil where there is none of that name.
+    /// The detail's JSON text; nil where there is no detail of that name.
     public func detail(_ name: String) -> String? {
         details.first { $0.name == name }.map { String(decoding: $0.json, as: UTF8.self) }
     }
 
-    /// Whether it, or one of its parts at any depth, has that code.
+    /// Whether the explanation, or one of its parts at any depth, has that code.
     public func contains(_ code: ExplanationCode) -> Bool {
         self.code == code || parts.contains { $0.contains(code) }
     }
@@ -92,7 +92,7 @@ public struct Explanation: Sendable, Hashable {
 // MARK: - As JSON
 
 extension Explanation {
-    /// `{"stage":…,"code":…,"text":…,"details":{…},"parts":[…]}`; the last two only where they hold something.
+    /// Writes `{"stage":…,"code":…,"text":…,"details":{…},"parts":[…]}`; the last two only if they are not empty.
     package func write(into buffer: inout ByteBuffer) {
         buffer.append("{")
         buffer.append("stage", stage)
@@ -106,7 +106,7 @@ extension Explanation {
         buffer.append(byte: UInt8(ascii: "}"))
     }
 
-    /// A JSON array.
+    /// Writes a JSON array.
     package static func write(_ explanations: [Explanation], into buffer: inout ByteBuffer) {
         buffer.list(explanations) { $1.write(into: &$0) }
     }
@@ -122,20 +122,20 @@ extension Explanation {
     }
 }
 
-/// Whom an explanation is for: what is nil is not asked about.
+/// The user and subscription that an explanation is for. A nil property does not restrict it.
 public struct ExplainedSubject: Sendable, Hashable {
-    /// The user who should have been notified.
+    /// The user who expected the notification.
     public var user: String?
-    /// One of the user's devices, by its name.
+    /// The name of one of the user's devices.
     public var device: String?
-    /// One of the user's subscriptions.
+    /// The ID of one of the user's subscriptions.
     public var subscriptionID: String?
     /// The app's container, such as `iCloud.com.example.Notes`.
     public var container: String?
     /// CloudKit's: `development` or `production`.
     public var environment: String?
 
-    /// Asks about everything that is left out.
+    /// Asks about everything that is not given.
     public init(
         user: String? = nil, device: String? = nil, subscriptionID: String? = nil, container: String? = nil,
         environment: String? = nil

@@ -1,4 +1,4 @@
-/// Every reason that an ``Explanation`` gives. The words are stable; the manual's page on codes lists them.
+/// The code of an ``Explanation``. Codes do not change between versions; the manual has a page on them.
 public enum ExplanationCode: String, CaseIterable, Sendable, Hashable {
     // MARK: The change
     case changeNotARecord = "change.not_a_record"
@@ -70,53 +70,53 @@ public enum ExplanationCode: String, CaseIterable, Sendable, Hashable {
 }
 
 extension ExplanationCode {
-    /// What it says, in one sentence.
+    /// What the code says, in one sentence.
     public var meaning: String {
         switch self {
-        case .changeNotARecord: "The event at that number is no change of a record, so nothing is pushed for it."
+        case .changeNotARecord: "The event at that number is not a change of a record, so it causes no push."
         case .changeRefused: "Match could not use the change and set it aside as a dead letter."
-        case .changeUnmatched: "No subscription of anybody watched the change; match counted it."
-        case .eventDeadLetter: "A later stage could not use what the change led to and set it aside."
-        case .stageDropped: "A stage on the way did not pass on what the change led to."
+        case .changeUnmatched: "No user has a subscription that watched the change; match counted it."
+        case .eventDeadLetter: "A later stage could not use an event that the change led to, and set it aside."
+        case .stageDropped: "A stage on the way did not pass on an event that the change led to."
         case .subscriptionMatched: "The subscription watched the change."
         case .subscriptionNotMatched: "The subscription did not watch the change; its parts say which check failed."
-        case .subscriptionNone: "There was no such subscription when the change came, and none was ever saved."
+        case .subscriptionNone: "There was no such subscription when the change came, and it was never saved."
         case .subscriptionSavedLater: "The subscription was first saved after the change."
         case .subscriptionDeleted: "The subscription had been deleted before the change."
-        case .subscriptionReplaced: "The subscription was saved again before the change; the newest form counted."
+        case .subscriptionReplaced: "The subscription was saved again before the change; its last version counted."
         case .scopeSame: "Change and subscription are of the same container, environment, database and owner."
         case .containerDiffers: "The change is in another container."
-        case .environmentDiffers: "The change is in another environment."
+        case .environmentDiffers: "The change is in another environment: development or production."
         case .databaseDiffers: "The change is in another database: public, private or shared."
         case .ownerDiffers: "The change is in another user's private or shared database."
         case .zoneSame: "The record is in a zone that the subscription watches."
-        case .zoneDiffers: "The record is in another zone than the one that the subscription watches."
+        case .zoneDiffers: "The record is in another zone than the subscription's."
         case .zoneDefault: "The record is in the default zone, which a database subscription does not watch."
-        case .recordTypeSame: "The record is of a type that the subscription watches."
-        case .recordTypeDiffers: "The record is of another type than the one that the subscription watches."
+        case .recordTypeSame: "The record has a type that the subscription watches."
+        case .recordTypeDiffers: "The record has another type than the subscription's."
         case .recordTypeIgnored: "The subscription names another record type, which the pipeline file says to ignore."
-        case .firesOnSame: "The subscription fires on such a change: create, update or delete."
-        case .firesOnDiffers: "The subscription does not fire on such a change: create, update or delete."
-        case .firesOnceSpent: "The subscription fires once, and an earlier change had used it up."
+        case .firesOnSame: "The subscription fires on this kind of change: create, update or delete."
+        case .firesOnDiffers: "The subscription does not fire on this kind of change: create, update or delete."
+        case .firesOnceSpent: "The subscription fires once, and it fired for an earlier change."
         case .predicateNever: "The predicate is false for every record."
-        case .clauseTrue: "The comparison held for the value that the record had."
-        case .clauseFalse: "The comparison did not hold for the value that the record had."
+        case .clauseTrue: "The comparison was true for the record's value."
+        case .clauseFalse: "The comparison was false for the record's value."
         case .clauseFieldMissing: "The record has no such field; any comparison with it is false."
-        case .clauseTypeDiffers: "The field's value is of another type than the one compared with; that is false."
-        case .conditionTrue: "Comparisons joined by OR or AND held; its parts say which."
-        case .conditionFalse: "Comparisons joined by OR or AND did not hold; its parts say which."
-        case .notificationMade: "A notification was made of the match."
-        case .notificationHeld: "The notification waits for a newer one that may replace it."
+        case .clauseTypeDiffers:
+            "The field's value and the compared value have different types; the comparison is false."
+        case .conditionTrue: "Comparisons joined by OR or AND were true; the parts show which."
+        case .conditionFalse: "Comparisons joined by OR or AND were false; the parts show which."
+        case .notificationMade: "The match became a notification."
+        case .notificationHeld: "The notification is held in case a newer one replaces it."
         case .notificationFlushed:
-            "The user had as many notifications pending as allowed, so one left before its window was over."
-        case .coalescedInto: "A newer notification replaced this one and stands for its change too."
+            "The user had the maximum number of held notifications, so one left before its window was over."
+        case .coalescedInto: "A newer notification replaced this one and counts its change too."
         case .payloadAlert: "The push shows or plays something, or sets the badge."
         case .payloadSilent: "The push is silent: it wakes the app and shows nothing."
-        case .payloadPruned: "The payload was too long; the parts named were left out."
-        case .payloadUnfit:
-            "The record's values of the fields named were asked for, and are of types that no payload has."
+        case .payloadPruned: "The payload was too long; the named parts were left out."
+        case .payloadUnfit: "The subscription asks for values of the named fields, but no payload can hold their types."
         case .deviceRegistered: "The device was registered when the push came."
-        case .deviceNone: "The user had no such device, or none at all, when the push came."
+        case .deviceNone: "The user had no such device, or no device at all, when the push came."
         case .deviceNotRegisteredYet: "The device was first registered after the push."
         case .deviceUnregistered: "The device had been unregistered before the push, or while it waited."
         case .deviceReplaced: "The device's token had moved to another registration before the push."
@@ -125,15 +125,14 @@ extension ExplanationCode {
         case .transportUnknown: "The pipeline has no transport of the name that the device registered with."
         case .transportAccepted: "The transport took the push."
         case .transportFailed: "The transport refused the push or could not pass it on."
-        case .transportUnregistered: "The transport's other side says that the device's token is no longer valid."
-        case .deviceRetired: "The device was taken out of the registry, because its token was no longer valid."
-        case .appStopped:
-            "The transport's other side rejects every push of the app, so the pushes wait until one gets through."
+        case .transportUnregistered: "The provider says that the device's token is no longer valid."
+        case .deviceRetired: "The device was removed from the registry, because its token was no longer valid."
+        case .appStopped: "The provider rejects every push of the app, so its pushes wait until one is accepted."
         case .pushWaiting: "The push waits for another attempt."
         case .pushExpired: "The push's `apns-expiration` passed before the transport took it."
-        case .pushSuperseded: "A newer push of the same collapse ID came for the device while this one waited."
-        case .outcomePending: "A stage has not come so far yet."
-        case .replayDiffers: "The log holds something else than the same rules give now."
+        case .pushSuperseded: "A newer push with the same collapse ID came for the device while this one waited."
+        case .outcomePending: "A stage has not processed it yet."
+        case .replayDiffers: "The log differs from what the same rules give now."
         }
     }
 }

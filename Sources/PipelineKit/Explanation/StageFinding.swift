@@ -1,4 +1,4 @@
-/// Something that an operator should know about a stage's state. Made by ``InspectableStage/findings(of:)``.
+/// A fact about a stage's state for the operator. Made by ``InspectableStage/findings(of:)``.
 public struct StageFinding: Sendable, Hashable {
     /// How much a finding matters: `belfry doctor` exits with 1 after a warning or an error.
     public enum Severity: String, Sendable, CaseIterable {
@@ -7,13 +7,13 @@ public struct StageFinding: Sendable, Hashable {
 
     /// How much it matters.
     public let severity: Severity
-    /// Stable over versions: what it is about, and what of that, as in `app.stopped`.
+    /// Does not change between versions, such as `app.stopped`.
     public let code: String
     /// In one line.
     public let text: String
     /// More lines, for people.
     public let lines: [String]
-    /// What to do; nil where there is nothing to do.
+    /// What to do; nil where nothing needs to be done.
     public let fix: String?
     /// More members, for programs.
     public let details: [Explanation.Detail]

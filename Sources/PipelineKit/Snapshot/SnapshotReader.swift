@@ -6,17 +6,17 @@ public struct SnapshotReader: ~Escapable {
     private var offset = 0
     private var progress = SnapshotProgress()
 
-    /// Begins at the first byte.
+    /// Begins at the first byte of a state.
     @_lifetime(copy bytes)
     public init(_ bytes: RawSpan) { self.bytes = bytes }
 
-    /// Calls back each time that so much more was read that some time has passed.
+    /// Sets a callback for each further 16 KiB that are read.
     package mutating func onProgress(_ body: @escaping () -> Void) { progress.begin(at: offset, body) }
 
-    /// Whether all was read.
+    /// Whether everything was read.
     public var isAtEnd: Bool { offset == bytes.byteCount }
 
-    /// What was written as a `UInt64`.
+    /// Reads a `UInt64`.
     public mutating func number() throws(SnapshotError) -> UInt64 {
         if offset >= progress.next { progress.note(offset) }
         var (number, shift) = (UInt64(0), UInt64(0))
@@ -30,13 +30,13 @@ public struct SnapshotReader: ~Escapable {
         throw SnapshotError("a number ends too soon", at: offset)
     }
 
-    /// What was written as an `Int`.
+    /// Reads an `Int`.
     public mutating func integer() throws(SnapshotError) -> Int {
         let number = try number()
         return Int(truncatingIfNeeded: number >> 1) ^ -Int(number & 1)
     }
 
-    /// What was written as a `Bool`; a byte other than 0 and 1 is an error.
+    /// Reads a `Bool`; a byte other than 0 and 1 is an error.
     public mutating func flag() throws(SnapshotError) -> Bool {
         guard offset < bytes.byteCount, byte(at: offset) <= 1 else {
             throw SnapshotError("expected a flag", at: offset)
@@ -48,7 +48,7 @@ public struct SnapshotReader: ~Escapable {
     @inline(__always)
     private func byte(at offset: Int) -> UInt8 { bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
 
-    /// A moment between ``EventLog/Instant/epoch`` and ``EventLog/Instant/distantFuture``, as all moments of a log are.
+    /// Reads an `Instant`: from ``EventLog/Instant/epoch`` to ``EventLog/Instant/distantFuture``, or an error.
     public mutating func instant() throws(SnapshotError) -> Instant {
         let start = offset
         let instant = Instant(microseconds: Int64(try integer()))
@@ -58,7 +58,7 @@ public struct SnapshotReader: ~Escapable {
         return instant
     }
 
-    /// What was written as bytes or as a text, without a copy.
+    /// Reads bytes or a text, without a copy.
     @_lifetime(copy self)
     public mutating func view() throws(SnapshotError) -> RawSpan {
         let count = try number()
@@ -69,10 +69,10 @@ public struct SnapshotReader: ~Escapable {
         return bytes.extracting(offset..<offset + Int(count))
     }
 
-    /// A copy of what was written as bytes.
+    /// Reads bytes as an array.
     public mutating func array() throws(SnapshotError) -> [UInt8] { try view().withUnsafeBytes { Array($0) } }
 
-    /// What was written as a text; bytes that are not UTF-8 are an error.
+    /// Reads a text; bytes that are not UTF-8 are an error.
     public mutating func text() throws(SnapshotError) -> String {
         let start = offset
         guard let text = try view().withUnsafeBytes({ String(validating: $0, as: UTF8.self) }) else {
@@ -81,15 +81,16 @@ public struct SnapshotReader: ~Escapable {
         return text
     }
 
-    /// Reads whether there is a value, then the value by `body`.
+    /// Reads whether there is a value, then the value.
     public mutating func optional<Value>(
         _ body: (inout SnapshotReader) throws(SnapshotError) -> Value
     ) throws(SnapshotError) -> Value? {
         try flag() ? try body(&self) : nil
     }
 
-    /// Reads how many there are, each of at least that many bytes. Never more than fit into what is left, so that room
-    /// can be made for them.
+    /// Reads a number of elements. A number that cannot fit into the remaining bytes is an error, so memory can be reserved.
+    ///
+    /// - Parameter bytesEach: The least size of an element.
     public mutating func count(bytesEach: Int = 1) throws(SnapshotError) -> Int {
         let start = offset
         let count = try number()
@@ -99,10 +100,10 @@ public struct SnapshotReader: ~Escapable {
         return Int(count)
     }
 
-    /// What a stage throws that has read what cannot be.
+    /// An error at the reader's place, for a stage that has read an impossible value.
     public func error(_ reason: String) -> SnapshotError { SnapshotError(reason, at: offset) }
 
-    /// Reads how many there are, and calls `body` for each.
+    /// Reads a number of elements, then each element.
     public mutating func forEach(
         _ body: (inout SnapshotReader) throws(SnapshotError) -> Void
     ) throws(SnapshotError) {
@@ -110,14 +111,14 @@ public struct SnapshotReader: ~Escapable {
     }
 }
 
-/// A snapshot that does not hold what its stage expects.
+/// A snapshot whose contents its stage does not expect.
 public struct SnapshotError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What was expected, or what cannot be.
+    /// What was expected, or what is impossible.
     public let reason: String
-    /// Where in the state, in bytes.
+    /// The place in the state, in bytes.
     public let offset: Int
 
-    /// See ``SnapshotReader/error(_:)`` for the error at the place where a reader is.
+    /// ``SnapshotReader/error(_:)`` makes one at the reader's place.
     public init(_ reason: String, at offset: Int) {
         self.reason = reason
         self.offset = offset

@@ -1,26 +1,26 @@
 import JSON
 import Time
 
-/// Takes down a stage's state. What is written is read back by ``SnapshotReader`` in the same order.
+/// Writes a stage's state. ``SnapshotReader`` reads it back in the same order.
 ///
-/// The same state must give the same bytes: what is kept in a hash table is written in the order of its keys.
+/// The same state must give the same bytes: a hash table is written in the order of its keys.
 public struct SnapshotWriter: ~Copyable {
     package private(set) var buffer: ByteBuffer
     private var progress = SnapshotProgress()
 
-    /// Grows as needed from that many bytes.
+    /// - Parameter capacity: The bytes to begin with; the writer grows as needed.
     public init(capacity: Int = 64 << 10) { buffer = ByteBuffer(capacity: capacity) }
 
-    /// Calls back each time that so much more was written that some time has passed.
+    /// Sets a callback for each further 16 KiB that are written.
     package mutating func onProgress(_ body: @escaping () -> Void) { progress.begin(at: buffer.count, body) }
 
-    /// What was written so far.
+    /// The bytes so far.
     public var bytes: RawSpan {
         @_lifetime(borrow self)
         get { _overrideLifetime(buffer.bytes.bytes, borrowing: self) }
     }
 
-    /// Makes room for that many bytes more: a stage with much to write saves copies of what it has written.
+    /// Makes room for that many more bytes, so that a large state is copied less often.
     public mutating func reserve(_ bytes: Int) { buffer.reserve(bytes) }
 
     /// Small numbers take one byte, the largest ten (LEB128).
@@ -37,25 +37,25 @@ public struct SnapshotWriter: ~Copyable {
     /// Numbers near zero take one byte, whatever their sign (zigzag).
     public mutating func write(_ number: Int) { write(UInt64(bitPattern: Int64(number << 1 ^ number >> 63))) }
 
-    /// Takes one byte.
+    /// Writes one byte.
     public mutating func write(_ flag: Bool) { buffer.append(byte: flag ? 1 : 0) }
 
     /// Writes the microseconds.
     public mutating func write(_ instant: Instant) { write(Int(instant.microseconds)) }
 
-    /// Writes how many bytes there are, then the bytes.
+    /// Writes the number of bytes, then the bytes.
     package mutating func write(_ bytes: UnsafeRawBufferPointer) {
         write(UInt64(bytes.count))
         buffer.append(bytes)
     }
 
-    /// Writes how many bytes there are, then the bytes.
+    /// Writes the number of bytes, then the bytes.
     public mutating func write(_ bytes: RawSpan) { bytes.withUnsafeBytes { write($0) } }
 
-    /// Writes how many bytes there are, then the bytes.
+    /// Writes the number of bytes, then the bytes.
     public mutating func write(_ bytes: [UInt8]) { bytes.withUnsafeBytes { write($0) } }
 
-    /// Writes the UTF-8 of the text, as bytes.
+    /// Writes a text as its UTF-8 bytes.
     public mutating func write(_ text: String) {
         var text = text
         text.withUTF8 { write(UnsafeRawBufferPointer($0)) }
@@ -67,7 +67,7 @@ public struct SnapshotWriter: ~Copyable {
         if let value { body(value, &self) }
     }
 
-    /// Writes how many there are, then each.
+    /// Writes the number of values, then each value.
     public mutating func write<Values: Collection>(
         all values: Values, _ body: (Values.Element, inout SnapshotWriter) -> Void
     ) {
@@ -76,9 +76,9 @@ public struct SnapshotWriter: ~Copyable {
     }
 }
 
-/// Tells whoever writes or reads a state how far it has come, now and then.
+/// Calls back now and then while a state is written or read.
 struct SnapshotProgress {
-    /// Where to tell next.
+    /// The offset of the next call.
     private(set) var next = Int.max
     private var body: () -> Void = {}
 

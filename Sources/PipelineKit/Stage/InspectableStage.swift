@@ -1,32 +1,28 @@
 import JSON
 import Time
 
-/// A stage that shows its state, and says what it would make of an event.
+/// A stage that shows its state and explains what it would do with an event.
 public protocol InspectableStage: StageCore {
-    /// The name of the state in `belfry state`, such as `subscriptions`. A stage without a state to show returns nil.
+    /// The name of the state in `belfry state`, such as `subscriptions`; nil for a stage without one.
     static var stateName: String? { get }
 
-    /// Writes the state for people and programs: one JSON object a line, in an order that depends on nothing else.
+    /// Writes the state, one JSON object a line, always in the same order.
     func writeState(into lines: inout ByteBuffer)
 
-    /// The names of what else of the state can be shown on its own.
+    /// The names of parts of the state that can be shown separately.
     static var otherStateNames: [String] { get }
 
-    /// Writes what ``otherStateNames`` names, in the same form.
+    /// Writes a part that ``otherStateNames`` lists, in the same form.
     func writeState(_ name: String, into lines: inout ByteBuffer)
 
-    /// The name of the check in `belfry doctor` that looks at the stage's state, such as `apps`. A stage without a check
-    /// returns nil.
+    /// The name of the stage's check in `belfry doctor`, such as `apps`; nil for a stage without one.
     static var checkName: String? { get }
 
-    /// Says what an operator should know about the state, the most important first. Changes nothing.
-    ///
-    /// - Parameter name: The stage's name in the pipeline file.
+    /// The facts about the state that an operator should know, most important first. `name` is the stage's in the
+    /// pipeline file.
     func findings(of name: String) -> [StageFinding]
 
-    /// Says what the stage, as it stands, would make of an event for a subject, and why. Changes nothing.
-    ///
-    /// - Parameter now: The event's recorded time.
+    /// What the stage in its present state would do with an event at its recorded time, and why. Changes nothing.
     func explain(_ event: borrowing InputEvent, at now: Instant, for subject: ExplainedSubject) -> [Explanation]
 }
 

@@ -1,16 +1,16 @@
 import Time
 
-/// A stage that says what it has to say of one event in several parts.
+/// A stage that writes its outputs for one event in several parts.
 public protocol PartwiseStage: StageCore {
-    /// Whether there is more to be said of the event, or of the wake, that the stage was given last.
+    /// Whether there are more outputs for the event or wake that the stage was given last.
     ///
-    /// A stage that may have very much to say of one stops where ``Outbox/isFull`` is true, and is asked to go on. So the
-    /// outputs of one event need no more memory than one part of them, and the first are on their way before the last
-    /// are written.
+    /// A stage with very many outputs for one event stops when ``Outbox/isFull`` is true, and is called again with
+    /// ``proceed(at:into:)``. So one event needs memory for one part only, and the first outputs are on their way before the
+    /// last are written.
     var isUnfinished: Bool { get }
 
-    /// Says more of what the stage was given last, and something each time. Called until ``isUnfinished`` is false;
-    /// nothing else is asked of the stage before. Where one part ends and the next begins must not show in what is said.
+    /// Writes the next part, with at least one output. Called until ``isUnfinished`` is false; meanwhile the stage gets
+    /// nothing else. The outputs must not depend on where a part ends.
     ///
     /// - Parameter now: The same as when the event or the wake came.
     mutating func proceed(at now: Instant, into out: inout Outbox)

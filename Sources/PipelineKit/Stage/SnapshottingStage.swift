@@ -1,14 +1,14 @@
-/// A stage whose state is put aside now and then, so that a restart need not feed it all of its past.
+/// A stage whose state is saved now and then, so that a restart does not feed it its whole past.
 public protocol SnapshottingStage: StageCore {
-    /// Which form the stage's snapshots have: raise it with every change, so that older ones are left aside. Nil: the
-    /// stage takes none, and is rebuilt from all of its input.
+    /// The version of the snapshot's format. Raise it with every change, so that older snapshots are ignored. Nil: the stage
+    /// takes no snapshots and is rebuilt from its whole input.
     static var snapshotVersion: Int? { get }
 
-    /// Writes all that the stage's future depends on, beside its settings and context. The same state gives the same
-    /// bytes. Never asked for while a push that the stage handed out is unanswered.
+    /// Writes everything that the stage's further outputs depend on, beside its settings and context. The same state must
+    /// give the same bytes. Not called in the middle of an event or a wake.
     func snapshot(into snapshot: inout SnapshotWriter)
 
-    /// Takes over the state of another of its kind. Called once, before anything else.
+    /// Takes over a saved state. Called once, before anything else.
     mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError)
 }
 

@@ -4,48 +4,47 @@ import Time
 
 /// One step of a pipeline: a deterministic state machine.
 ///
-/// A stage is a value that folds events. It reads no clock and no random source, does no I/O, and its output never
-/// depends on the order of a hash table or on how its input was cut into batches. Its host does the rest, so the same
-/// inputs at the same times give the same bytes on any machine: that is what makes replay exact.
+/// A stage is a value that folds events. It reads no clock and no random source and does no I/O. Its output never depends on
+/// the order of a hash table or on how its input was cut into batches. Its host does the rest. So the same inputs at the same
+/// times give the same bytes on any machine, which makes replay exact.
 ///
-/// A new stage conforms to this and is registered under ``StageCore/kind`` in a ``Registry``. What it must have is in
-/// ``StageCore``; the other protocols are what it may be able to do besides, and all of theirs has a default.
+/// A new stage conforms to this protocol and is registered under ``StageCore/kind`` in a ``Registry``. ``StageCore`` has the
+/// required members; the other protocols are optional abilities, whose members all have defaults.
 public protocol Stage: PartwiseStage, RecallingStage, TransportingStage, SnapshottingStage, InspectableStage {}
 
-/// What every stage has: a name, settings, and what it makes of events and of time.
+/// The required members of a stage: a name, settings, and its reaction to events and to time.
 public protocol StageCore: SendableMetatype {
     associatedtype Settings: PluginSettings
 
-    /// The word a pipeline file names the stage by.
+    /// The stage's name in pipeline files.
     static var kind: String { get }
 
-    /// Which of Belfry's logs the stage writes. Tools find the stage by it, and it names the stage's log unless the pipeline
-    /// file gives another name. Nil: none of them; the log then has the name that the stage has in the pipeline file.
+    /// Which of Belfry's logs the stage writes. It is the log's name, unless the pipeline file gives another, and tools find
+    /// the stage by it. Nil: another log, with the name of the stage in the pipeline file.
     static var writes: LogKind? { get }
 
-    /// Whether the stage is fed by producers at its door instead of by another stage's log.
+    /// Whether producers feed the stage through its door, instead of another stage's log.
     static var isSource: Bool { get }
 
-    /// Checks only; touches nothing outside.
+    /// Checks the settings; touches nothing outside.
     init(_ settings: Settings, context: StageContext) throws(SettingsError)
 
-    /// When the stage wants to be woken; nil when it only waits for input. Ask for a time only if there will be something
-    /// to do then.
+    /// When the stage wants to be woken; nil to wait for input only. At that time there must be something to do.
     var deadline: Instant? { get }
 
-    /// Takes one event. What the stage cannot use it rejects with ``Outbox/reject(_:)``; it never stops for bad input.
+    /// Takes one event. An event that it cannot use is rejected with ``Outbox/reject(_:)``; bad input never stops a stage.
     ///
-    /// A stage that traps ends its process. Where that happens three times in a row at one event, the host sets the event
-    /// aside as a dead letter, and the stage never gets it again, nor in a replay.
+    /// A stage that traps ends its process. After three such crashes in a row on one event, the host sets the event aside as a
+    /// dead letter: the stage never gets it again, in a replay neither.
     mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox)
 
-    /// Called when `now` has reached ``deadline``. Deals with all that is due: afterwards the deadline is later than `now`,
-    /// or nil.
+    /// Called when `now` has reached ``deadline``. It must do everything that is due; afterwards the deadline is later than
+    /// `now`, or nil.
     ///
-    /// A stage that keeps asking is ended with a ``StageFault`` (exit status 70), by its host and by a replay alike: after
-    /// ``StageFault/wakesMax`` wakes in a row, within a second of its time, that say nothing or leave the deadline where it
-    /// was; at once where such a wake was ``PartwiseStage/isUnfinished``; and by `belfry run` where a stage still asks after so many
-    /// wakes without a word at the end of all input.
+    /// A stage that asks for wakes without end is stopped with a ``StageFault`` (exit status 70), by its host and by a replay
+    /// alike. This happens after ``StageFault/wakesMax`` wakes in a row, within a second of its time, without an output or
+    /// with an unchanged deadline; at once where such a wake was ``PartwiseStage/isUnfinished``; and in `belfry run` where a
+    /// stage goes on after as many wakes without an output at the end of all input.
     mutating func wake(at now: Instant, into out: inout Outbox)
 }
 
@@ -56,7 +55,7 @@ extension StageCore {
     public mutating func wake(at now: Instant, into out: inout Outbox) {}
 }
 
-/// What a stage knows of where it stands. Identifiers are derived from a log's identity and a position in it.
+/// The identities of a stage's logs, from which it derives identifiers, and its plugins.
 public struct StageContext: Sendable {
     /// The identity of the stage's own log.
     public var log: LogIdentity
@@ -78,16 +77,16 @@ public struct StageContext: Sendable {
     }
 }
 
-/// One event as a stage receives it. Neither the event nor a view of it can be kept beyond the call: the compiler refuses.
+/// One event as a stage receives it. The compiler refuses to keep the event, or a view of it, beyond the call.
 public struct InputEvent: ~Copyable, ~Escapable {
     /// Position in the log it comes from; for a source, the producer's line number.
     public let sequence: UInt64
-    /// The event, already checked: a JSON object.
+    /// The event, which is a JSON object.
     public let json: JSONView
-    /// The event's text as it stands in the log, without its line feed.
+    /// The event's text in the log, without its line feed.
     public let line: RawSpan
 
-    /// ``json`` without the compiler's promise.
+    /// ``json`` without the compiler's lifetime check.
     @inlinable
     @inline(__always)
     package var value: JSONValue { json.value }
@@ -114,13 +113,13 @@ public struct InputEvent: ~Copyable, ~Escapable {
         }
     }
 
-    /// Whether the event's `type` is that word.
+    /// Whether the event has that `type`.
     @inlinable
     @inline(__always)
     public func isOfType(_ type: StaticString) -> Bool { value[.type]?.equals(type) ?? false }
 }
 
-/// Why one event could not be used: an answer to its producer at the door, a dead letter anywhere else.
+/// Why an event could not be used: an answer to its producer at the door, a dead letter elsewhere.
 public struct Rejection: Error, Hashable, Sendable {
     /// A stable word for programs, such as `field.missing`.
     public var code: String

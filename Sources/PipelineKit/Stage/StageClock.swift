@@ -1,16 +1,15 @@
 import Time
 
-/// Feeds a stage its events in the one order that host, replay and tests share.
+/// Feeds a stage its events. Host, replay and tests share it, so that all do it in the same order.
 ///
-/// Time is the upstream's: an event is received at its batch's `now`, and every deadline that has passed by then is
-/// served first. A wake that comes between two events is recorded by the host as a batch of its own, so the pair
-/// `(cursor, now)` of each batch is all that a replay needs.
+/// Time is the upstream's: an event is received at its batch's `now`, after every earlier deadline was served. The host
+/// records a wake between two events in a batch of its own. So a replay needs only the pair `(cursor, now)` of each batch.
 public struct StageClock<S: Stage> {
-    /// The stage as its last event, answer or wake left it.
+    /// The stage after its last event, answer or wake.
     public private(set) var stage: S
-    /// The time to which the stage has come; it never goes back.
+    /// The stage's time; it never goes back.
     public private(set) var now: Instant
-    /// What the stage did that no host can go on with; nil while there is nothing. From then on it is woken no more.
+    /// Why the host must end the stage; nil while there is no reason. After a fault the stage is not woken any more.
     public private(set) var fault: StageFault?
     private var isInWake = false
     private var (saidInWake, hadParts) = (false, false)
@@ -22,7 +21,7 @@ public struct StageClock<S: Stage> {
         self.now = now
     }
 
-    /// Serves what is due until `time`, then gives the stage the event.
+    /// Serves the deadlines up to `time`, then gives the stage the event.
     @inline(__always)
     public mutating func receive(_ event: borrowing InputEvent, at time: Instant, into out: inout Outbox) {
         if time > now || stage.deadline != nil { advance(to: time, into: &out) }
@@ -30,7 +29,7 @@ public struct StageClock<S: Stage> {
         finish(into: &out)
     }
 
-    /// Gives the stage an answer, at the time to which the clock has come.
+    /// Gives the stage an answer at the present time.
     public mutating func receive(_ answer: TransportAnswer, into out: inout Outbox) {
         fruitless.end()
         out.beginPart()
@@ -38,7 +37,7 @@ public struct StageClock<S: Stage> {
         finish(into: &out)
     }
 
-    /// Gives a source an event of its own log. Nothing is due meanwhile, and nothing is said.
+    /// Gives a source an event of its own log again. It serves no deadline and has no output.
     public mutating func recall(_ event: borrowing InputEvent, at time: Instant) {
         now = max(now, time)
         fruitless.end()
@@ -70,10 +69,10 @@ public struct StageClock<S: Stage> {
         finish(into: &out)
     }
 
-    /// Goes on with the same state under other settings. A stage that takes no snapshots keeps those that it has.
+    /// Replaces the settings and keeps the state. A stage without snapshots keeps its settings.
     package mutating func adopt(_ settings: S.Settings, context: StageContext) throws {
         guard S.snapshotVersion != nil else { return }
-        precondition(!stage.isUnfinished, "no state is taken down in the middle of an event")
+        precondition(!stage.isUnfinished, "the settings change in the middle of an event")
         var writer = SnapshotWriter()
         stage.snapshot(into: &writer)
         var adopted = try S(settings, context: context)
@@ -83,30 +82,30 @@ public struct StageClock<S: Stage> {
     }
 }
 
-/// Part by part, for a host that appends between two parts: see ``PartwiseStage/isUnfinished``.
+/// In parts, for a host that appends between them: see ``PartwiseStage/isUnfinished``.
 extension StageClock {
-    /// Whether ``proceed(into:)`` must come before anything else.
+    /// Whether ``proceed(into:)`` must be called next.
     @inline(__always)
     package var isUnfinished: Bool { stage.isUnfinished }
 
-    /// When the next deadline is served: its own time, or now where that is over.
+    /// When the next deadline is served: at its time, or now if that has passed.
     package var nextWake: Instant? { fault == nil ? stage.deadline.map { max($0, now) } : nil }
 
-    /// How often the stage was woken in a row to no end.
+    /// How many wakes in a row had no effect.
     package var fruitlessWakes: Int { fruitless.count }
 
-    /// Whether a deadline is to be served before an event of that time.
+    /// Whether a deadline must be served before an event at that time.
     @inline(__always)
     package func isDue(at time: Instant) -> Bool {
         guard let deadline = stage.deadline else { return false }
         return (deadline <= time || deadline <= now) && fault == nil
     }
 
-    /// ``isDue(at:)`` for a clock that an object owns: to ask what cannot change it would copy the stage first.
+    /// ``isDue(at:)`` for a clock that an object owns: the non-mutating call would copy the stage first.
     @inline(__always)
     package mutating func comesDue(at time: Instant) -> Bool { isDue(at: time) }
 
-    /// Gives the stage an event for which no deadline is due any more.
+    /// Gives the stage an event. No deadline may be due.
     @inline(__always)
     package mutating func begin(_ event: borrowing InputEvent, at time: Instant, into out: inout Outbox) {
         now = max(now, time)
@@ -125,7 +124,7 @@ extension StageClock {
         noteEndOfWake(hasSaid: out.saidSoFar > before)
     }
 
-    /// The next part.
+    /// Lets the stage write its next part.
     package mutating func proceed(into out: inout Outbox) {
         out.beginPart()
         let before = out.saidSoFar
@@ -150,19 +149,18 @@ extension StageClock {
         let isStuck = next.map { $0 <= now } ?? false
         guard isStuck || !saidInWake else { return fruitless.end() }
         fruitless.add(at: now)
-        // Of a wake whose outputs fill several batches, only the log's `now` tells which one it was.
+        // Only the log's `now` identifies a wake whose outputs fill several batches.
         guard let next, fruitless.areTooMany || isStuck && hadParts else { return }
         fault = StageFault(stage: S.kind, wakes: fruitless.countInSecond, from: fruitless.second, to: now, next: next)
     }
 }
 
-/// Wakes in a row that said nothing, or left the deadline where it was, while nothing new came to the stage.
+/// Counts wakes in a row without an output or with an unchanged deadline, since the stage's last event or answer.
 private struct FruitlessWakes {
-    /// All of them.
     private(set) var count = 0
-    /// Those since ``second``.
+    /// How many of them there were since ``second``.
     private(set) var countInSecond = 0
-    /// When a second of the stage's time began.
+    /// The beginning of the present second of the stage's time.
     private(set) var second = Instant.epoch
 
     var areTooMany: Bool { countInSecond >= StageFault.wakesMax }

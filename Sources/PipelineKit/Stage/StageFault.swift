@@ -1,11 +1,12 @@
 import Time
 
-/// A stage asks to be woken again and again to no end: a host that obeyed would do nothing else for ever.
+/// A stage asks to be woken again and again without effect, so its host would do nothing else. The host ends with this
+/// error.
 ///
-/// Counted by the stage's own time, so that a replay finds the same. The host ends with it, and says it.
+/// Wakes are counted by the stage's own time, so that a replay finds the same fault.
 public struct StageFault: Error, Hashable, Sendable {
-    /// So many wakes in a row are a fault, within a second of the stage's time and without an event or an answer between
-    /// them, where each of them says nothing, or leaves the deadline where it was.
+    /// How many such wakes in a row are a fault: within a second of the stage's time, without an event or an answer between
+    /// them, each without an output or with an unchanged deadline.
     public static let wakesMax = 100_000
 
     /// The stage's name in the pipeline file, or its kind.
@@ -16,7 +17,7 @@ public struct StageFault: Error, Hashable, Sendable {
     public var from: Instant
     /// The time of the last of those wakes.
     public var to: Instant
-    /// The deadline that the stage asks for now.
+    /// The deadline that the stage asks for.
     public var next: Instant
 
     /// Made by ``StageClock``.
@@ -31,7 +32,7 @@ extension StageFault: CustomStringConvertible {
         let count = wakes == 1 ? "" : "\(wakes) times in a row "
         return """
             stage \(stage) was woken \(count)\(times) and asks for the deadline \(next.rfc3339) again. It was ended, since \
-            that would not stop by itself. Mend the stage: wake(at:) must deal with all that is due, and leave a deadline \
+            it would not stop by itself. Mend the stage: wake(at:) must do everything that is due, and leave a deadline \
             later than `now`, or nil
             """
     }

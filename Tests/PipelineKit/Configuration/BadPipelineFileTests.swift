@@ -19,7 +19,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
 
 @Suite struct BadPipelineFileTests {
     @Test(arguments: structure + names + links + quantities)
-    func aBadFileIsRefusedWithPlaceReasonAndHint(_ file: BadFile) {
+    func `a bad file is refused with place, reason and hint`(_ file: BadFile) {
         let error = #expect(throws: PipelineFileError.self) {
             try PipelineFile.parse(file.text, file: "p.yaml", registry: Registry())
         }
@@ -31,8 +31,8 @@ struct BadFile: Sendable, CustomTestStringConvertible {
         BadFile("only comments", "# hello\n", #"p.yaml: the file is empty; a pipeline has a "pipeline" and "stages""#),
         BadFile("a list", "- a\n", "p.yaml:1:1: expected a mapping, found a list"),
         BadFile("a word", "hello\n", "p.yaml:1:1: expected a mapping, found hello"),
-        BadFile("NUL", "pipeline: a\u{0}b\n", "p.yaml:1:12: U+0000 may not stand in the file"),
-        BadFile("private use", "pipeline: \u{E000}\n", "p.yaml:1:11: U+E000 may not stand in the file"),
+        BadFile("NUL", "pipeline: a\u{0}b\n", "p.yaml:1:12: U+0000 is not allowed in the file"),
+        BadFile("private use", "pipeline: \u{E000}\n", "p.yaml:1:11: U+E000 is not allowed in the file"),
         BadFile("too large", String(repeating: "#", count: 1 << 20) + "\n", "p.yaml: the file is larger than 1 MiB"),
         BadFile(
             "tab", "pipeline: a\nstages:\n\tingest: {}\n",
@@ -52,13 +52,13 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:1:11: pipeline: *name refers to no anchor above it; put text that begins with * in quotes"),
         BadFile(
             "tag", "pipeline: !secret a\nstages: {a: {}}\n",
-            "p.yaml:1:11: pipeline: tags like !text are not read here"),
+            "p.yaml:1:11: pipeline: tags like !text are not supported"),
         BadFile(
             "odd key", "pipeline: a\n[1]: 2\nstages: {a: {}}\n", "p.yaml:2:1: a key is a word, not a list or a mapping"),
         BadFile("merge", "pipeline: a\n<<: {}\nstages: {a: {}}\n", "p.yaml:2:1: <<: unknown key; known: \(top)"),
         BadFile(
             "nothing required", "data: x\n", "p.yaml:1:1: pipeline: required", "p.yaml:1:1: stages: required"),
-        BadFile("no stages", "pipeline: a\nstages:\n", "p.yaml:2:8: stages: names no stage"),
+        BadFile("no stages", "pipeline: a\nstages:\n", "p.yaml:2:8: stages: is empty"),
         BadFile(
             "a stage that is a word", "pipeline: a\nstages:\n  ingest: tcp\n",
             "p.yaml:3:11: stages.ingest: expected a mapping, found tcp"),
@@ -74,31 +74,31 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             #"p.yaml:3:20: stages.a.from: there is no stage b"#),
         BadFile(
             "bad names", "pipeline: My Pipe\nstages: {Ingest: {}}\n",
-            #"p.yaml:1:11: pipeline: "My Pipe" is no name; names have up to 64 letters a-z, digits and hyphens"#,
-            #"p.yaml:2:10: stages.Ingest: "Ingest" is no name; names have up to 64 letters a-z, digits and hyphens"#),
+            #"p.yaml:1:11: pipeline: "My Pipe" is not a name; names have up to 64 letters a-z, digits and hyphens"#,
+            #"p.yaml:2:10: stages.Ingest: "Ingest" is not a name; names have up to 64 letters a-z, digits and hyphens"#),
         BadFile(
             "written twice",
             "pipeline: a\nstages:\n  a:\n    bind: inproc://a\n    \"bind\": inproc://b\n  a: {}\npipeline: b\n",
-            "p.yaml:5:5: stages.a.bind: written twice; it stands at 4:5 already",
-            "p.yaml:6:3: stages.a: written twice; it stands at 3:3 already",
-            "p.yaml:7:1: pipeline: written twice; it stands at 1:1 already"),
+            "p.yaml:5:5: stages.a.bind: written twice; first at 4:5",
+            "p.yaml:6:3: stages.a: written twice; first at 3:3",
+            "p.yaml:7:1: pipeline: written twice; first at 1:1"),
         BadFile(
             "three times in one line", "pipeline: a\nstages: {é: {}, é: {}, é: {}, b: {from: é}}\n",
-            "p.yaml:2:10: stages.é: \"é\" is no name; names have up to 64 letters a-z, digits and hyphens",
-            "p.yaml:2:17: stages.é: written twice; it stands at 2:10 already",
-            "p.yaml:2:24: stages.é: written twice; it stands at 2:10 already"),
+            "p.yaml:2:10: stages.é: \"é\" is not a name; names have up to 64 letters a-z, digits and hyphens",
+            "p.yaml:2:17: stages.é: written twice; first at 2:10",
+            "p.yaml:2:24: stages.é: written twice; first at 2:10"),
         BadFile(
             "twice behind an anchor", "pipeline: a\n&x pipeline: b\n&y pipeline: c\n",
             "p.yaml:1:1: stages: required",
-            "p.yaml:2:1: pipeline: written twice; it stands at 1:1 already",
-            "p.yaml:3:1: pipeline: written twice; it stands at 1:1 already"),
+            "p.yaml:2:1: pipeline: written twice; first at 1:1",
+            "p.yaml:3:1: pipeline: written twice; first at 1:1"),
         BadFile(
             "a misspelt upstream", "pipeline: a\nstages:\n  ingest: {}\n  match: {from: injest}\n",
             #"p.yaml:4:17: stages.match.from: there is no stage injest; did you mean "ingest"?"#),
         BadFile(
             "two sources", "pipeline: a\nstages:\n  ingest: {}\n  match: {}\n",
-            "p.yaml:4:3: stages.match.from: required: ingest is the stage that reads from no other, and there is one of "
-                + "those"),
+            "p.yaml:4:3: stages.match.from: required: ingest is already the one stage that reads from "
+                + "no other"),
         BadFile(
             "a cycle",
             "pipeline: a\nstages:\n  s: {}\n  a: {from: c}\n  b: {from: a}\n  c: {from: b}\n  d: {from: c}\n",
@@ -108,7 +108,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:3:13: stages.a.from: reads its own output: a from a"),
         BadFile(
             "one log for two", "pipeline: a\nstages:\n  deliver: {}\n  more: {from: deliver, log: deliver}\n",
-            #"p.yaml:4:30: stages.more.log: deliver belongs to deliver already; "#
+            #"p.yaml:4:30: stages.more.log: deliver already belongs to deliver; "#
                 + #"give one of them another name with "log""#),
     ]
 
@@ -120,11 +120,12 @@ struct BadFile: Sendable, CustomTestStringConvertible {
     static let links = [
         BadFile(
             "no scheme", stage("bind: localhost:80"),
-            "p.yaml:3:13: stages.s.bind: localhost:80 is no address; write tcp://HOST:PORT, ipc://PATH or inproc://NAME"
+            "p.yaml:3:13: stages.s.bind: localhost:80 is not an address; write tcp://HOST:PORT, ipc://PATH or inproc://NAME"
         ),
         BadFile(
             "another scheme", stage("bind: http://a:80"),
-            "p.yaml:3:13: stages.s.bind: http://a:80 is no address; write tcp://HOST:PORT, ipc://PATH or inproc://NAME"),
+            "p.yaml:3:13: stages.s.bind: http://a:80 is not an address; write tcp://HOST:PORT, ipc://PATH or inproc://NAME"
+        ),
         BadFile(
             "no port", stage("bind: 'tcp://localhost'"),
             "p.yaml:3:13: stages.s.bind: tcp://localhost has no port; end it with a port from 1 to 65535"),
@@ -133,15 +134,15 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:3:13: stages.s.bind: tcp://localhost:65536 has no port; end it with a port from 1 to 65535"),
         BadFile(
             "any host", stage("bind: 'tcp://*:80'"),
-            "p.yaml:3:13: stages.s.bind: nothing can connect to tcp://*:80, which is also what the stage's readers are "
-                + "told; write tcp://0.0.0.0:80 for all of the machine's addresses"),
+            "p.yaml:3:13: stages.s.bind: nothing can connect to tcp://*:80, but the stage's readers are told to; "
+                + "write tcp://0.0.0.0:80 for all of the machine's addresses"),
         BadFile(
             "a name of no interface", stage("bind: 'tcp://localhost:80'"),
             "p.yaml:3:13: stages.s.bind: ZeroMQ listens at addresses and network interfaces, and localhost is neither; "
                 + "write tcp://127.0.0.1:80"),
         BadFile(
             "two addresses in one", stage("bind: 'tcp://127.0.0.1:1;0.0.0.0:80'"),
-            "p.yaml:3:13: stages.s.bind: tcp://127.0.0.1:1;0.0.0.0:80 is no address; "
+            "p.yaml:3:13: stages.s.bind: tcp://127.0.0.1:1;0.0.0.0:80 is not an address; "
                 + "write tcp://HOST:PORT, ipc://PATH or inproc://NAME"),
         BadFile(
             "a name that begins like an address", stage("bind: 'tcp://127.0.0.1.example.com:80'"),
@@ -166,18 +167,18 @@ struct BadFile: Sendable, CustomTestStringConvertible {
                 + "and the system takes 107; choose a shorter data folder, or bind tcp://HOST:PORT"),
         BadFile(
             "one address for two", "pipeline: a\nstages:\n  s: {bind: inproc://x}\n  t: {from: s, bind: inproc://x}\n",
-            "p.yaml:4:22: stages.t.bind: inproc://x belongs to s already"),
+            "p.yaml:4:22: stages.t.bind: inproc://x already belongs to s"),
         BadFile(
             "a command in one text", stage("command: python3 a.py"),
             "p.yaml:3:16: stages.s.command: expected a list, found python3 a.py; write it as [one, two]"),
-        BadFile("an empty command", stage("command: []"), "p.yaml:3:16: stages.s.command: names no program"),
+        BadFile("an empty command", stage("command: []"), "p.yaml:3:16: stages.s.command: is empty"),
         BadFile(
             "a directory alone", stage("directory: x"),
             "p.yaml:3:18: stages.s.directory: only a command has a directory"),
         BadFile(
             "curve", stage("curve: {publicKey: short, secretKey: inline, reader: {}}"),
             "p.yaml:3:26: stages.s.curve.publicKey: expected a Z85 key of 40 characters; keys with punctuation need quotes",
-            "p.yaml:3:44: stages.s.curve.secretKey: a secret is not written here; write {$file: PATH}, {$env: NAME} "
+            "p.yaml:3:44: stages.s.curve.secretKey: a secret is not allowed here; write {$file: PATH}, {$env: NAME} "
                 + "or {$credential: NAME}",
             "p.yaml:3:52: stages.s.curve.reader: unknown key; did you mean \"readers\"? "
                 + "known: publicKey, secretKey, upstreamKey, producers, readers"),
@@ -192,12 +193,13 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "a stage without a key that reads from one with keys",
             "pipeline: a\nstages:\n  s: {curve: {publicKey: '\(key)', secretKey: {$env: K}}}\n  m: {from: s}\n"
                 + "  n: {from: m}\n",
-            "p.yaml:4:3: stages.m.curve: required: s has keys, and lets no stage without a key read from it; make a key "
+            "p.yaml:4:3: stages.m.curve: required: s has keys, so a stage without a key cannot read from it; make a key "
                 + "with `belfry keys make m.key`, and write `curve: {publicKey: KEY, secretKey: {$file: m.key}}`"),
         BadFile(
             "one key of two clients",
             stage("curve: {publicKey: '\(key)', secretKey: {$env: K}, readers: {a: '\(key)', b: '\(key)'}}"),
-            "p.yaml:3:152: stages.s.curve.readers.b: has a key of a; make a key for each client: belfry keys make"),
+            "p.yaml:3:152: stages.s.curve.readers.b: has the same key as a; make a key for each client: belfry keys make"
+        ),
     ]
 
     static let quantities = [

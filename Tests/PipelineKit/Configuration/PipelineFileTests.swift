@@ -42,7 +42,7 @@ import Time
         return try PipelineFile.parse(Self.quickstart, file: "Pipelines/quickstart.yaml", registry: registry)
     }
 
-    @Test func everythingWrittenIsRead() throws {
+    @Test func `every key of a file is read`() throws {
         let file = try quickstart()
         #expect(file.name == "quickstart")
         #expect(file.data == ".belfry/quickstart")
@@ -62,7 +62,7 @@ import Time
         #expect(file.stages.map(\.writes) == [nil, nil, nil, .matches, .matches])
     }
 
-    @Test func nothingIsRemovedUnlessTheFileSaysSo() throws {
+    @Test func `by default nothing is removed from logs`() throws {
         let file = try PipelineFile.parse(
             "pipeline: a\nlog: {retention: {}}\nstages: {s: {}}\n", file: "p.yaml", registry: Registry())
         #expect(file.log == .standard && !file.log.retention.isOn && file.log.snapshotBytes == 64 << 20)
@@ -70,7 +70,7 @@ import Time
         #expect(byBytes.isOn && byBytes.deadLettersAge == .seconds(30 * 86_400))
     }
 
-    @Test func linksAreBoundBesideTheLogsUnlessTheFileSaysOtherwise() throws {
+    @Test func `links are bound beside the logs, unless the file gives an address`() throws {
         #expect(
             try quickstart().stages.map(\.bind) == [
                 "ipc://.belfry/quickstart/coalesce.link", "tcp://127.0.0.1:7411",
@@ -79,13 +79,13 @@ import Time
             ])
     }
 
-    @Test func aCommandHasItsArgumentsAndItsFolder() throws {
+    @Test func `a command has its arguments and its folder`() throws {
         let stage = try #require(try quickstart().stage(named: "filter"))
         #expect(stage.command == ["python3", "hot-only.py"])
         #expect(stage.directory == "plugins")
     }
 
-    @Test func theShortestFileTakesAllDefaults() throws {
+    @Test func `the shortest file takes all defaults`() throws {
         let file = try PipelineFile.parse(
             "pipeline: a\nstages: {ingest: }\n", file: "a.yaml", folder: "/etc/belfry", registry: Registry())
         #expect(file.data == "/etc/belfry/.belfry/a")
@@ -95,7 +95,7 @@ import Time
         #expect(file.sourceStage.command.isEmpty)
     }
 
-    @Test func stagesComeAfterTheirUpstream() throws {
+    @Test func `stages come after their upstream`() throws {
         let file = try quickstart()
         #expect(file.sourceStage.name == "ingest")
         #expect(file.stagesInOrder.map(\.name) == ["ingest", "match", "tally", "filter", "coalesce"])
@@ -104,7 +104,7 @@ import Time
         #expect(file.upstream(of: file.sourceStage) == nil)
     }
 
-    @Test func anyTreeIsOrderedWhateverTheOrderOfItsFile() throws {
+    @Test func `any tree of stages is ordered, whatever the order of its file`() throws {
         var random = Seeded(1)
         for _ in 0..<100 {
             let seed = random.next()
@@ -121,7 +121,7 @@ import Time
         }
     }
 
-    @Test func aPluginsMistakesAreReportedWithTheCommonKeysKnown() throws {
+    @Test func `a plugin's mistakes are reported together with those in common keys`() throws {
         struct Coalesce: PluginSettings {
             init(from settings: inout SettingsReader) throws(SettingsError) {
                 _ = try settings.duration("window", default: .seconds(1), in: .zero ... .seconds(60))
@@ -139,7 +139,7 @@ import Time
                 """)
     }
 
-    @Test func everyStageIsCheckedBeforeTheFileIsRefused() throws {
+    @Test func `every stage is checked before the file is refused`() throws {
         let file = try quickstart()
         let error = #expect(throws: PipelineFileError.self) {
             try file.forEachStage { stage throws(PipelineFileError) in
@@ -153,13 +153,13 @@ import Time
         "bind: 'tcp://127.0.0.2:1'", "bind: 'tcp://lo:1'", "bind: 'tcp://[::1]:1'", "door: 'tcp://127.0.0.1:1'",
         "bind: 'tcp://0.0.0.0:1', open: true", "bind: 'tcp://10.0.0.1:1', door: 'tcp://10.0.0.1:2', open: true",
     ])
-    func anAddressMayBeReachedByThisMachineAloneOrByAllThatAFileLetsIn(entry: String) throws {
+    func `an address that other machines reach needs keys or permission`(entry: String) throws {
         let text = "pipeline: a\nstages:\n  s: {\(entry)}\n"
         let stage = try PipelineFile.parse(text, file: "p.yaml", registry: Registry()).sourceStage
         #expect(stage.isOpen == entry.contains("open"))
     }
 
-    @Test func `the manual's example of keys is a pipeline that can start`() throws {
+    @Test func `the manual's example of keys is a valid pipeline`() throws {
         let root = #filePath.components(separatedBy: "/Tests/")[0]
         let page = root + "/Sources/BelfryTool/Belfry.docc/Operations/Security.md"
         let text = try String(contentsOfFile: page, encoding: .utf8)
@@ -169,7 +169,7 @@ import Time
         #expect(file.stagesInOrder.map(\.name) == ["ingest", "match", "coalesce", "payload", "deliver"])
     }
 
-    @Test func curveKeysAreCheckedAndSecretsStayWhereTheyAre() throws {
+    @Test func `CURVE keys are checked and secrets are not read`() throws {
         let key = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
         let next = String(key.reversed())
         let text = """
@@ -185,7 +185,7 @@ import Time
         #expect(try curve.secretKey.reveal(environment: ["KEY": "k"]) == "k")
     }
 
-    @Test func damagedTextIsReadOrRefusedButNeverCrashes() throws {
+    @Test func `damaged text is read or refused, and never crashes`() throws {
         var seeds = Seeded(3)
         let pieces = [
             "*", "&x ", "*x", ": ", "\n", "\t", "? ", "- ", "[", "}", "\"", "'", "!!int ", "|\n", "---\n", "é", "#",
@@ -213,7 +213,7 @@ import Time
 
     // MARK: Loading
 
-    @Test func loadingMakesPathsAbsoluteAndNamesTheFileAsGiven() throws {
+    @Test func `loading makes paths absolute and names the file as given`() throws {
         try withFolder { folder in
             let path = "\(folder)/p.yaml"
             try Data("\u{FEFF}pipeline: a\r\nstages:\r\n  s: {}\r\n".utf8).write(to: URL(filePath: path))
@@ -232,7 +232,7 @@ import Time
     }
 }
 
-/// A stage that says what it writes.
+/// A stage that names the log that it writes.
 private struct Matching: Stage {
     static let kind = "match"
     static let writes: LogKind? = .matches

@@ -38,7 +38,7 @@ import Testing
 
     private static func seal(_ text: String) -> String { Seal.of(text.utf8) }
 
-    @Test func `another secret in clear is another record, but for what it leads to`() throws {
+    @Test func `a changed secret in clear changes the record`() throws {
         let (one, other) = (try recorded("headers: {x: abc}"), try recorded("headers: {x: abd}"))
         #expect(one != other && !one.contains("abc"))
         let plain = try reader("headers: {x: abc}").hidingSecrets(under: Self.keys).record()
@@ -51,7 +51,7 @@ import Testing
         init(from settings: inout SettingsReader) throws(SettingsError) { value = try settings.secretOrText("x") }
     }
 
-    @Test func `a record is read, and has no secret to give`() throws {
+    @Test func `a record is read without its secrets`() throws {
         let clear = try reader("x: abc").decode(Header.self).value
         #expect(
             try clear.reveal() == "abc" && clear.textInClear == "abc" && "\(clear)" == "secret in the pipeline file")
@@ -62,7 +62,7 @@ import Testing
         #expect(error.reason.contains("stood in clear"))
     }
 
-    @Test func `each one is warned of where it stands`() throws {
+    @Test func `each secret in clear causes a warning at its place`() throws {
         let file = try PipelineFile.parse(
             """
             pipeline: p

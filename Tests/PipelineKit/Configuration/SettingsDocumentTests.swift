@@ -3,7 +3,7 @@ import Testing
 @testable import PipelineKit
 
 @Suite struct SettingsDocumentTests {
-    @Test func anAliasStandsForItsAnchor() throws {
+    @Test func `an alias has the value of its anchor`() throws {
         let text = "a: &x {n: [1, 2]}\nb: *x\nc: &y d\n*y : 1\n"
         var reader = try SettingsReader(text: text, file: "s.yaml")
         var nested = try #require(try reader.mapping("b"))
@@ -11,14 +11,14 @@ import Testing
         #expect(reader.keys == ["a", "b", "c", "d"])
     }
 
-    @Test func theLastAnchorOfANameCounts() throws {
+    @Test func `the last anchor of a name counts`() throws {
         var reader = try SettingsReader(text: "a: &x 1\nb: *x\nc: &x 2\nd: *x\n", file: "s.yaml")
         #expect(try [reader.string("b"), reader.string("d")] == ["1", "2"])
         var chain = try SettingsReader(text: "a: &x 1\nb: &y *x\nc: *y\n", file: "s.yaml")
         #expect(try chain.string("c") == "1")
     }
 
-    @Test func anAnchorDoesNotContainItself() {
+    @Test func `an anchor does not contain itself`() {
         let error = #expect(throws: PipelineFileError.self) {
             try SettingsReader(text: "a: &x [*x]\n", file: "s.yaml")
         }
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: ["c: *l29", "? *l29\n: c", "*l29 : c", "? [*l29, {*l29 : *l29}]\n: c"])
-    func aBillionLaughsAreRefusedAtOnce(_ last: String) {
+    func `a billion laughs are refused at once`(_ last: String) {
         var text = "l0: &l0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n"
         for level in 1..<30 {
             let alias = "*l\(level - 1)"
@@ -40,7 +40,7 @@ import Testing
         #expect((error?.errors.count ?? 0) <= 2)
     }
 
-    @Test func starsSurviveEverywhereElse() throws {
+    @Test func `stars that are no aliases survive`() throws {
         let text = "\"*a\": '*'\nb: \"**\"\nc: >-\n  *x y\nd: 2*3  # *\n"
         var reader = try SettingsReader(text: text, file: "s.yaml")
         #expect(reader.keys == ["*a", "b", "c", "d"])
@@ -50,12 +50,12 @@ import Testing
         #expect(try reader.string("d") == "2*3")
     }
 
-    @Test func wordsThatLookLikeOtherTypesAreKeysLikeAnyOther() throws {
+    @Test func `words that look like other types are valid keys`() throws {
         let reader = try SettingsReader(text: "yes: 1\n12: 2\n2001-01-01: 3\n'yes ': 4\n", file: "s.yaml")
         #expect(reader.keys == ["yes", "12", "2001-01-01", "yes "])
     }
 
-    @Test func twoHundredCopiesOfAKeyAreStillRefused() {
+    @Test func `two hundred copies of a key are refused`() {
         let text = String(repeating: "a: 1\n", count: 200)
         let error = #expect(throws: PipelineFileError.self) { try SettingsReader(text: text, file: "s.yaml") }
         #expect(error?.errors.first?.description == "s.yaml:101:1: a: written twice")

@@ -8,7 +8,7 @@ import Testing
         try SettingsReader(text: "key: \(value)\n", file: "s.yaml")
     }
 
-    /// The reason and hint of what `read` throws, without the place.
+    /// The reason and hint of the error of `read`, without the place.
     private func complaint<Value>(
         _ value: String, _ read: (inout SettingsReader) throws(SettingsError) -> Value
     ) throws -> String? {
@@ -27,7 +27,7 @@ import Testing
                 Duration.microseconds(50), .milliseconds(50), .seconds(2), .seconds(2), .seconds(2), .seconds(60),
                 .seconds(3600), .seconds(172_800), .zero, .seconds(7),
             ]))
-    func aDurationIsANumberAndAUnit(_ text: String, _ duration: Duration) throws {
+    func `a duration is a number with a unit`(_ text: String, _ duration: Duration) throws {
         var reader = try reader(text)
         #expect(try reader.duration("key", default: .seconds(9), in: .zero ... .seconds(1_000_000)) == duration)
     }
@@ -60,7 +60,7 @@ import Testing
         arguments: zip(
             ["4096", "64 KiB", "64KiB", "1 MB", "1 kB", "1 KB", "3 B", "2 GiB", "0"],
             [4096, 65_536, 65_536, 1_000_000, 1000, 1000, 3, 2 << 30, 0]))
-    func aSizeIsANumberWithOrWithoutAUnit(_ text: String, _ bytes: Int) throws {
+    func `a size is a number with or without a unit`(_ text: String, _ bytes: Int) throws {
         var reader = try reader(text)
         #expect(try reader.bytes("key", default: 9, in: 0...Int.max) == bytes)
     }
@@ -75,14 +75,14 @@ import Testing
                 "9223372036854775808 is too large for a size", "9999999999 GiB is too large for a size",
                 "must be between 1 and 4 KiB, is 5 KiB",
             ]))
-    func anythingElseIsNoSize(_ text: String, _ expected: String) throws {
+    func `any other text is not a size`(_ text: String, _ expected: String) throws {
         let found = try complaint(text) { reader throws(SettingsError) in
             try reader.bytes("key", default: 1, in: 1...4096)
         }
         #expect(found == expected)
     }
 
-    @Test func textIsTakenAsItIsWritten() throws {
+    @Test func `text is read as it is written`() throws {
         for (yaml, text) in [
             ("yes", "yes"), ("007", "007"), ("'~'", "~"), ("tcp://*:1", "tcp://*:1"), ("|-\n  a\n  *b", "a\n*b"),
         ] {
@@ -93,7 +93,7 @@ import Testing
         #expect(found == "expected a text, found a mapping")
     }
 
-    @Test func numbersAndTruthsArePlainWords() throws {
+    @Test func `numbers and booleans are unquoted words`() throws {
         var number = try reader("-12")
         #expect(try number.integer("key", default: 1, in: -20...20) == -12)
         var truth = try reader("true")
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func aChoiceNamesTheWordsAndTheNearest() throws {
+    @Test func `a wrong choice is answered with the allowed words and the nearest`() throws {
         enum Mode: String, CaseIterable { case strict, loose }
         var reader = try reader("loose")
         #expect(try reader.choice("key", default: Mode.strict) == .loose)
@@ -124,12 +124,12 @@ import Testing
         arguments: zip(
             ["x", "./x", "../x", "../../x", "/x/../y", "~/x", "."],
             ["a/b/x", "a/b/x", "a/x", "x", "/y", "a/b/~/x", "a/b"]))
-    func aPathBeginsInTheFilesFolder(_ text: String, _ path: String) throws {
+    func `a relative path begins in the file's folder`(_ text: String, _ path: String) throws {
         var reader = try SettingsReader(text: "key: \(text)\n", file: "a/b/s.yaml")
         #expect(try reader.path("key") == path)
     }
 
-    @Test func aMissingKeyTakesItsDefault() throws {
+    @Test func `a missing key takes its default`() throws {
         var reader = try reader("x")
         #expect(try reader.string("a", default: "d") == "d")
         #expect(try reader.optionalString("b") == nil)
@@ -164,13 +164,13 @@ import Testing
         }
     }
 
-    @Test func nestedSettingsKeepTheirNames() throws {
+    @Test func `nested settings keep their names`() throws {
         let text = "url: u\ntransports: {b: {attempts: 2}, a: }\n"
         let delivery = try SettingsReader(text: text, file: "s.yaml").decode(Delivery.self)
         #expect(delivery.transports == ["a": 3, "b": 2])
     }
 
-    @Test func oneReadingFindsEveryMistake() throws {
+    @Test func `one reading finds every mistake`() throws {
         let text = """
             window: 2
             hold: 500ms
@@ -194,7 +194,7 @@ import Testing
 
     // MARK: Secrets
 
-    @Test func aSecretIsReadWhenItIsNeededAndNeverPrinted() throws {
+    @Test func `a secret is read when it is needed and never printed`() throws {
         try withFolder { folder in
             let file = "\(folder)/token"
             try Data("s3cret\n\n".utf8).write(to: URL(filePath: file))
@@ -207,7 +207,7 @@ import Testing
     }
 
     @Test(arguments: [0o640, 0o604, 0o444])
-    func aSecretThatOthersMayReadIsRefused(_ mode: Int) throws {
+    func `a secret that others may read is refused`(_ mode: Int) throws {
         try withFolder { folder in
             let file = "\(folder)/token"
             try Data("s3cret".utf8).write(to: URL(filePath: file))
@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func aSecretFromTheEnvironmentMustBeSet() throws {
+    @Test func `a secret's environment variable must be set`() throws {
         var reader = try reader("{$env: TOKEN}")
         let secret = try reader.secret("key")
         #expect(try secret.reveal(environment: ["TOKEN": "t"]) == "t")
@@ -232,16 +232,16 @@ import Testing
     }
 
     @Test(arguments: ["s3cret", "{s3cret: x}", "{$file: x, $env: y}", "[x]"])
-    func aSecretWrittenInTheFileIsRefusedWithoutRepeatingIt(_ text: String) throws {
+    func `a secret in clear is refused without repeating it`(_ text: String) throws {
         let found = try complaint(text) { reader throws(SettingsError) in try reader.secret("key") }
-        #expect(found == "a secret is not written here; write {$file: PATH}, {$env: NAME} or {$credential: NAME}")
+        #expect(found == "a secret is not allowed here; write {$file: PATH}, {$env: NAME} or {$credential: NAME}")
     }
 
     @Test(arguments: [("$fiel", "$file"), ("file", "$file"), ("$envv", "$env"), ("credential", "$credential")])
     func `a secret whose kind is mistyped is answered with the nearest`(_ key: String, _ meant: String) throws {
         let found = try complaint("{\(key): x}") { reader throws(SettingsError) in try reader.secret("key") }
         #expect(
-            found?.hasPrefix("a secret is not written here; did you mean \"\(meant)\"? write {$file: PATH}") == true)
+            found?.hasPrefix("a secret is not allowed here; did you mean \"\(meant)\"? write {$file: PATH}") == true)
     }
 
     private func credential(_ name: String = "apns-key") throws -> Secret {
@@ -275,7 +275,7 @@ import Testing
         }
     }
 
-    @Test func `a credential that others may read is refused, but for the service that root gave it to`() throws {
+    @Test func `a credential that others may read is refused, except root's file for a service`() throws {
         try withFolder { folder in
             let file = "\(folder)/apns-key"
             try Data("s3cret".utf8).write(to: URL(filePath: file))
@@ -294,6 +294,6 @@ import Testing
     @Test(arguments: ["../key", "/run/key", "..", "."])
     func `a credential's name leads to no other folder`(_ name: String) throws {
         let error = #expect(throws: SettingsError.self) { try credential("'\(name)'") }
-        #expect(error?.reason == "a credential has the name of a file")
+        #expect(error?.reason == "a credential is the name of a file")
     }
 }

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func whatWasRecordedReadsAsItDidBefore() throws {
+    @Test func `recorded settings read as the original ones`() throws {
         let original = try SettingsReader(text: text, file: "s.yaml")
         let recorded = try #require(try reader(of: original.record(without: ["from"])))
         var first = original
@@ -47,14 +47,14 @@ import Testing
         #expect(recorded.record() == original.record(without: ["from"]))
     }
 
-    @Test func theOrderOfKeysChangesNothing() throws {
+    @Test func `the order of keys does not matter`() throws {
         let lines = text.split(separator: "\n").reversed().joined(separator: "\n")
         #expect(
             try SettingsReader(text: lines, file: "s.yaml").record()
                 == SettingsReader(text: text, file: "s.yaml").record())
     }
 
-    @Test func aRecordIsAnObject() throws {
+    @Test func `a record is an object`() throws {
         #expect(try reader(of: "[1]") == nil)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PipelineKit
 
-/// Settings that name a secret are other settings once the secret is another.
+/// Settings that name a secret count as changed once the secret has changed.
 @Suite struct SettingsSealTests {
     private struct Transport: PluginSettings {
         let key: Secret
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: ["key", "other", "trust", "inner"])
-    func `what is mended in place is on record as something else`(name: String) throws {
+    func `a changed file or secret changes the record`(name: String) throws {
         let before = try sealed()
         try write("another \(name)", to: name)
         let after = try sealed()
@@ -56,7 +56,7 @@ import Testing
         #expect(try sealed().record() == before.record())
     }
 
-    @Test func `a record with seals reads as the settings do, and says again what it said`() throws {
+    @Test func `a record with seals reads as the settings and is written again unchanged`() throws {
         let record = try sealed().record()
         let again = try read(record)
         #expect(again.record() == record)
@@ -65,7 +65,7 @@ import Testing
         #expect(settings.reader?.record() == #"{"a":{"$file":"inner","$seal":"\#(Seal.of("one inner".utf8))"}}"#)
     }
 
-    @Test func `a seal has sixteen bits, and nothing of the secret`() throws {
+    @Test func `a seal has sixteen bits and reveals no secret`() throws {
         let record = try sealed("key: {$file: key}").record()
         let seal = record.dropFirst(#"{"key":{"$file":"key","$seal":""#.count).dropLast(3)
         #expect(seal.count == 4 && seal.allSatisfy(\.isHexDigit), "\(record)")
@@ -73,7 +73,7 @@ import Testing
         #expect((0..<1_000).allSatisfy { Seal.of("\($0)".utf8).count == 4 })
     }
 
-    @Test func `what cannot be read has no seal`() throws {
+    @Test func `an unreadable file has no seal`() throws {
         let text = "key: {$file: lost}\nothers: [{$env: BELFRY_NOT_SET}]\ntrust: lost"
         let reader = try sealed(text)
         #expect(reader.record() == reader.record(hasSeals: false))
@@ -81,8 +81,8 @@ import Testing
         #expect(try sealed("key: {$file: lost}").record() == #"{"key":{"$file":"lost"}}"#)
     }
 
-    /// It has its content but once, for the transport.
-    @Test func `a pipe is left to whom it is for`() throws {
+    /// It can be read only once, by the transport.
+    @Test func `a pipe is not read for a seal`() throws {
         for name in ["key", "trust"] {
             try FileManager.default.removeItem(atPath: folder.file(name))
             try #require(mkfifo(folder.file(name), 0o600) == 0)
@@ -90,11 +90,11 @@ import Testing
         #expect(try sealed("key: {$file: key}\ntrust: trust").record() == #"{"key":{"$file":"key"},"trust":"trust"}"#)
     }
 
-    @Test func `no one writes a seal in a pipeline file`() {
+    @Test func `a pipeline file cannot contain a seal`() {
         #expect(throws: PipelineFileError.self) { try sealed("key: {$file: key, $seal: 12ab}").decode(Transport.self) }
     }
 
-    @Test func `seals go over to other settings where these say the same`() throws {
+    @Test func `seals are copied to other settings where both are equal`() throws {
         let past = try read(sealed().record())
         try write("another key", to: "key")
         let text = "key: {$file: key}\ntrust: other\ninner: {a: {$file: inner}, b: 1}"

@@ -7,7 +7,7 @@ import Testing
 @Suite struct SpellingTests {
     static let known = ["window", "maximumDelay", "from", "bind", "directory", "segmentBytes", "collapse", "retention"]
 
-    @Test func oneSlipInAKnownKeySuggestsThatKey() throws {
+    @Test func `a key with one typing error suggests the known key`() throws {
         var seeds = Seeded(2)
         for _ in 0..<2000 {
             let seed = seeds.next()
@@ -28,7 +28,7 @@ import Testing
         return reader
     }
 
-    /// One letter added, left out, changed, or swapped with its neighbour.
+    /// One letter is added, left out, changed, or swapped with its neighbour.
     private static func slip(_ key: String, _ random: inout Seeded) -> String {
         var letters = Array(key)
         let place = Int.random(in: 0..<letters.count - 1, using: &random)
@@ -45,17 +45,17 @@ import Testing
     @Test(arguments: [
         ("", "abc", 3), ("ab", "ba", 1), ("ca", "abc", 3), ("Window", "window", 0), ("kitten", "sitting", 3),
     ])
-    func distanceCountsSlips(_ left: String, _ right: String, _ distance: Int) {
+    func `the distance counts typing errors`(_ left: String, _ right: String, _ distance: Int) {
         #expect(Spelling.distance(left, right) == distance)
         #expect(Spelling.distance(right, left) == distance)
     }
 
-    @Test func nothingIsSuggestedForAnotherWord() {
+    @Test func `an unrelated word suggests no key`() {
         #expect(Spelling.nearest(to: "colour", among: Self.known) == nil)
         #expect(Spelling.nearest(to: "x", among: Self.known) == nil)
     }
 
-    @Test func advicePrefersTheNearestWordAndElseNamesAll() {
+    @Test func `advice prefers the nearest word, else names all`() {
         #expect(Spelling.advice(for: "titel", among: ["subtitle", "title"]) == #"did you mean "title"?"#)
         #expect(Spelling.advice(for: "TITLE", among: ["subtitle", "title"]) == #"did you mean "title"?"#)
         #expect(Spelling.advice(for: "xyz", among: ["subtitle", "title"]) == "use subtitle or title")

@@ -20,7 +20,7 @@ struct ExplanationTests {
         #expect(!explanation.contains(.clauseTrue))
     }
 
-    @Test func `lists of texts are JSON arrays, empty ones too`() {
+    @Test func `lists of texts are JSON arrays, also when empty`() {
         #expect(Explanation.Detail("a", []).json == Array("[]".utf8))
         #expect(Explanation.Detail("a", ["x", "\""]).json == Array(#"["x","\""]"#.utf8))
     }

@@ -30,11 +30,13 @@ import Testing
                 settings.endingCertificates(at: end.advanced(by: .zero - before)).map(\.text)
             }
             #expect(said(before: .seconds(30 * 86_400)) == [])
-            #expect(said(before: .seconds(30 * 86_400 - 1)) == ["the certificate \(path) ends on \(end), in 29 days"])
-            #expect(said(before: .seconds(90_000)) == ["the certificate \(path) ends on \(end), in 1 day"])
             #expect(
-                said(before: .zero) == ["the certificate \(path) is over since \(end): APNs takes no push of notes"])
-            #expect(said(before: .seconds(1)) == ["the certificate \(path) ends on \(end), in less than a day"])
+                said(before: .seconds(30 * 86_400 - 1))
+                    == ["the certificate \(path) expires on \(end), in 29 days"])
+            #expect(said(before: .seconds(90_000)) == ["the certificate \(path) expires on \(end), in 1 day"])
+            #expect(
+                said(before: .zero) == ["the certificate \(path) expired on \(end): APNs takes no push of notes"])
+            #expect(said(before: .seconds(1)) == ["the certificate \(path) expires on \(end), in less than a day"])
             try FileManager.default.removeItem(atPath: path)
             #expect(said(before: .zero) == [], "opening says what is wrong with a file")
         }

@@ -98,7 +98,7 @@ struct CourierTLSTests {
         #expect(settings.endingCertificates(at: now.advanced(by: .seconds(-20 * Self.days))).isEmpty)
         let found = try #require(settings.endingCertificates(at: now).first)
         #expect(found.key == "certificate" && found.app == nil && !found.isOver)
-        #expect(found.text.hasPrefix("the certificate \(certificates.certificate) ends on "))
+        #expect(found.text.hasPrefix("the certificate \(certificates.certificate) expires on "))
         let over = try #require(settings.endingCertificates(at: now.advanced(by: .seconds(13 * Self.days))).first)
         #expect(over.isOver && over.text.hasSuffix(": clients do not trust the courier"))
         let told = Mutex<[String]>([])

@@ -1,22 +1,27 @@
 extension PipelineFile {
-    /// The same pipeline with one setting of a stage as if it were written in the file.
-    ///
-    /// - Parameters:
-    ///   - keys: Where it stands in the stage, as `window`, or `transports`, `apns`, `url`.
-    ///   - text: What would be written there: a plain YAML scalar.
+    /// The same pipeline inside one process, with its logs in another folder and identities from `seed`: links and door
+    /// become `inproc` sockets.
+    package func inProcess(data: String, seed: String, log: LogSettings) -> PipelineFile {
+        var file = self
+        (file.data, file.seed, file.log) = (data, seed, log)
+        file.stages = stages.map { stage in stage.bound(to: "inproc://\(stage.name)") }
+        return file
+    }
+
+    /// The same pipeline with another value, a plain YAML scalar, of a stage's setting, such as `window`, or
+    /// `transports`, `apns`, `url`.
     package func setting(_ keys: [String], ofStage name: String, to text: String) -> PipelineFile {
-        let changed = stages.map { $0.name == name ? $0.setting(keys, to: text) : $0 }
-        guard let source = changed.first(where: { $0.from == nil }) else {
-            preconditionFailure("a pipeline has a source")
-        }
-        return PipelineFile(
-            name: self.name, data: data, dataMode: dataMode, seed: seed, log: log, stages: changed, sourceStage: source)
+        var file = self
+        file.stages = stages.map { $0.name == name ? $0.with($0.settings.setting(keys, to: text)) : $0 }
+        return file
     }
 }
 
 extension PipelineStage {
-    fileprivate func setting(_ keys: [String], to text: String) -> PipelineStage {
-        with(settings.setting(keys, to: text))
+    func bound(to endpoint: String) -> PipelineStage {
+        var stage = self
+        (stage.bind, stage.curve) = (endpoint, nil)
+        return stage
     }
 
     func with(_ settings: SettingsReader) -> PipelineStage {
