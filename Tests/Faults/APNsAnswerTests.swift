@@ -7,10 +7,10 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// The five processes, the APNs of this machine, and answers that are more than the end of a push.
+/// The five processes and the local APNs, with answers that do more than end a push.
 @Suite(.serialized) struct APNsAnswers {
-    /// A backend that is in trouble until `deliver` has been killed, then takes what it is told.
-    @Test func aRetiredDeviceIsToldToItsBackendAlsoOverAKill() async throws {
+    /// A backend that fails until `deliver` was killed, and then accepts its messages.
+    @Test func `a backend is told of a retired device, also after a kill`() async throws {
         let gone = #"{"status":410,"reason":"Unregistered","timestamp":4102444800000}"#
         let apns = try await RunningAPNs(script: #"{"script":[{"do":\#(gone)}]}"#)
         let isWell = Mutex(false)
@@ -42,8 +42,8 @@ import ZeroMQ
         ] { #expect(requests[0].body.contains(part), "\(requests[0].body)") }
     }
 
-    /// The wake that gave the notice is fed again after the first kill; what is handed out then is no part of it.
-    @Test func pushesBehindAWaitingNoticeSurviveTwoKills() async throws {
+    /// After the first kill the wake that made the notice is fed again; deliveries of that time are not a part of it.
+    @Test func `pushes behind a waiting notice survive two kills`() async throws {
         let gone = #"{"status":410,"reason":"Unregistered","timestamp":4102444800000}"#
         let apns = try await RunningAPNs(
             script: #"{"script":[{"when":{"token":"00ff"},"do":\#(gone)},{"do":{"latency":20}}]}"#)
@@ -66,13 +66,13 @@ import ZeroMQ
         #expect(Set(apns.accepted.map(\.id)).count == 40)
     }
 
-    /// A wake hands them out two at a time, so that its answers are in many batches: all of them are its past.
-    @Test(.full) func pushesThatWaitThroughWakesOfManyPartsSurviveKills() async throws {
+    /// A wake hands them out two at a time, so that its answers are in many batches. All of these belong to its past.
+    @Test(.full) func `pushes that wait during wakes of many parts survive kills`() async throws {
         let apns = try await RunningAPNs(script: #"{"script":[{"when":{"first":60},"do":{"status":503}}]}"#)
         let problems = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(transport: apns.transport(more: ", inFlightMax: 2, retryAfter5xx: 1s"))
             try pipeline.send(Notes.commands(20))
-            // Two requests at most are not on record at each kill.
+            // At each kill at most two requests are not on record.
             for count in [40, 46, 52] {
                 try pipeline.waitFor("attempt", count)
                 try pipeline.kill("deliver")
@@ -85,9 +85,9 @@ import ZeroMQ
         #expect(Set(apns.accepted.map(\.id)).count == 20)
     }
 
-    /// A push to more devices than the server has streams is killed on its way, again and again: what was answered is on
-    /// record, and only what was under way goes out again.
-    @Test func aCrashRepeatsNoMoreOfAWidePushThanWasUnderWay() async throws {
+    /// Deliver is killed repeatedly during a push to more devices than the server has streams. Answered pushes are on
+    /// record, and only pushes in flight are sent again.
+    @Test func `a crash repeats no more of a push to many devices than was in flight`() async throws {
         let apns = try await RunningAPNs(script: #"{"script":[{"do":{"latency":60}}]}"#, streams: 4)
         let devices = 60
         let problems = try await SocketThread.run(name: "faults") {
@@ -113,9 +113,9 @@ import ZeroMQ
         #expect(seen.count == devices && lives.count == 4)
     }
 
-    /// The key is wrong; its file is mended; what came meanwhile goes out, once.
+    /// The key is wrong and its file is corrected. The waiting pushes are then sent once.
     @Test(arguments: [true, false])
-    func aStoppedAppGoesOnWhenItsKeyIsMended(isStoppedCleanly: Bool) async throws {
+    func `a stopped app goes on when its key is corrected`(isStoppedCleanly: Bool) async throws {
         let (apns, other) = (try await RunningAPNs(), try await RunningAPNs())
         try await other.stop()
         let problems = try await SocketThread.run(name: "faults") {
@@ -133,8 +133,8 @@ import ZeroMQ
         #expect(accepted.count == 25 && Set(accepted.map(\.id)).count == 25 && accepted.allSatisfy { !$0.isRepeat })
     }
 
-    /// As with the host of the other environment: no answer says so, and no probe shows it.
-    @Test func anAppWhoseDevicesAreAllUnknownIsToldOnceWithTheRemedy() async throws {
+    /// As with the host of the wrong environment: no answer and no probe shows the mistake.
+    @Test func `an app whose devices are all unknown is reported once with the remedy`() async throws {
         let unknown = #"{"status":400,"reason":"BadDeviceToken"}"#
         let apns = try await RunningAPNs(script: #"{"script":[{"do":\#(unknown)}]}"#)
         let (said, found, problems) = try await SocketThread.run(name: "faults") {
@@ -159,8 +159,8 @@ import ZeroMQ
         #expect(found.contains { $0.contains("Compare the transport's host and the app's environment") })
     }
 
-    /// Two tokens within minutes of each other are one too many.
-    @Test func theDoctorsTokenIsTheStagesOwn() async throws {
+    /// APNs allows one new provider token in several minutes.
+    @Test func `the doctor uses the stage's own token`() async throws {
         let apns = try await RunningAPNs()
         let (doctor, problems) = try await SocketThread.run(name: "faults") {
             let folder = try Folder()

@@ -14,11 +14,11 @@ import ZeroMQ
 @testable import BelfryTool
 @testable import Inspect
 
-/// A stage that traps on an event, in processes of its own: three crashes, and the pipeline goes on without that event.
+/// A stage that traps on an event: after three crashes of its process the pipeline goes on without that event.
 @Suite(.timeLimit(.minutes(5))) struct CrashTests {
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
-    /// A device and a subscription, and changes of records of these names.
+    /// A device, a subscription, and changes of records with these names.
     private static func commands(_ names: [String]) -> [String] {
         [
             #"{"type":"device.register",\#(place),"user":"_a","device":"phone","transport":"apns","token":"01","topic":"t"}"#,
@@ -55,7 +55,7 @@ import ZeroMQ
             letter.hasPrefix(
                 #"{"type":"dead_letter","stage":"match","log":"changes","sequence":5,"code":"stage.crashed""#))
         #expect(letter.contains("the stage crashed three times on it"), "\(letter)")
-        // Its past, fed again from the beginning, is without the event too; and the next comes through.
+        // A rebuild from the beginning skips the event too, and the next event passes.
         try await stages.send(Self.commands(["n4"]))
         try await stages.run(untilOutcomes: 4)
         #expect(try stages.events(of: "matches.dead-letters").count == 1)
@@ -71,8 +71,8 @@ import ZeroMQ
         try await stages.checkThatToolsAgree(aside: 5)
     }
 
-    /// A log that nobody made: the letter that the cursor speaks of is missing.
-    @Test func `a replay misses the dead letter of an event that was set aside`() async throws {
+    /// An impossible log: its cursor names a dead letter that is missing.
+    @Test func `a replay reports a missing dead letter of an event that was set aside`() async throws {
         let stages = try await Self.crashes(on: ["n1", "poison"], snapshotBytes: "64 MiB")
         try await stages.run(untilOutcomes: 1)
         try await stages.wait { try stages.events(of: "matches.dead-letters").count == 1 }
@@ -81,8 +81,8 @@ import ZeroMQ
         #expect(differences.map(\.log) == ["matches.dead-letters"])
     }
 
-    /// While an event is only suspected, tools must not feed it: they would end as the stage did.
-    @Test func `a replay leaves out what the stage may just have crashed on`() async throws {
+    /// Tools must not feed a suspected event: they would crash as the stage did.
+    @Test func `a replay skips events that the stage may just have crashed on`() async throws {
         let stages = try SeparateStages(try Folder(), snapshotBytes: "64 MiB")
         try await stages.send(Self.commands(["n1"]))
         try await stages.run(untilOutcomes: 1)
@@ -98,7 +98,7 @@ import ZeroMQ
     }
 }
 
-/// The five stages, each with a host to itself, as if each had a process to itself. Match traps on records whose names begin
+/// The five stages, each with a host that seems to have a process of its own. Match traps on records whose names begin
 /// with `poison`.
 private final class SeparateStages: Sendable {
     let folder: Folder
@@ -112,7 +112,7 @@ private final class SeparateStages: Sendable {
         file = try PipelineFile.load(path: folder.file("pipeline.yaml"), registry: .builtIns)
     }
 
-    /// In a process that crashes nothing is removed.
+    /// A crashing process removes nothing.
     convenience init(at path: String, snapshotBytes: String) throws {
         try self.init(Folder(existing: path), snapshotBytes: snapshotBytes)
     }
@@ -135,7 +135,7 @@ private final class SeparateStages: Sendable {
         try StageHost(stage, of: file, in: HostSurroundings(registry: .trapping, context: context))
     }
 
-    /// Sends commands to ingest, with no other stage at work.
+    /// Sends commands to ingest, while no other stage runs.
     func send(_ commands: [String]) async throws {
         let context = try HostContext()
         defer { context.shutdown() }
@@ -155,7 +155,7 @@ private final class SeparateStages: Sendable {
         try await running
     }
 
-    /// Runs all stages until deliver's log holds so many events.
+    /// Runs all stages until deliver's log has that many events.
     func run(untilOutcomes count: UInt64) async throws {
         let context = try HostContext()
         defer { context.shutdown() }
@@ -169,7 +169,7 @@ private final class SeparateStages: Sendable {
         }
     }
 
-    /// Runs all stages until something is so.
+    /// Runs all stages until a condition is met.
     func wait(until isSo: @Sendable () throws -> Bool) async throws {
         let limit = ContinuousClock.now + .seconds(30)
         while try !isSo() {
@@ -245,7 +245,7 @@ private struct Trapping<Wrapped: Stage>: Stage {
 }
 
 extension Registry {
-    /// The stages that Belfry brings along, with a match that traps.
+    /// Belfry's stages, with a match that traps.
     fileprivate static var trapping: Registry {
         var registry = Registry()
         for (kind, type) in builtIns.stages {

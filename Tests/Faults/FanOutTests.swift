@@ -5,16 +5,18 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// `kill -9` in the middle of the outputs of one event, and of one wake: nothing is lost, nothing comes twice.
+/// `kill -9` in the middle of the outputs of an event and of a wake: nothing is lost or repeated.
 @Suite(.serialized) struct FanOutKills {
     private static let watchers = 2_000
     private static let roundsMax = 15
 
-    /// Match writes the matches of a change, coalesce lets go of what a window held, both in several batches.
+    /// Match writes the matches of a change, coalesce the notifications of a window, both in several batches.
     @Test(
         .timeLimit(.minutes(5)),
         arguments: Tier.some(of: [("match", "matches", "0s"), ("coalesce", "notifications", "30ms, policy: debounce")]))
-    func aStageKilledInTheMiddleGoesOnWhereItWas(_ stage: String, _ log: String, _ window: String) async throws {
+    func `a stage that is killed in the middle of an event goes on there`(
+        _ stage: String, _ log: String, _ window: String
+    ) async throws {
         let seed = Seeded.ofThisRun
         let (pushes, rounds, repeated, problems) = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(window: window)
@@ -87,7 +89,7 @@ extension LivePipeline {
         }
     }
 
-    /// Whether the log's last batch is not the last of an event or a wake.
+    /// Whether the log ends in the middle of an event's or a wake's outputs.
     fileprivate func endsInTheMiddle(_ log: String) throws -> Bool {
         try EventLogs.cursor(directory: folder.file("data/logs/" + log)).positions.keys.contains { $0.contains("/") }
     }

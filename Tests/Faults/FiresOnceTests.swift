@@ -24,9 +24,9 @@ import ZeroMQ
         #"{"type":"record.save",\#(place),"database":"public","record":{"recordName":"\#(name)","recordType":"Note"}}"#
     }
 
-    /// - Parameter isWritten: Whether match has written the match when it is killed, or only been sent the change.
+    /// - Parameter isWritten: Whether match has written the match when it is killed; else it was only sent the change.
     @Test(.timeLimit(.minutes(5)), arguments: [false, true])
-    func itFiresOnceWhenMatchIsKilledRightBeforeOrRightAfter(isWritten: Bool) async throws {
+    func `a subscription fires once, even if match is killed right before or after`(isWritten: Bool) async throws {
         let pushes = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline()
             let producer = try pipeline.producer()
@@ -43,7 +43,7 @@ import ZeroMQ
                     try producer.pump(wait: .milliseconds(1))
                 }
             } else {
-                // It sleeps while the change comes, and never wakes.
+                // It is suspended when the change comes, and never resumes.
                 kill(try #require(pipeline.pids["match"]), SIGSTOP)
                 try send([Self.note("n0")])
             }

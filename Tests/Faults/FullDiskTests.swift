@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// A full disk under real processes: each stage says so and waits, nothing that was acknowledged is lost, and when there
-/// is room it goes on by itself.
+/// A full disk under real processes: each stage reports it and waits, no acknowledged event is lost, and when there is
+/// room the stages go on by themselves.
 @Suite(.serialized) struct FullDisk {
     private static let logs = [
         "ingest": "changes", "match": "matches", "coalesce": "notifications", "payload": "pushes",
@@ -15,7 +15,7 @@ import ZeroMQ
     @Test(
         .enabled(if: FileSizeLimit.isPermitted, Comment(rawValue: FileSizeLimit.missing)),
         arguments: Tier.some(of: ["ingest", "match", "coalesce", "payload"]))
-    func aLogThatMayGrowNoFurtherHoldsItsStageUp(_ stage: String) async throws {
+    func `a log without room delays its stage`(_ stage: String) async throws {
         let seed = Seeded.ofThisRun
         let log = try #require(Self.logs[stage])
         let (result, health, said) = try await SocketThread.run(name: "faults") {
@@ -44,7 +44,7 @@ import ZeroMQ
     }
 
     @Test(.enabled(if: SmallDisk.isPermitted, Comment(rawValue: SmallDisk.missing)))
-    func aDataFolderWithoutRoomHoldsThePipelineUp() async throws {
+    func `a data folder without room delays the pipeline`() async throws {
         let seed = Seeded.ofThisRun
         let (result, said) = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(onSmallDisk: true)
@@ -67,7 +67,7 @@ import ZeroMQ
     @Test(
         .enabled(if: FileSizeLimit.isPermitted, Comment(rawValue: FileSizeLimit.missing)),
         .disabled(if: Sanitizer.isThread, "the sanitizer writes a file of its own before a program begins"))
-    func aPipelineThatStartsOnAFullDiskWaitsAndSaysSoOnceAndInHealth() async throws {
+    func `a pipeline that starts on a full disk waits, and reports it once and in health`() async throws {
         let said = try await SocketThread.run(name: "faults") {
             let folder = try Folder()
             let file = try folder.write(LivePipeline.yaml(), to: "pipeline.yaml")
@@ -75,7 +75,7 @@ import ZeroMQ
             try up.wait("every stage says that its disk is full") {
                 LivePipeline.stages.allSatisfy { stage in up.lines.contains { $0.hasPrefix("\(stage): disk full: ") } }
             }
-            // Some tries later still nothing has ended and nothing more was said.
+            // After some tries no stage has ended or reported anything more.
             for _ in 0..<20 { up.read(wait: .milliseconds(50)) }
             let waiting = up.lines
             let context = try ZMQContext()

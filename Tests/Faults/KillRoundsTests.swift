@@ -6,10 +6,10 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// `kill -9` of every process under one continuous load: afterwards nothing is lost or there twice, every log is sound,
-/// and a replay of each says what the log says.
+/// `kill -9` of every process under one continuous load: afterwards nothing is lost or repeated, every log is intact,
+/// and a replay of each log agrees with it.
 @Suite(.serialized) struct KillRounds {
-    @Test func killsOfEveryStageLoseAndInventNothing() async throws {
+    @Test func `kills of every stage lose and invent nothing`() async throws {
         let rounds = Tier.rounds(20, full: 200)
         let (result, kills, _, problems) = try await KillRounds.run(rounds) { try LivePipeline() }
         result.check()
@@ -19,7 +19,7 @@ import ZeroMQ
     }
 
     @Test(.full, .enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
-    func killsWithAPluginInTheMiddleLoseAndInventNothing() async throws {
+    func `kills with a plugin in the middle lose and invent nothing`() async throws {
         let (result, kills, _, problems) = try await KillRounds.run(20, of: LivePipeline.stages + ["filter"]) {
             try LivePipeline(coalesceFrom: "filter", middle: Python.filter)
         }
@@ -28,8 +28,8 @@ import ZeroMQ
         #expect(kills.values.reduce(0, +) == 20)
     }
 
-    /// Each push arrives, under its one apns-id; after a kill no more arrive again than could be under way.
-    @Test func killsLoseNoPushOnTheWayToAPNs() async throws {
+    /// Each push arrives under its one apns-id. After a kill no more pushes are repeated than could be in flight.
+    @Test func `kills lose no push in flight to APNs`() async throws {
         let rounds = Tier.rounds(10, full: 200)
         let folder = try Folder()
         var configuration = LocalAPNs.Configuration()
@@ -64,7 +64,7 @@ import ZeroMQ
 
     private static let streams = 8
 
-    /// How many pushes each life of deliver sent that had come before: it has one connection.
+    /// How many pushes each process of deliver repeated; each has one connection.
     private static func repeatsOfLives(_ requests: [RecordedRequest]) -> [Int] {
         Dictionary(grouping: requests, by: \.connection).values.map { $0.count(where: \.isRepeat) }
     }
@@ -85,7 +85,7 @@ import ZeroMQ
 }
 
 extension Disturbed {
-    /// A supervisor waits longer each time for a process that keeps ending: after so many kills it is killed as well.
+    /// After this many kills the supervisor is killed too, since it restarts a process after growing pauses.
     private static var killsOfOneSupervisor: Int { 12 }
 
     /// Sends everything and kills one process after the other, as soon as the supervisor has started it again.
@@ -107,7 +107,7 @@ extension Disturbed {
 }
 
 extension LivePipeline {
-    /// Every log is sound, and the stages of this build say again what is in theirs; what is not so.
+    /// Checks that every log is intact and that a replay agrees with it. Returns what is wrong.
     func problemsOfLogs() throws -> [String] {
         var problems: [String] = []
         for log in try EventLogs.list(in: folder.file("data/logs")) {

@@ -2,17 +2,17 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Two transports, and the server of one takes nothing.
+/// Two transports, one of which has an unresponsive server.
 @Suite(.serialized) struct MuteServers {
     private static let conducts = [
         #"{"streams":0}"#, #"{"script":[{"do":{"silence":true}}]}"#,
         #"{"script":[{"do":{"goaway":{"lastStream":"before"}}}]}"#,
     ]
 
-    /// Forty windows one after the other, of which each has a push for the other server, too: where each waited for it,
-    /// they would take longer than the test may.
+    /// Forty windows, each with a push for the other server too. If each waited for that server, they would take longer than
+    /// the test may.
     @Test(.full, .timeLimit(.minutes(5)), arguments: conducts)
-    func aServerThatTakesNothingNeverStallsAnotherApp(_ conduct: String) async throws {
+    func `an unresponsive server never stalls another app`(_ conduct: String) async throws {
         let (apns, mute) = (try await RunningAPNs(), try await RunningAPNs(script: conduct))
         let problems = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(transport: apns.transport() + "\n      mute: " + mute.transport())

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Plugins that die, that talk nonsense and that do not listen: the host lives, and no event is lost.
+/// With plugins that die, send nonsense or ignore signals, the host lives and no event is lost.
 @Suite(.serialized, .enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
 struct BadPlugins {
     private let folder: Folder
@@ -16,7 +16,7 @@ struct BadPlugins {
         try folder.write(Self.commands, to: "commands.ndjson")
     }
 
-    /// Two devices, a subscription and twelve changes, each at a time of its own, so that each is a batch.
+    /// Two devices, a subscription and twelve changes at different times, so that each is a batch.
     private static var commands: String {
         let place = #""container":"iCloud.com.example.Notes","environment":"development""#
         let start = [
@@ -46,7 +46,7 @@ struct BadPlugins {
             """, to: "pipeline.yaml")
     }
 
-    /// - Parameter end: The exit status: 65 where something is set aside.
+    /// - Parameter end: The exit status: 65 if an event was set aside.
     /// - Returns: The pushes.
     private func run(_ mode: String, end: Int32 = 0) async throws -> [String] {
         try writePipeline(mode)
@@ -71,7 +71,7 @@ struct BadPlugins {
         return letters
     }
 
-    @Test func aPluginThatDiesIsStartedAgainAndNothingIsLostOrTwice() async throws {
+    @Test func `a plugin that dies is restarted, and no event is lost or repeated`() async throws {
         let expected = try await run("honest")
         #expect(expected.count == 12)
         let pushes = try await run("dies")
@@ -79,14 +79,14 @@ struct BadPlugins {
         #expect(try folder.lines(of: "dies").count == 4)
     }
 
-    @Test func anEventThatAPluginDiesOnThreeTimesIsSetAsideAndReplaysWithoutIt() async throws {
+    @Test func `an event on which a plugin dies three times is set aside, and a replay skips it`() async throws {
         let expected = try await run("honest")
         let pushes = try await run("poison", end: 65)
-        // Identifiers of pushes follow from their places, so the later ones are others.
+        // Identifiers of pushes follow from their positions, so later ones differ.
         let causes = expected.compactMap { $0.split(separator: #""causes":"#).last }
         #expect(
             pushes.compactMap { $0.split(separator: #""causes":"#).last } == causes.filter { !$0.contains(#":8}"#) })
-        // The first time it is not known which of several events in hand it was.
+        // The first time the event is one of several, so it is not known.
         #expect((3...4).contains(try folder.lines(of: "poison").count))
         let letters = try deadLetters("poison")
         #expect(letters.count == 1 && letters[0].contains(#""code":"stage.crashed""#), "\(letters)")
@@ -98,14 +98,14 @@ struct BadPlugins {
         #expect(said.0 == 0, "\(said.1)")
     }
 
-    @Test func aPluginThatSaysItIsInTroubleLosesNoEvent() async throws {
+    @Test func `a plugin that reports a temporary failure loses no event`() async throws {
         let expected = try await run("honest")
         let pushes = try await run("troubled")
         #expect(pushes == expected)
         #expect(try folder.lines(of: "troubled").count == 3)
     }
 
-    @Test func nonsenseFromAPluginGetsErrorsAndDeadLettersAndTheHostLives() async throws {
+    @Test func `nonsense from a plugin gets errors and dead letters, and the host lives`() async throws {
         let expected = try await run("honest")
         let pushes = try await run("garbage", end: 65)
         #expect(pushes == expected)
@@ -121,7 +121,7 @@ struct BadPlugins {
     }
 
     @Test(arguments: ["polite", "deaf"])
-    func aPluginGetsSIGTERMWhenItsHostStopsAndIsKilledWhereItDoesNotListen(_ mode: String) async throws {
+    func `a plugin gets SIGTERM when its host stops, and is killed if it ignores it`(_ mode: String) async throws {
         try writePipeline(mode)
         let status = try await SocketThread.run(name: "faults") {
             let up = try Spawned("belfry", ["up", pipeline])
@@ -133,8 +133,8 @@ struct BadPlugins {
         if mode == "polite" { #expect(try folder.lines(of: mode) == ["SIGTERM"]) }
     }
 
-    /// Whoever is left holds the pipe that standard error goes to.
-    @Test func aDeafPluginDoesNotOutliveAHostThatWasKilled() async throws {
+    /// A remaining process keeps the pipe of standard error open.
+    @Test func `a plugin that ignores signals does not outlive its killed host`() async throws {
         try writePipeline("deaf")
         let status = try await SocketThread.run(name: "faults") {
             let up = try Spawned("belfry", ["up", pipeline])

@@ -3,12 +3,12 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// The five processes and the APNs of this machine, while the pipeline file is edited.
+/// The five processes and the local APNs, while the pipeline file is edited.
 @Suite(.serialized) struct Reload {
     private static let reloaded = "deliver: reloaded "
 
-    @Test func anAppIsAddedWhilePushesFlow() async throws {
-        // Some take longer than a window: they are under way while the file is read.
+    @Test func `an app is added while pushes flow`() async throws {
+        // Some take longer than a window, so they are in flight while the file is read.
         let slow = #"{"when":{"every":120},"do":{"latency":[2500,3500]}}"#
         let apns = try await RunningAPNs(script: #"{"script":[\#(slow),{"do":{"latency":[5,40]}}]}"#)
         let changes = Tier.rounds(300, full: 1_100)
@@ -39,7 +39,7 @@ import ZeroMQ
         #expect(!isOnFirst, "a new app takes a new connection")
     }
 
-    @Test func aFileWithAMistakeIsRefusedAndAllGoesOn() async throws {
+    @Test func `a file with a mistake is refused, and the pipeline goes on`() async throws {
         let apns = try await RunningAPNs()
         let problems = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(transport: apns.transport())
@@ -69,7 +69,7 @@ import ZeroMQ
     enum Mending: CaseIterable { case anotherFile, inPlace, inPlaceWhileStopped }
 
     @Test(arguments: Tier.some(of: Mending.allCases))
-    func aStoppedAppGoesOnAtOnceWhenItsKeyIsMended(_ mending: Mending) async throws {
+    func `a stopped app goes on at once when its key is corrected`(_ mending: Mending) async throws {
         let (apns, other) = (try await RunningAPNs(), try await RunningAPNs())
         try await other.stop()
         let problems = try await SocketThread.run(name: "faults") {
@@ -93,7 +93,7 @@ import ZeroMQ
         #expect(accepted.count == 20 && Set(accepted.map(\.id)).count == 20 && accepted.allSatisfy { !$0.isRepeat })
     }
 
-    @Test func transportsComeAndGo() async throws {
+    @Test func `transports are added and removed`() async throws {
         try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline()
             try pipeline.send(Notes.commands(3))
@@ -114,7 +114,7 @@ import ZeroMQ
         }
     }
 
-    @Test func whatTakesARestartIsRefusedByItsKeyAndAllGoesOn() async throws {
+    @Test func `a change that needs a restart is refused by its key, and the pipeline goes on`() async throws {
         try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline()
             try pipeline.edit(
@@ -134,7 +134,7 @@ import ZeroMQ
         }
     }
 
-    @Test func aProcessThatEndsIsStartedFromTheFileThatWasTakenLast() async throws {
+    @Test func `a process that ends is restarted from the last accepted file`() async throws {
         try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline()
             try pipeline.send(Notes.commands(3))
@@ -157,7 +157,7 @@ import ZeroMQ
         }
     }
 
-    @Test func aProcessIsStartedWhereTheFileLayWhenItWasTaken() async throws {
+    @Test func `a process is started in the folder of the accepted file`() async throws {
         try await SocketThread.run(name: "faults") {
             let folder = try Folder()
             for name in ["one", "two"] { mkdir(folder.file(name), 0o755) }
@@ -180,8 +180,8 @@ import ZeroMQ
         }
     }
 
-    @Test func anAddressThatIsTakenIsRefusedAndTheOldOneIsServed() async throws {
-        let other = try ReservedPort()
+    @Test func `an address in use is refused, and the old one is still served`() async throws {
+        let other = try ClosedPort()
         try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline()
             let address = "tcp://127.0.0.1:\(other.number)"
@@ -209,7 +209,7 @@ import ZeroMQ
         }
     }
 
-    @Test func theKeysThatChangedAreNamed() async throws {
+    @Test func `the changed keys are named`() async throws {
         try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline()
             try pipeline.edit(LivePipeline.yaml("match", "", "1ms").replacing("interval 50ms", with: "never"))
@@ -221,7 +221,7 @@ import ZeroMQ
     }
 
     @Test(.enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
-    func aPluginsProgramIsStartedAnewWithItsNewWords() async throws {
+    func `a plugin's program is restarted with its new arguments`() async throws {
         try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(coalesceFrom: "filter", middle: Python.filter)
             let memo = { (text: String) in text.replacing(#""recordType":"Note""#, with: #""recordType":"Memo""#) }
@@ -238,8 +238,8 @@ import ZeroMQ
         }
     }
 
-    /// The pipeline file is a pipe until then, so that `up` is known to be about to read it.
-    @Test func aHangupBeforeTheFileIsReadDoesNoHarm() async throws {
+    /// At first the pipeline file is a pipe, so that the test knows when `up` reads it.
+    @Test func `a hangup signal before the file is read does no harm`() async throws {
         try await SocketThread.run(name: "faults") {
             let folder = try Folder()
             let file = folder.file("pipeline.yaml")

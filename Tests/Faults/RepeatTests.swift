@@ -5,12 +5,12 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// What comes to the APNs of this machine twice has an outcome that says so, and nothing else has.
+/// Exactly the pushes that the local APNs gets twice have outcomes that say so.
 @Suite(.serialized) struct Repeats {
     private static let streams = 8
 
     @Test(arguments: Tier.some(of: ["deliver", "all"]))
-    func whatAKillSendsAgainSaysSo(_ victim: String) async throws {
+    func `a push that is sent again after a kill says so`(_ victim: String) async throws {
         let apns = try await RunningAPNs(script: #"{"script":[{"do":{"latency":60}}]}"#, streams: Self.streams)
         let (outcomes, doubted, problems) = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(transport: apns.transport())
@@ -20,7 +20,7 @@ import ZeroMQ
                 try pipeline.kill(all: victim == "all")
             }
             try pipeline.waitFor("outcome", 40)
-            // Nothing is under way now.
+            // Nothing is in flight now.
             try pipeline.kill(all: victim == "all")
             try pipeline.send((41...45).map(Notes.note))
             try pipeline.waitFor("outcome", 45)
@@ -35,9 +35,9 @@ import ZeroMQ
         #expect(outcomes.suffix(5).allSatisfy { !$0.contains("repeat_possible") })
     }
 
-    /// It was told to take longer, which is on record; then whoever had it under way is gone.
+    /// The push was deferred, which is on record; then the transport that had it under way is gone.
     @Test(arguments: Tier.some(of: [true, false]))
-    func aLatePushWhoseTransportIsGoneSaysSo(isReload: Bool) async throws {
+    func `a deferred push whose transport was closed says that it may repeat`(isReload: Bool) async throws {
         let apns = try await RunningAPNs(
             script: #"{"script":[{"when":{"nth":2},"do":{"latency":20000}},{"do":{"latency":5}}]}"#)
         let (outcomes, doubted, problems) = try await SocketThread.run(name: "faults") {
@@ -65,10 +65,10 @@ import ZeroMQ
 }
 
 extension Repeats {
-    /// A newer push takes the place of one that waits, not of one that APNs has. That is asked for, and where nobody can
-    /// be asked any more, it is not sent behind the newer one.
+    /// A newer push replaces a waiting push, not one that APNs has. That push is queried, and if no transport can answer,
+    /// it is not sent after the newer one.
     @Test(arguments: Tier.some(of: [false, true]))
-    func whatIsUnderWayWhenANewerPushComesIsAskedFor(isKilled: Bool) async throws {
+    func `a push under way is queried when a newer push comes`(isKilled: Bool) async throws {
         let apns = try await RunningAPNs(script: #"{"script":[{"when":{"nth":2},"do":{"latency":6500}}]}"#)
         let (outcomes, problems) = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(transport: apns.transport())
@@ -96,12 +96,12 @@ extension Repeats {
 }
 
 extension RunningAPNs {
-    /// What it got twice.
+    /// The pushes that it got twice.
     fileprivate var repeated: Set<String> { Set(accepted.filter(\.isRepeat).map(\.id)) }
 }
 
 extension LivePipeline {
-    /// - Parameter all: Whether everything ends, not deliver alone.
+    /// - Parameter all: Whether all processes are killed; else deliver alone.
     fileprivate func kill(all: Bool) throws {
         guard all else { return try kill("deliver") }
         for stage in LivePipeline.stages { try kill(stage) }
@@ -110,7 +110,7 @@ extension LivePipeline {
         try startAgain()
     }
 
-    /// Writes the file anew, with another way to the disk.
+    /// Writes the file again with another sync policy.
     fileprivate func edit(transport: String, sync: String) throws {
         let text = LivePipeline.yaml("match", "", "0s", transport)
         try folder.write(text.replacing("interval 50ms", with: sync), to: "pipeline.yaml")

@@ -7,7 +7,7 @@ import ZeroMQ
 /// `kill -9` of any stage while changes flow: in the end the pushes are those of an undisturbed run.
 @Suite(.serialized) struct Restart {
     @Test(arguments: Tier.some(of: LivePipeline.stages))
-    func aStageThatIsKilledAgainAndAgainLosesAndInventsNothing(_ stage: String) async throws {
+    func `a stage that is killed repeatedly loses and invents nothing`(_ stage: String) async throws {
         let seed = Seeded.ofThisRun
         let result = try await SocketThread.run(name: "faults") {
             try Disturbed(LivePipeline(), seed: seed).run(killing: [stage], times: 3)
@@ -17,7 +17,7 @@ import ZeroMQ
     }
 
     @Test(.enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
-    func aPluginInPythonAndItsHostAreKilledAndNothingIsLost() async throws {
+    func `a Python plugin and its host are killed without losing an event`() async throws {
         let seed = Seeded.ofThisRun
         let result = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(coalesceFrom: "filter", middle: Python.filter)
@@ -27,7 +27,7 @@ import ZeroMQ
         #expect(result.restarts == 4)
     }
 
-    @Test func allStagesKilledInAnyOrderLoseAndInventNothing() async throws {
+    @Test func `all stages, killed in any order, lose and invent nothing`() async throws {
         let seed = Seeded.ofThisRun
         let result = try await SocketThread.run(name: "faults") {
             try Disturbed(LivePipeline(), seed: seed).run(killing: LivePipeline.stages, times: 8)
@@ -36,12 +36,12 @@ import ZeroMQ
     }
 }
 
-/// A run that is disturbed at seeded places of its input.
+/// A run with disturbances at seeded places of its input.
 final class Disturbed {
     let pipeline: LivePipeline
     private let commands: [String]
     private var random: Seeded
-    /// Commands that the producer was told are taken.
+    /// How many commands the door has accepted.
     private(set) var accepted: UInt64 = 0
     private var sent = 0
 
@@ -52,19 +52,19 @@ final class Disturbed {
     }
 
     struct Result: Sendable {
-        /// Of `belfry up` in the end, when all that it had started was gone too.
+        /// The exit status of `belfry up`, after all its children have ended.
         var status: Int32
         var expected: [String]
         var pushes: [String]
         var refused: Int
         var repeatedOutcomes: [String]
-        /// What `belfry up` says of processes that it had to start again.
+        /// The lines of `belfry up` about restarted processes.
         var restarts: Int
-        /// Commands, and events of the changes log in the end.
+        /// How many commands there were, and how many events are in the changes log.
         var sent: Int
         var events: Int
 
-        /// The pushes' lines hold notification, device and apns-id, and are the same to the last byte in every run.
+        /// Pushes with notification, device and apns-id are byte for byte the same in every run.
         func check(sourceLocation: SourceLocation = #_sourceLocation) {
             let (wanted, found) = (Set(expected), Set(pushes))
             #expect(status == 0, sourceLocation: sourceLocation)
@@ -84,7 +84,7 @@ final class Disturbed {
         }
     }
 
-    /// As many places, each in its own part of the input.
+    /// That many places, each in its own part of the input.
     func evenly(_ count: Int) -> [Int] {
         (0..<count).map { $0 * commands.count / count + random.below(commands.count / count) }
     }

@@ -5,24 +5,24 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// One device of many, one app or one server answers slowly: the others notice nothing.
+/// One device, app or server answers slowly, and the others are not delayed.
 @Suite(.serialized) struct SlowDevices {
-    /// What the APNs of this machine saw of healthy devices, and what the log says.
+    /// What the local APNs saw of healthy devices, and what the log says.
     private struct Story {
-        /// The tokens whose pushes were sent in another order than they were made.
+        /// The tokens whose pushes were sent out of order.
         var outOfOrder: [String] = []
-        /// How many milliseconds after the changes were sent nine of ten requests had come.
+        /// Milliseconds until nine of ten requests had come.
         var ninetieth = 0
         var superseded = 0
         var problems: [String] = []
     }
 
-    /// Who is slow, and what pushes meet there.
+    /// The slow part of the system.
     enum Part: CaseIterable {
         case device
-        /// One of two apps of a key, which share their streams.
+        /// One of two apps with the same key, which share their streams.
         case app
-        /// One of two: it takes no request.
+        /// One of two servers: it accepts no request.
         case server
 
         func has(_ user: Int) -> Bool {
@@ -45,12 +45,14 @@ import ZeroMQ
     private static let changes = 800
     private static let users = 80
 
-    @Test(arguments: Tier.some(of: Part.allCases)) func oneSlowPartDisturbsNoOther(_ part: Part) async throws {
+    @Test(arguments: Tier.some(of: Part.allCases)) func `one slow device, app or transport does not delay another`(
+        _ part: Part
+    ) async throws {
         let calm = try await Self.story(part, isSlow: false)
         let disturbed = try await Self.story(part, isSlow: true)
         #expect(calm.problems + disturbed.problems == [])
         #expect(disturbed.outOfOrder == [])
-        // Where the machine itself is too slow for the changes, newer pushes come while others wait, with a slow part or not.
+        // On a machine too slow for the changes, newer pushes come while others wait, even without a slow part.
         #expect(calm.superseded > 0 || disturbed.superseded == 0)
         print("\(part): nine of ten pushes of the others: \(calm.ninetieth) ms, \(disturbed.ninetieth) ms")
     }
@@ -93,13 +95,13 @@ import ZeroMQ
         }.keys.sorted()
     }
 
-    /// `"rid":"n17"`: the change that it tells of.
+    /// `"rid":"n17"`: the change of a push.
     private static func number(of body: [UInt8]) -> Int? {
         let text = String(decoding: body, as: UTF8.self)
         return text.range(of: #""rid":"n"#).flatMap { Int(text[$0.upperBound...].prefix { $0.isNumber }) }
     }
 
-    // MARK: What is fed
+    // MARK: Input
 
     private static func token(_ user: Int) -> String { String(format: "%04x", user + 1) }
 
@@ -119,7 +121,7 @@ import ZeroMQ
             + #""transport":"\#(transport)","token":"\#(token(user))","topic":"com.example.\#(app)"}"#
     }
 
-    /// Every second one has a collapse ID.
+    /// Every second subscription has a collapse ID.
     private static func subscription(_ user: Int, _ app: String) -> String {
         let collapse = user % 2 == 1 ? #","collapseIDKey":"c""# : ""
         return #"{"type":"subscription.save",\#(place(app)),"database":"private","user":"_u\#(user)","#
@@ -136,7 +138,7 @@ import ZeroMQ
 }
 
 extension RunningAPNs {
-    /// Another app of the same key.
+    /// Another app with the same key.
     fileprivate var other: String {
         """
         , other: {container: iCloud.com.example.Other, topic: com.example.Other, team: TEAMLOCAL1, key: KEYLOCAL12, \

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// What stands in the way of a start is named, with what to do.
+/// Errors at the start name the obstacle and what to do.
 @Suite(.serialized) struct Starting {
     private func yaml(_ folder: Folder, data: String, bind: String) throws -> String {
         try folder.write(
@@ -51,19 +51,19 @@ import ZeroMQ
         }
     }
 
-    @Test func aPluginsProgramThatIsMissingIsNamedInThePipelineFile() async throws {
+    @Test func `a missing plugin program is reported at its place in the pipeline file`() async throws {
         let (status, said) = try await run(plugin: "/nope/program", Folder())
         #expect(status == 78, "\(said)")
         #expect(said.contains { $0.contains("stages.filter.command: no program /nope/program") }, "\(said)")
     }
 
-    @Test func aPluginsProgramThatAlwaysEndsAtOnceEndsThePipelineWithItsStatus() async throws {
+    @Test func `a plugin program that always ends at once ends the pipeline with an error status`() async throws {
         let (status, said) = try await run(plugin: "/bin/sh, -c, exit 3", Folder())
         #expect(status != 0, "\(said)")
         #expect(said.contains { $0.contains("exited with status 3, 5 times before it opened the link") }, "\(said)")
     }
 
-    @Test(.timeLimit(.minutes(5))) func aStandardInputThatIsClosedIsNamed() async throws {
+    @Test(.timeLimit(.minutes(5))) func `a closed standard input is reported`() async throws {
         let folder = try Folder()
         let file = try yaml(folder, data: "one", bind: "ipc://\(folder.path)/one.link")
         let (status, said) = try await SocketThread.run(name: "faults") {
@@ -74,7 +74,7 @@ import ZeroMQ
         #expect(said.contains { $0.contains("standard input: it is closed") }, "\(said)")
     }
 
-    @Test func aPortInUseIsNamedWithWhatToDo() async throws {
+    @Test func `a port in use is reported with what to do`() async throws {
         let endpoint = "tcp://127.0.0.1:\(20_000 + Int(getpid()) % 20_000)"
         let (status, said) = try await second(besideOneOn: endpoint, Folder())
         #expect(status == 69, "\(said)")
@@ -83,7 +83,7 @@ import ZeroMQ
             "\(said)")
     }
 
-    @Test func aSocketFileInUseIsNotTakenAwayFromItsOwner() async throws {
+    @Test func `a socket file in use is not taken from its owner`() async throws {
         let folder = try Folder()
         let endpoint = "ipc://\(folder.path)/shared.link"
         let (status, said) = try await second(besideOneOn: endpoint, folder)
@@ -91,7 +91,7 @@ import ZeroMQ
         #expect(said.contains { $0.contains(endpoint) && $0.contains("choose another `bind`") }, "\(said)")
     }
 
-    @Test func aSecondProcessOnOneLogIsRefusedByName() async throws {
+    @Test func `a second process on one log is refused by name`() async throws {
         let folder = try Folder()
         let file = try yaml(folder, data: "one", bind: "ipc://\(folder.path)/one.link")
         let (status, said, owner) = try await SocketThread.run(name: "faults") {
@@ -112,7 +112,7 @@ import ZeroMQ
     }
 
     @Test(arguments: ["/proc/belfry", "/dev/null/belfry", "/dev/null"])
-    func aDataFolderThatCannotBeWrittenIsNamed(_ data: String) async throws {
+    func `a data folder without write permission is reported`(_ data: String) async throws {
         let folder = try Folder()
         let file = try yaml(folder, data: data, bind: "ipc://\(folder.path)/one.link")
         let (status, said) = try await SocketThread.run(name: "faults") {

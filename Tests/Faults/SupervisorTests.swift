@@ -3,22 +3,22 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// The whole of it stopped or killed in mid-flow, and started again.
+/// The whole pipeline is stopped or killed under load, and started again.
 @Suite(.serialized) struct WholeRestart {
     @Test(arguments: Tier.some(of: [SIGTERM, SIGKILL]))
-    func stoppingOrKillingTheSupervisorInMidFlowLosesNothing(_ signal: Int32) async throws {
+    func `stopping or killing the supervisor under load loses nothing`(_ signal: Int32) async throws {
         let seed = Seeded.ofThisRun
         let result = try await SocketThread.run(name: "faults") {
             try Disturbed(LivePipeline(), seed: seed).run(startingAgainAfter: signal, times: 2)
         }
         result.result.check()
         #expect(result.statuses == (signal == SIGTERM ? [0, 0] : [128 + SIGKILL, 128 + SIGKILL]))
-        // A clean stop waits for the transports, so that not even a repeat is left.
+        // A clean stop waits for the transports, so there are no repeats.
         if signal == SIGTERM { #expect(result.result.pushes.count == result.result.expected.count) }
     }
 
     @Test(.enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
-    func aPluginEndsWithTheSupervisorThatWasKilled() async throws {
+    func `a plugin ends when its supervisor is killed`() async throws {
         let status = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(coalesceFrom: "filter", middle: Python.filter)
             pipeline.up.signal(SIGKILL)
@@ -29,7 +29,7 @@ import ZeroMQ
 }
 
 extension Disturbed {
-    /// Ends `belfry up` at random places, waits until every process of it is gone, and starts it again.
+    /// Ends `belfry up` at random places, waits until all its processes have ended, and starts it again.
     func run(startingAgainAfter signal: Int32, times: Int) throws -> (result: Result, statuses: [Int32]) {
         var statuses: [Int32] = []
         let result = try run(disturbing: places(times)) { [pipeline] in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PipelineRuntime
 
-/// The small files beside a log: each is as it was or as it is to be, whatever the disk does.
+/// A small file beside a log has its old or its new contents, whatever the disk does.
 @Suite struct AtomicTextFileTests {
     private let folder: Folder
     private var path: String { folder.file("consumers.json") }
@@ -36,7 +36,7 @@ import Testing
         #expect(try read() == "a text of some length\n")
     }
 
-    @Test func `whatever fails, the old text stays and no draft is left`() throws {
+    @Test func `a write that fails leaves the old text and no draft`() throws {
         try AtomicTextFile.write("old\n", to: path)
         for failure in [EIO, ENOSPC] {
             for (name, calls) in Self.failing(with: failure) {
@@ -66,7 +66,7 @@ import Testing
         return [("open", open), ("write", write), ("sync", sync), ("rename", rename)]
     }
 
-    @Test func `the file's bytes are durable before its name, and its name before it is done`() throws {
+    @Test func `the file's contents are durable before its name, and its name before the write returns`() throws {
         let done = Mutex<[String]>([])
         var calls = FileCalls()
         calls.syncAll = { file in
@@ -83,7 +83,7 @@ import Testing
         #expect(done.withLock { $0 } == ["file", "rename", "folder"])
     }
 
-    @Test func `a file that is too long or no text is refused by name and not cut off`() throws {
+    @Test func `a file that is too long or not UTF-8 is refused by name and not truncated`() throws {
         let text = String(repeating: "x", count: 1_000)
         try folder.write(text, to: "consumers.json")
         #expect(try read() == text)

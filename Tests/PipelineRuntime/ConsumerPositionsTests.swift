@@ -4,7 +4,10 @@ import Testing
 @testable import PipelineRuntime
 
 @Suite struct ConsumerPositionsTests {
-    @Test func `what a stage told holds while it is down, and one that never came needs everything`() throws {
+    @Test
+    func `a reported position counts while its stage is down, and a stage that never reported needs the whole log`()
+        throws
+    {
         let folder = try Folder()
         var needs = try ConsumerPositions(logDirectory: folder.path)
         #expect(needs.first(of: ["match"]) == 1)
@@ -19,7 +22,7 @@ import Testing
         #expect(again.first(of: ["match", "audit", "never"]) == 1)
     }
 
-    @Test func `a stage that needs more than it did is noticed`() throws {
+    @Test func `a stage that needs more than before is noticed`() throws {
         let folder = try Folder()
         var needs = try ConsumerPositions(logDirectory: folder.path)
         do {
@@ -37,13 +40,13 @@ import Testing
         #expect(needs.first(of: ["match"]) == 1)
     }
 
-    @Test func `a file that is not what was written is refused by name`() throws {
+    @Test func `a changed file is refused by name`() throws {
         let folder = try Folder()
         try folder.write("[{\"name\":\"match\"}]", to: "consumers.json")
         #expect(throws: AtomicTextFileError.self) { try ConsumerPositions(logDirectory: folder.path) }
     }
 
-    @Test func `a number that is not what was written is refused, and a file of an earlier build is believed`() throws {
+    @Test func `a changed number is refused, and a file of an earlier build is trusted`() throws {
         let folder = try Folder()
         try folder.write(#"[{"name":"match","first":70}]"# + "\n", to: "consumers.json")
         var needs = try ConsumerPositions(logDirectory: folder.path)

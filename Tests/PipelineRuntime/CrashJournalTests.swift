@@ -5,14 +5,14 @@ import Time
 
 @testable import PipelineRuntime
 
-/// What a host makes of what the process before it had in hand.
+/// What a host does with events during which the process before it ended.
 @Suite struct CrashJournalTests {
     private let folder: Folder
     private let log = LogIdentity(seed: "test", name: "matches")
 
     init() throws { folder = try Folder() }
 
-    /// Another process, which ends with these events in hand; nil: with none.
+    /// Another process, which ends while it processes these events; nil: between events.
     private func crash(at events: ClosedRange<UInt64>?, boot: UInt64 = 1) throws {
         let journal = try start(boot: boot)
         journal.note(1...1_000)
@@ -24,23 +24,23 @@ import Time
         try #require(CrashJournal(logDirectory: folder.path, of: log, boot: boot, end: end))
     }
 
-    @Test func `the third crash in a row at the same event sets it aside`() throws {
+    @Test func `the third crash in a row on the same event sets it aside`() throws {
         try crash(at: 10...20)
-        #expect(try start().setAside == nil && start().isCareful(from: 20) && !start().isCareful(from: 21))
+        #expect(try start().setAside == nil && start().notesEachEvent(from: 20) && !start().notesEachEvent(from: 21))
         try crash(at: 17...17)
         #expect(try start().setAside == nil)
         try crash(at: 17...17)
         let journal = try start(end: "was ended by signal 4")
-        #expect(journal.setAside == 17 && journal.isCareful(from: 20))
+        #expect(journal.setAside == 17 && journal.notesEachEvent(from: 20))
         #expect(journal.reason.hasSuffix("at work on this event, the last time it was ended by signal 4"))
     }
 
-    @Test func `three crashes at several events at once tell of none`() throws {
+    @Test func `three crashes on a range of events set none of them aside`() throws {
         for _ in 0..<3 { try crash(at: 10...20) }
         #expect(try start().setAside == nil)
     }
 
-    @Test func `a crash elsewhere begins anew, and an end with nothing in hand is none`() throws {
+    @Test func `a crash on another event restarts the count, and an end between events does not count`() throws {
         for _ in 0..<2 { try crash(at: 17...17) }
         try crash(at: 18...18)
         try crash(at: 17...17)
@@ -52,7 +52,7 @@ import Time
         #expect(try start().setAside == 17)
     }
 
-    @Test func `after ten events in a row nothing more is set aside, until the stage takes one`() throws {
+    @Test func `after ten events in a row no more are set aside, until the stage processes one`() throws {
         func crashThrice(at event: UInt64) throws -> CrashJournal {
             for _ in 0..<3 {
                 let journal = try start()
@@ -66,18 +66,18 @@ import Time
             journal.noteSetAside()
         }
         let journal = try crashThrice(at: 11)
-        #expect(journal.setAside == nil && journal.culprit == 11)
+        #expect(journal.setAside == nil && journal.crashingEvent == 11)
         journal.note(11...11)
         journal.clear()
         #expect(try crashThrice(at: 12).setAside == 12)
     }
 
-    @Test func `what was in hand when the power went tells nothing`() throws {
+    @Test func `a note from before a loss of power does not count`() throws {
         for boot: UInt64 in 1...4 { try crash(at: 17...17, boot: boot) }
         #expect(try start(boot: 5).setAside == nil)
     }
 
-    @Test func `another log's journal, or a damaged one, counts anew`() throws {
+    @Test func `a journal that is damaged or of another log restarts the count`() throws {
         for _ in 0..<3 { try crash(at: 17...17) }
         let other = LogIdentity(seed: "test", name: "pushes")
         #expect(CrashNote.read(logDirectory: folder.path, of: other, after: 0) == nil)

@@ -6,7 +6,7 @@ import Testing
 import ZeroMQ
 
 @Suite struct DeadLetterFloorTests {
-    @Test func `dead letters stay as long as the pipeline file says, whatever else goes`() async throws {
+    @Test func `dead letters are kept as long as the pipeline file says, independently of other events`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let clock = ControlledTime()

@@ -5,7 +5,7 @@ import Testing
 import Time
 import ZeroMQ
 
-/// A stage that asks to be woken again and again to no end.
+/// A stage that asks to be woken again and again without effect.
 @Suite struct DeadlineTests {
     private static func clock(_ way: String) throws -> StageClock<Restless> {
         let settings = try SettingsReader(text: "{way: \(way)}", file: "settings").decode(Restless.Settings.self)
@@ -21,7 +21,7 @@ import ZeroMQ
     }
 
     @Test(arguments: ["same", "creeping", "talking"])
-    func `wakes to no end are a fault, and the stage is woken no more`(way: String) throws {
+    func `endless wakes are a fault, and the stage is not woken again`(way: String) throws {
         var clock = try Self.clock(way)
         var out = Outbox()
         try Self.feed(&clock, &out)
@@ -37,7 +37,7 @@ import ZeroMQ
     }
 
     @Test(arguments: ["patient", "burst"])
-    func `wakes that come to something, or seldom, are none`(way: String) throws {
+    func `wakes with an effect, and rare wakes, are no fault`(way: String) throws {
         var clock = try Self.clock(way)
         var out = Outbox()
         try Self.feed(&clock, &out)
@@ -45,7 +45,7 @@ import ZeroMQ
         #expect(clock.fault == nil)
     }
 
-    @Test func `a host ends with the fault, which names the stage and its deadline`() async throws {
+    @Test func `a host ends with an error that names the stage and its deadline`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let file = try PipelineFile.gateAndRelay(in: folder, relay: "{from: gate, stage: restless, way: same}")
@@ -63,7 +63,7 @@ import ZeroMQ
     }
 }
 
-/// Asks to be woken once it has got something, in several ways.
+/// Asks to be woken after its first event, in several ways.
 struct Restless: Stage {
     struct Settings: PluginSettings {
         let way: String
@@ -86,7 +86,7 @@ struct Restless: Stage {
         case "creeping": deadline = now.advanced(by: .microseconds(1))
         case "talking": out.append { $0.append("{}") }
         case "patient": deadline = now.advanced(by: .milliseconds(1))
-        // What it holds is over one after the other.
+        // The held events expire one after the other.
         case "burst" where wakes == 50_000: deadline = nil
         default: break
         }

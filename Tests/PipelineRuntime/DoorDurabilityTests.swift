@@ -4,11 +4,11 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// What a door has answered is not forgotten by a loss of power, or its producer would wait for ever: it sends no line
-/// again that was answered.
+/// A loss of power must not take an answered line away: its producer does not send it again, and would wait without
+/// end.
 @Suite struct DoorDurabilityTests {
     @Test(arguments: ["not JSON", #"{"n":1}"#])
-    func `a line is answered when its place is durable, be it refused or taken`(line: String) async throws {
+    func `an accepted or refused line is answered when its number is durable`(line: String) async throws {
         let folder = try Folder()
         let context = try HostContext()
         let disk = UnhurriedDisk()

@@ -28,7 +28,7 @@ import ZeroMQ
         try writer.close()
     }
 
-    /// Says something to the door of a gate that runs only for that long.
+    /// Sends messages to the door of a gate that runs only during the call.
     private func atDoor(
         of file: PipelineFile, _ body: @escaping @Sendable (Peer) throws -> Void
     ) async throws -> RunningHost {
@@ -41,7 +41,8 @@ import ZeroMQ
         return gate
     }
 
-    @Test func `another's lines under a name are refused, over a restart too, and leave no trace`() async throws {
+    @Test func `lines of another producer under a name are refused without a trace, also after a restart`() async throws
+    {
         let folder = try Folder()
         let file = try PipelineFile.gateAndRelay(in: folder)
         _ = try await atDoor(of: file) { peer in
@@ -60,7 +61,7 @@ import ZeroMQ
         #expect(try gate.events() == [#"{"n":1}"#, #"{"n":2}"#])
     }
 
-    @Test func `a name that was only asked about belongs to nobody`() async throws {
+    @Test func `a greeting alone does not take a name`() async throws {
         let folder = try Folder()
         _ = try await atDoor(of: .gateAndRelay(in: folder)) { peer in
             try peer.say(Self.hello("the one who only asks"))
@@ -70,7 +71,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `lines that are all refused make the name theirs who sent them`() async throws {
+    @Test func `a producer takes a name even if all its lines are refused`() async throws {
         let folder = try Folder()
         _ = try await atDoor(of: .gateAndRelay(in: folder)) { peer in
             try peer.say(Self.produce("who sends garbage"), Array(text: "garbage\ngarbage\n"))
@@ -102,8 +103,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a new lasting name beyond the limit is refused, and one without a lasting name is taken`() async throws
-    {
+    @Test func `a new lasting name beyond the limit is refused, and a passing name is accepted`() async throws {
         let folder = try Folder()
         _ = try await atDoor(of: .gateAndRelay(in: folder)) { peer in
             func send(_ name: String) throws {
@@ -122,7 +122,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `the door tells what the lines were, however they came and over a restart`() async throws {
+    @Test func `the door's checksum does not depend on how lines were cut into frames, or on a restart`() async throws {
         let folder = try Folder()
         let file = try PipelineFile.gateAndRelay(in: folder)
         var sum = LineChecksum()
@@ -142,7 +142,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a name of an earlier version goes on where it was`() async throws {
+    @Test func `a name from an earlier version continues at its position`() async throws {
         let folder = try Folder()
         let file = try PipelineFile.gateAndRelay(in: folder)
         try Self.writeEarlierLog(in: folder)
@@ -159,7 +159,7 @@ import ZeroMQ
         #expect(try gate.events() == [#"{"n":1}"#, #"{"n":2}"#])
     }
 
-    @Test func `a secret is drawn once, for its owner alone`() async throws {
+    @Test func `a secret is made once, and only its owner may read it`() async throws {
         let folder = try Folder()
         let path = folder.file("producer.secret")
         let secrets = try await withThrowingTaskGroup(of: String.self) { group in

@@ -69,7 +69,7 @@ import ZeroMQ
         Array(text: #"{"type":"produce","producer":"p","secret":"\#(Peer.secret)","first":\#(first)}"#)
     }
 
-    @Test func aBadFrameGetsAnErrorThatNamesTheRuleAndTheDoorStaysOpen() async throws {
+    @Test func `a bad frame gets an error that names the rule, and the door stays open`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let gate = try RunningHost("gate", of: .gateAndRelay(in: folder), context)
@@ -103,7 +103,7 @@ import ZeroMQ
         #expect(answer.contains(#""through":1,"accepted":1"#))
     }
 
-    @Test func aBadLineIsRefusedWithItsNumberAndTheGoodOnesAroundItAreKept() async throws {
+    @Test func `a bad line is refused with its number, and the good lines around it are kept`() async throws {
         let bad: [(line: [UInt8], code: String)] = [
             (Array(text: "not JSON"), "json.unexpected_byte"),
             ([], "json.empty"),
@@ -146,7 +146,7 @@ import ZeroMQ
         #expect(try gate.events() == (0...bad.count).map { #"{"n":\#($0)}"# })
     }
 
-    @Test func aLineAsLongAsTheDoorAllowsFitsTheLogAndALongerOneIsRefused() async throws {
+    @Test func `the longest allowed line fits the log, and a longer line is refused`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let gate = try RunningHost("gate", of: .gateAndRelay(in: folder), context)
@@ -164,13 +164,13 @@ import ZeroMQ
         try await gate.stop()
     }
 
-    /// An event of so many bytes, with its line feed behind.
+    /// An event of that many bytes and its line feed.
     private static func line(bytes: Int) -> [UInt8] {
         let (start, end) = (Array(text: #"{"n":1,"x":""#), Array(text: "\"}"))
         return start + [UInt8](repeating: 0x78, count: bytes - start.count - end.count) + end + [0x0A]
     }
 
-    @Test func moreInOneFrameThanOneBatchHoldsBecomesSeveralBatches() async throws {
+    @Test func `a frame larger than a batch becomes several batches`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let gate = try RunningHost("gate", of: .gateAndRelay(in: folder), context)
@@ -184,7 +184,7 @@ import ZeroMQ
             return try peer.hear("answer", within: .seconds(60))
         }
         #expect(answer.contains(#""through":17,"accepted":17"#), "\(answer)")
-        // 10 copies of each are more than any batch may hold.
+        // Ten copies of each exceed the largest batch.
         try await relay.hasWritten(170)
         try await relay.stop()
         try await gate.stop()

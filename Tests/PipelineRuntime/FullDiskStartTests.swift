@@ -6,7 +6,9 @@ import ZeroMQ
 
 @Suite struct FullDiskStartTests {
     @Test(arguments: ["gate", "relay"])
-    func `a stage that waits for room from the start says so in health, and then serves who waited`(_ stage: String)
+    func `a stage that starts on a full disk reports it in health, and serves its clients once there is room`(
+        _ stage: String
+    )
         async throws
     {
         let folder = try Folder()
@@ -32,7 +34,7 @@ import ZeroMQ
         try await host.stop()
     }
 
-    @Test func `one that is asked to stop while it waits stops at once`() async throws {
+    @Test func `a stage that waits for room at its start stops at once when asked`() async throws {
         let folder = try Folder()
         let disk = ClosableDisk()
         disk.isFull = true

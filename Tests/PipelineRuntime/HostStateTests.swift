@@ -3,10 +3,10 @@ import Testing
 
 @testable import PipelineRuntime
 
-/// What a host is doing, held against all that has happened to it, and against a log without any host.
+/// Compares a host's state with a list of everything that happened to it, and with a log.
 struct HostStateTests {
     @Test(arguments: Seeded.seeds)
-    func `in any order of events the state is what all that happened says`(seed: UInt64) {
+    func `after any order of events the state agrees with a slow model`(seed: UInt64) {
         var draw = Seeded(seed)
         for _ in 0..<300 {
             var (state, history) = (HostState(), Happened())
@@ -19,7 +19,7 @@ struct HostStateTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `a turn does all that it may, in its order, and nothing else`(seed: UInt64) {
+    func `a turn does all allowed actions, in order, and no others`(seed: UInt64) {
         var draw = Seeded(seed)
         for _ in 0..<1_000 {
             var (state, history) = (HostState(), Happened())
@@ -40,7 +40,7 @@ struct HostStateTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `each output is in the log once and in order, whatever room there is and wherever the host dies`(
+    func `each output is in the log once and in order, whatever the room and wherever the host dies`(
         seed: UInt64
     ) {
         var draw = Seeded(seed)
@@ -55,25 +55,6 @@ struct HostStateTests {
             #expect(world.outputs == world.expected, "\(world)")
         }
     }
-
-    @Test func `each state has its name`() {
-        var state = HostState()
-        var conditions = HostState.Conditions()
-        #expect(state.activity(conditions) == .waitingForUpstream)
-        state.begin(taken: 0, committed: 2, resuming: nil)
-        #expect(state.activity(conditions) == .catchingUp)
-        state.take(through: 2)
-        state.endPast()
-        state.goOnUnderTodaysSettings()
-        #expect(state.activity(conditions) == .folding)
-        state.beginStep(.event, of: 3, behind: 0, next: 1)
-        #expect(state.activity(conditions) == .delivering)
-        state.endStep()
-        state.hold(.time(.epoch, mark: 1))
-        #expect(state.activity(conditions) == .waitingForRoom)
-        conditions.isStopping = true
-        #expect(state.activity(conditions) == .stopping)
-    }
 }
 
 extension HostState.Conditions {
@@ -84,7 +65,7 @@ extension HostState.Conditions {
     }
 }
 
-/// What comes in during a turn: so many arrivals of one byte.
+/// The input of a turn: a number of arrivals, each of one byte.
 private struct ToyInput {
     let isThere: Bool
     let bytesMax: Int
@@ -105,7 +86,7 @@ private struct ToyInput {
     }
 }
 
-/// All that has happened, kept as a list: each question goes through it from the beginning.
+/// Everything that happened, as a list. Each question reads it from the beginning.
 private struct Happened {
     enum Event: Equatable {
         case began(committed: UInt64, step: UnfinishedStep?)
@@ -129,7 +110,7 @@ private struct Happened {
     private var hasCaughtUp: Bool { events.contains(.wentOn) }
     private var isHeld: Bool { events.last { $0 == .held || $0 == .released } == .held }
 
-    /// The step that the log has a part of, until it begins again or is dropped.
+    /// The step that the log holds in part, until it begins again or is dropped.
     private var resumption: UnfinishedStep? {
         guard let step = began?.step, !events.contains(.dropped), !hasCaughtUp else { return nil }
         let isAgain = events.contains { event in
@@ -195,7 +176,7 @@ private struct Happened {
     init() {}
     private init(events: [Event]) { self.events = events }
 
-    /// Lets something happen that may happen now.
+    /// Draws one of the events that may happen now.
     mutating func happen(_ state: inout HostState, _ draw: inout Seeded) {
         guard began != nil else {
             let committed = UInt64(draw.below(3))
@@ -252,7 +233,7 @@ private struct Happened {
         events.append(.stepBegan(kind, event: event, known: known))
     }
 
-    /// - Returns: What the state says otherwise than the list.
+    /// - Returns: The answers in which state and list differ.
     func difference(to state: HostState, _ conditions: HostState.Conditions) -> String? {
         let (room, full, stopping) = (conditions.haveTransportsRoom, conditions.isLogFull, conditions.isStopping)
         let isInStep = openStep != nil
@@ -273,12 +254,12 @@ private struct Happened {
                 "isSettled",
                 state.isSettled(conditions) == (hasCaughtUp && !full && !isInStep && !isHeld && !mustRecord)
             ),
-            ("activity", state.activity(conditions) == activity(conditions)),
+            ("phase", state.phase == (began == nil ? .waitingForUpstream : hasPastEnded ? .running : .rebuilding)),
         ]
         return answers.first { !$0.1 }?.0
     }
 
-    /// What a turn has to do, while the conditions stay as they are.
+    /// The actions of a turn under constant conditions.
     func turn(_ conditions: HostState.Conditions, _ input: ToyInput) -> [HostState.Action] {
         let (room, full, stopping) = (conditions.haveTransportsRoom, conditions.isLogFull, conditions.isStopping)
         let handOut: [HostState.Action] = hasCaughtUp && !full && !stopping ? [.handOut] : []
@@ -296,23 +277,15 @@ private struct Happened {
         if hasCaughtUp, !full, room, openStep == nil { script.append(.wake) }
         return script + [.commit] + handOut
     }
-
-    private func activity(_ conditions: HostState.Conditions) -> HostState.Activity {
-        if began == nil { return .waitingForUpstream }
-        if conditions.isStopping { return .stopping }
-        if isHeld || conditions.isLogFull { return .waitingForRoom }
-        if openStep != nil { return .delivering }
-        return hasCaughtUp ? .folding : .catchingUp
-    }
 }
 
-/// What outlives a host: its input, and its log with the cursor of the last batch.
+/// What survives a host: its input, and its log with the cursor of the last batch.
 private struct ToyWorld {
-    /// The parts of what the stage says to each event.
+    /// The stage's outputs for each event, in parts.
     let parts: [[[Int]]]
     fileprivate(set) var outputs: [Int] = []
     fileprivate(set) var committed: UInt64 = 0
-    /// What the log ends in the middle of.
+    /// The step that the log ends in.
     fileprivate(set) var unfinished: UnfinishedStep?
 
     var expected: [Int] { parts.flatMap { $0.flatMap(\.self) } }
@@ -332,13 +305,13 @@ private struct ToyWorld {
     }
 }
 
-/// A host with nothing but a ``HostState``: does what it may, as `ConsumerLoop` does.
+/// A host that only has a ``HostState``, and acts on it as `ConsumerLoop` does.
 private struct ToyHost {
     private(set) var left: ToyWorld
     private var state = HostState()
-    /// What is said, and not in the log.
+    /// Outputs that are not in the log.
     private var out: [Int] = []
-    /// The parts that the open step has not said yet.
+    /// The remaining parts of the open step.
     private var unsaid: [[Int]] = []
 
     init(_ world: ToyWorld) {
@@ -387,7 +360,7 @@ private struct ToyHost {
         }
     }
 
-    /// Appends part by part what there is room for.
+    /// Appends parts while there is room.
     private mutating func goOn(_ conditions: HostState.Conditions) {
         guard let step = state.step else { return }
         out.removeFirst(state.dropKnown(of: out.count))

@@ -7,13 +7,13 @@ import Time
 
 @testable import PipelineRuntime
 
-/// Which answers say that a push may come twice, after a process died at this moment or that.
+/// Which answers say that a push may arrive twice, after a process died at various moments.
 @Suite struct InFlightJournalTests {
     private let folder: Folder
 
     init() throws { folder = try Folder() }
 
-    @Test func whatAKillLeftOnItsWayIsMarkedOnce() throws {
+    @Test func `a push in flight at a kill is marked once`() throws {
         var first = start(after: 10)
         try first.note(pushes(1, 2)[...], after: 10)
         var second = start(after: 10)
@@ -21,7 +21,7 @@ import Time
         #expect(second.marked(answers(1, 2)) == [])
     }
 
-    @Test func whatIsOnRecordIsNotMarked() throws {
+    @Test func `a push whose answer is on record is not marked`() throws {
         var first = start(after: 10)
         try first.note(pushes(1, 2)[...], after: 10)
         #expect(first.marked(answers(1, 2)) == [])
@@ -29,8 +29,8 @@ import Time
         #expect(second.marked(answers(1, 2, 3)) == [])
     }
 
-    /// Pushes go out while others are on their way.
-    @Test func whatIsStillOnItsWayIsNotForgottenWhenMoreGoesOut() throws {
+    /// Pushes are sent while others are in flight.
+    @Test func `a push in flight is not forgotten when more pushes are sent`() throws {
         var first = start(after: 10)
         try first.note(pushes(1, 2)[...], after: 10)
         #expect(first.marked(answers(2)) == [])
@@ -39,7 +39,7 @@ import Time
         #expect(second.marked(answers(1, 2, 3)) == [1])
     }
 
-    @Test func aSecondKillForgetsNothing() throws {
+    @Test func `a second kill forgets no push`() throws {
         var first = start(after: 10)
         try first.note(pushes(1, 2, 3)[...], after: 10)
         var second = start(after: 10)
@@ -50,30 +50,30 @@ import Time
         #expect(third.marked(answers(1, 2, 3)) == [2, 3])
     }
 
-    /// The log may go on before the first push goes out.
-    @Test func whatComesBeforeTheFirstPushDoesNotHideTheLastOne() throws {
+    /// The log may grow before the first push is sent.
+    @Test func `answers before the first push do not hide the last push in flight`() throws {
         var first = start(after: 10)
         try first.note(pushes(1)[...], after: 10)
         var third = start(after: 13)
         #expect(third.marked(answers(1)) == [1])
     }
 
-    @Test func aLatePushIsMarkedWhereItsTransportIsGone() throws {
-        var first = start(after: 10, lives: ["apns": 7, "hook": 8])
+    @Test func `a deferred push is marked if its transport was closed`() throws {
+        var first = start(after: 10, sessions: ["apns": 7, "hook": 8])
         try first.note((pushes(1, 2) + pushes(3, to: "hook"))[...], after: 10)
         var late = answers(1, 2, 3)
         (late[0].isUnderWay, late[2].isUnderWay) = (true, true)
         #expect(first.marked(late) == [])
-        var reloaded = start(after: 13, lives: ["apns": 7, "hook": 9], recorded: late)
+        var reloaded = start(after: 13, sessions: ["apns": 7, "hook": 9], recorded: late)
         #expect(reloaded.marked(answers(1, 2, 3)) == [3])
-        var restarted = start(after: 13, lives: ["apns": 70, "hook": 90], recorded: late)
+        var restarted = start(after: 13, sessions: ["apns": 70, "hook": 90], recorded: late)
         #expect(restarted.marked(answers(1, 2, 3)) == [1, 3])
-        // The answers came too, and are not on record.
-        var cut = start(after: 10, lives: ["apns": 70, "hook": 80])
+        // The answers came, but are not on record.
+        var cut = start(after: 10, sessions: ["apns": 70, "hook": 80])
         #expect(cut.marked(answers(1, 2, 3)) == [1, 2, 3])
     }
 
-    @Test func aPushWhoseAnswerWasLostIsMarkedAlsoAfterASecondKill() throws {
+    @Test func `a push whose answer was lost is marked after a second kill too`() throws {
         var first = start(after: 10)
         try first.note(pushes(1)[...], after: 10)
         var lost = answers(1)
@@ -82,7 +82,7 @@ import Time
         #expect(third.marked(answers(1)) == [1])
     }
 
-    @Test func aLatePushThatWasAnsweredIsNotMarked() throws {
+    @Test func `a deferred push with a last answer is not marked`() throws {
         var first = start(after: 10)
         try first.note(pushes(1)[...], after: 10)
         var late = answers(1)
@@ -90,12 +90,12 @@ import Time
         first.mark(&late)
         try first.note(pushes(1)[...], after: 11)
         #expect(first.marked(answers(1)) == [])
-        var second = start(after: 12, lives: ["apns": 9], recorded: answers(1))
+        var second = start(after: 12, sessions: ["apns": 9], recorded: answers(1))
         #expect(second.marked(answers(1)) == [])
     }
 
-    @Test func aLatePushOfADeviceThatHasAnotherTransportByNowIsMarked() throws {
-        var first = start(after: 10, lives: ["apns": 7, "hook": 8])
+    @Test func `a deferred push is marked if its device now uses another transport`() throws {
+        var first = start(after: 10, sessions: ["apns": 7, "hook": 8])
         try first.note(pushes(1)[...], after: 10)
         var late = answers(1)
         late[0].isUnderWay = true
@@ -104,9 +104,9 @@ import Time
         #expect(first.marked(answers(1)) == [1])
     }
 
-    // MARK: What the files cannot tell
+    // MARK: Files that cannot be trusted
 
-    @Test func afterALossOfPowerAllThatHadComeIsMarked() throws {
+    @Test func `after a loss of power every unfinished push is marked`() throws {
         var first = start(after: 10)
         try first.note(pushes(1)[...], after: 10)
         var second = start(after: 11, boot: 2, through: 40)
@@ -116,14 +116,14 @@ import Time
         #expect(third.marked(answers(40, 41)) == [40], "until they are over")
     }
 
-    @Test func aLogThatIsShorterThanItWasTellsAsLittle() throws {
+    @Test func `after the log has lost events every unfinished push is marked`() throws {
         var first = start(after: 10)
         try first.note(pushes(1)[...], after: 10)
         var second = start(after: 9, through: 3)
         #expect(second.marked(answers(1, 2, 3, 4)) == [1, 2, 3])
     }
 
-    @Test func whatCameToRestIsTrustedAlsoAfterALossOfPower() throws {
+    @Test func `a record without pushes in flight is trusted after a loss of power`() throws {
         var first = start(after: 10)
         try first.note(pushes(1, 2)[...], after: 10)
         var second = start(after: 10)
@@ -139,13 +139,13 @@ import Time
         Data([0x02] + "WUFB".utf8),
         Data("x".utf8),
     ])
-    func filesThatAreNotOursTellNothing(_ text: Data) throws {
+    func `with foreign files every unfinished push is marked`(_ text: Data) throws {
         for path in paths { try text.write(to: URL(fileURLWithPath: path)) }
         var first = start(after: 10, through: 5)
         #expect(first.marked(answers(5, 6)) == [5])
     }
 
-    @Test func anotherVersionOrAnotherLogsFileTellsNothing() throws {
+    @Test func `with files of another version or log every unfinished push is marked`() throws {
         var first = start(after: 10)
         try first.note(pushes(1)[...], after: 10)
         let files = InFlightJournalFiles(
@@ -158,7 +158,7 @@ import Time
         #expect(second.marked(answers(1, 5, 6)) == [1, 5])
     }
 
-    @Test func thereIsNothingToTellOfALogWithoutFiles() throws {
+    @Test func `without files no push is marked`() throws {
         var first = start(after: 10, through: 5)
         #expect(first.marked(answers(1, 5)) == [])
         for path in paths { try Data().write(to: URL(fileURLWithPath: path)) }
@@ -166,8 +166,8 @@ import Time
         #expect(second.marked(answers(1, 5)) == [])
     }
 
-    /// A kill in the middle of a write: the part had not gone out, and what was known before is known still.
-    @Test func aTornFileIsTheOneBefore() throws {
+    /// A kill in the middle of a write: its pushes were not sent, and the record before it counts.
+    @Test func `if one file is torn, the record before it counts`() throws {
         var first = start(after: 10)
         try first.note(pushes(1, 2)[...], after: 10)
         var second = start(after: 10)
@@ -184,7 +184,7 @@ import Time
         }
     }
 
-    @Test func twoTornFilesTellNothing() throws {
+    @Test func `if both files are torn, every unfinished push is marked`() throws {
         var first = start(after: 10)
         try first.note(pushes(1)[...], after: 10)
         for path in paths {
@@ -195,7 +195,7 @@ import Time
         #expect(second.marked(answers(5, 6)) == [5])
     }
 
-    @Test func aWriteThatFailsChangesNothing() throws {
+    @Test func `a write that fails changes nothing`() throws {
         var first = start(after: 10)
         try first.note(pushes(1)[...], after: 10)
         var calls = FileCalls()
@@ -207,27 +207,27 @@ import Time
             return pwrite(file, parts.pointee.iov_base, 20, 0)
         }
         let files = InFlightJournalFiles(logDirectory: folder.path, of: Self.log, calls: calls)
-        var second = InFlightJournal(files, boot: 1, lives: ["apns": 8], after: 10, through: 9) { _ in [] }
+        var second = InFlightJournal(files, boot: 1, sessions: ["apns": 8], after: 10, through: 9) { _ in [] }
         #expect(throws: EventLogError.self) { try second.note(pushes(2)[...], after: 10) }
         var third = start(after: 10)
         #expect(third.marked(answers(1, 2)) == [1])
     }
 
-    // MARK: Parts of tests
+    // MARK: Helpers
 
     private static let log = LogIdentity(high: 1, low: 2)
     private var paths: [String] { InFlightJournalFiles.names.map { folder.file($0) } }
 
     /// - Parameters:
-    ///   - lives: By default the transport is one that was never open before.
-    ///   - recorded: The answers in the log since pushes went out last.
+    ///   - sessions: By default a transport that was never open before.
+    ///   - recorded: The answers in the log since pushes were last sent.
     private func start(
-        after: UInt64, boot: UInt64 = 1, lives: [String: UInt64]? = nil, through last: UInt64 = 9,
+        after: UInt64, boot: UInt64 = 1, sessions: [String: UInt64]? = nil, through last: UInt64 = 9,
         recorded: [TransportAnswer] = []
     ) -> InFlightJournal {
         let files = InFlightJournalFiles(logDirectory: folder.path, of: Self.log, calls: FileCalls())
         return InFlightJournal(
-            files, boot: boot, lives: lives ?? ["apns": .random(in: 100 ... .max)], after: after, through: last
+            files, boot: boot, sessions: sessions ?? ["apns": .random(in: 100 ... .max)], after: after, through: last
         ) { _ in recorded }
     }
 
@@ -241,7 +241,7 @@ import Time
 }
 
 extension InFlightJournal {
-    /// Those of the answers that say so.
+    /// The answers that say that their push may arrive twice.
     fileprivate mutating func marked(_ answers: [TransportAnswer]) -> [UInt64] {
         var answers = answers
         mark(&answers)

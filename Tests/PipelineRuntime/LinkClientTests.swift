@@ -15,7 +15,7 @@ import ZeroMQ
         try PipelineFile.gateAndRelay(in: folder).sourceStage.bind
     }
 
-    @Test func framesThatSayNothingAreCountedAndTheStageGoesOn() async throws {
+    @Test func `meaningless frames are counted, and the stage goes on`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let endpoint = try endpoint(folder)
@@ -48,7 +48,7 @@ import ZeroMQ
         (count: 3, lines: "{\"n\":1}\n{\"n\":2}\n"), (1, "{\"n\":1}\n{\"n\":2}\n"), (2, "{\"n\":1}\n{\"n\":2"), (1, ""),
         (Int.max, "{\"n\":1}\n"),
     ])
-    func aBatchThatIsNotWhatItAnnouncesIsAskedForAgain(_ count: Int, _ lines: String) async throws {
+    func `a batch that differs from its announcement is requested again`(_ count: Int, _ lines: String) async throws {
         let folder = try Folder()
         let context = try HostContext()
         let endpoint = try endpoint(folder)
@@ -70,7 +70,7 @@ import ZeroMQ
         #expect(try relay.events() == [#"{"n":1}"#, #"{"n":2}"#, #"{"n":3}"#])
     }
 
-    @Test func aBatchOutOfOrderMakesTheConsumerOpenAgainWhereItStands() async throws {
+    @Test func `after a batch out of order the consumer opens the link again at its position`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let endpoint = try endpoint(folder)
@@ -92,7 +92,7 @@ import ZeroMQ
         #expect(try relay.events() == [#"{"n":1}"#, #"{"n":2}"#, #"{"n":3}"#])
     }
 
-    @Test func eventsThatCannotBeReadBecomeDeadLettersWithReasonAndPosition() async throws {
+    @Test func `unreadable events become dead letters with reason and position`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let endpoint = try endpoint(folder)
@@ -120,7 +120,7 @@ import ZeroMQ
         }
     }
 
-    @Test func anUpstreamThatRefusesUsEndsTheHostWithItsReason() async throws {
+    @Test func `a refusal by the upstream ends the host with its reason`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let endpoint = try endpoint(folder)
@@ -136,7 +136,7 @@ import ZeroMQ
     }
 
     @Test(arguments: [true, false])
-    func anUpstreamWhoseLogWasReplacedIsRefusedByIdentity(_ whileRunning: Bool) async throws {
+    func `an upstream with a replaced log is refused by its identity`(_ whileRunning: Bool) async throws {
         let folder = try Folder()
         let context = try HostContext()
         let endpoint = try endpoint(folder)
@@ -167,7 +167,7 @@ import ZeroMQ
         #expect(try relay.events() == [#"{"n":1}"#, #"{"n":2}"#])
     }
 
-    @Test func anUpstreamThatLostItsTailIsNamedWithBothPositions() async throws {
+    @Test func `an upstream that has lost its last events is reported with both positions`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let endpoint = try endpoint(folder)

@@ -3,12 +3,12 @@ import Synchronization
 import Testing
 import Time
 
-/// The time that a log goes by, while the machine's clock does what it likes.
+/// The time of a log while the machine's clock is set, jumps and stops.
 @Suite struct LogTimeTests {
     private let machine = Machine()
     private let start = Instant(microseconds: 1_767_225_600_000_000)
 
-    /// A clock that may be set, beside one that only goes on.
+    /// A clock that a test sets, and a steady clock.
     private final class Machine: Sendable {
         private let state = Mutex((wall: Duration.zero, steady: Duration.zero))
         private let zero = ContinuousClock.now
@@ -27,7 +27,7 @@ import Time
         }
     }
 
-    @Test func itIsTheMachinesClockWhereThatGoesOnEvenly() {
+    @Test func `the log's time is the machine's clock while that runs evenly`() {
         var time = machine.time(from: start)
         for step in [1, 60, 3_600, 86_400] {
             let before = time.now(from: .epoch)
@@ -38,7 +38,7 @@ import Time
     }
 
     @Test(arguments: [-120, -3_600, -86_400 * 365])
-    func afterAStepBackItGoesOnATenthSlowerAndSaysSo(_ step: Int) {
+    func `after a step back the log's time runs a tenth slower and reports it`(_ step: Int) {
         var time = machine.time(from: start)
         let before = time.now(from: .epoch)
         machine.set(by: .seconds(step))
@@ -49,7 +49,7 @@ import Time
         #expect(time.behind == .seconds(-step - 6))
     }
 
-    @Test func itMeetsTheClockAgain() {
+    @Test func `the log's time meets the machine's clock again`() {
         var time = machine.time(from: start)
         _ = time.now(from: .epoch)
         machine.set(by: .seconds(-120))
@@ -61,8 +61,8 @@ import Time
         #expect(time.now(from: .epoch) == start.advanced(by: .seconds(1_201 - 120)))
     }
 
-    /// A restart, and a batch that was stamped by a clock that was years ahead.
-    @Test func itGoesOnFromALogThatIsAhead() {
+    /// A restart after a batch with the time of a clock that was years ahead.
+    @Test func `the log's time goes on from a log that is ahead`() {
         var time = machine.time(from: start)
         let log = start.advanced(by: .seconds(86_400 * 3_650))
         #expect(time.now(from: log) == log)
@@ -71,7 +71,7 @@ import Time
         #expect(time.now(from: log) - log == .seconds(9))
     }
 
-    @Test func whatItIsToldOfALaterTimeCountsAtOnce() {
+    @Test func `a later time in the upstream counts at once`() {
         var time = machine.time(from: start)
         _ = time.now(from: .epoch)
         machine.pass(.seconds(1))
@@ -80,14 +80,14 @@ import Time
         #expect(time.behind == .zero)
     }
 
-    @Test func afterStandingStillForADayTheClockCountsAtOnce() {
+    @Test func `after the machine was suspended for a day its clock counts at once`() {
         var time = machine.time(from: start)
         machine.set(by: .seconds(86_400))
         #expect(time.now(from: start) - start == .seconds(86_400))
         #expect(time.behind == .zero)
     }
 
-    @Test func aShortStepForwardIsTakenAtOnce() {
+    @Test func `a short step forward is followed at once`() {
         var time = machine.time(from: start)
         let before = time.now(from: .epoch)
         machine.set(by: LogTime.stepMax)
@@ -95,7 +95,7 @@ import Time
         #expect(time.behind == .zero)
     }
 
-    @Test func aLongStepForwardIsTakenAMinuteASecond() {
+    @Test func `a long step forward is followed by a minute in each second`() {
         var time = machine.time(from: start)
         let before = time.now(from: .epoch)
         machine.set(by: .seconds(3_600))

@@ -7,9 +7,9 @@ import Testing
 import Time
 import ZeroMQ
 
-/// A stage whose upstream has less than the stage may ask for.
+/// A stage whose upstream no longer has the events that the stage may ask for.
 @Suite struct LostUpstreamTests {
-    @Test func `a stage whose need was trimmed away by hand says what is gone`() async throws {
+    @Test func `a stage whose needed events were trimmed by hand says which are gone`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let file = try PipelineFile.gateAndRelay(in: folder)
@@ -56,7 +56,7 @@ import ZeroMQ
         try .gateAndRelay(in: folder, relay: "{from: gate, stage: fifth}", log: "{sync: never, snapshotBytes: 4KiB}")
     }
 
-    /// A stage that died when it had taken in nine events: one is in its log, four more in a snapshot alone.
+    /// A stage that died after nine events: its log includes one, and a snapshot four more.
     private static func died(_ context: HostContext) async throws -> (PipelineFile, SnapshotStore, Folder) {
         let (before, after) = (try Folder(), try Folder())
         let file = try file(before)
@@ -78,7 +78,7 @@ import ZeroMQ
         return (try Self.file(after), left, after)
     }
 
-    @Test func `a snapshot that includes what the upstream has lost gives way to an older one`() async throws {
+    @Test func `a snapshot with events that the upstream has lost is replaced by an older one`() async throws {
         let context = try HostContext()
         let (file, store, folder) = try await Self.died(context)
         let host = try RunningHost("relay", of: file, context)
@@ -102,8 +102,8 @@ import ZeroMQ
         withExtendedLifetime(folder) {}
     }
 
-    /// Once the log has grown again they would pass for its own.
-    @Test func `snapshots of what the stage's own log has lost are removed`() async throws {
+    /// Once the log has grown again, they would seem to fit it.
+    @Test func `snapshots ahead of the stage's own log are removed`() async throws {
         let context = try HostContext()
         let (file, store, folder) = try await Self.died(context)
         for segment in try EventLogs.segments(directory: folder.file("logs/relay")) {
@@ -118,7 +118,7 @@ import ZeroMQ
         try await host.stop()
     }
 
-    @Test func `an upstream that has lost events which are in our log is refused with both positions`() async throws {
+    @Test func `an upstream that has lost events of our log is refused with both positions`() async throws {
         let context = try HostContext()
         let (file, _, folder) = try await Self.died(context)
         let host = try RunningHost("relay", of: file, context)

@@ -4,7 +4,7 @@ import Testing
 @testable import PipelineRuntime
 
 struct PauseMeterTests {
-    @Test func `a turn counts for what took most of it, and only the longest of each cause`() {
+    @Test func `a turn counts for the cause that took most of it, and only the longest of each cause is kept`() {
         let clock = SteppedClock()
         var meter = PauseMeter { clock.now }
         func turn(_ laps: (PauseMeter.Cause, Int)...) {
@@ -16,7 +16,7 @@ struct PauseMeterTests {
             meter.end()
             clock.pass(1_000)
         }
-        func told() -> [String] { meter.pauses.map { "\($0.cause.name) \($0.duration / .milliseconds(1))" } }
+        func told() -> [String] { meter.pauses.map { "\($0.cause.rawValue) \($0.duration / .milliseconds(1))" } }
         turn((.consumers, 1), (.input, 2), (.segment, 4), (.input, 1))
         turn((.input, 3), (.segment, 1))
         turn((.segment, 3))

@@ -6,10 +6,10 @@ import Testing
 import ZeroMQ
 
 @Suite struct PluginDiskFullTests {
-    @Test func `outputs of a plugin wait for room and are appended once`() async throws {
+    @Test func `a plugin's outputs wait for room and are appended once`() async throws {
         let folder = try Folder()
         let context = try HostContext()
-        // The program does nothing: the test speaks in its place.
+        // The program does nothing: the test sends its messages.
         let file = try PipelineFile.gateAndRelay(in: folder, relay: "{from: gate, command: [/bin/sleep, \"600\"]}")
         let disk = ClosableDisk()
         let relay = try RunningHost("relay", of: file, context, calls: disk.calls)

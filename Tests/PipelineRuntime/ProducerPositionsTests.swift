@@ -13,7 +13,7 @@ import Testing
         .init(owner: owner, through: through, checksum: LineChecksum(sum), refused: refused)
     }
 
-    /// The positions that a log's cursor gives back.
+    /// The positions read from a log's cursor.
     private static func read(_ fill: (inout ProducerPositions) -> Void) -> ProducerPositions {
         var positions = ProducerPositions(Cursor())
         fill(&positions)
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: [UInt32.min, 1, .max], [nil, 0, 7] as [UInt64?])
-    func `a producer is resumed where its last line was, by its owner alone`(sum: UInt32, refused: UInt64?) {
+    func `a producer resumes after its last line, and only its owner can`(sum: UInt32, refused: UInt64?) {
         let positions = Self.read {
             $0.advance("a b", to: Self.at(7, sum: sum, refused: refused))
             $0.advance("at sum", to: Self.at(3, of: Self.other))
@@ -32,7 +32,7 @@ import Testing
         #expect(!positions.hasChanged)
     }
 
-    @Test func `a name of an earlier version goes on where it was, as its next user's`() {
+    @Test func `a name from an earlier version continues at its position and belongs to its next user`() {
         var log = Cursor(["send host 7": 2, "a": 7])
         var positions = ProducerPositions(log)
         #expect(positions["a"] == .init(owner: nil, through: 7))
@@ -43,7 +43,7 @@ import Testing
         #expect(ProducerPositions(log)["send host 7"] == .init(owner: nil, through: 2))
     }
 
-    @Test func `names of an earlier version make room, the passing ones first`() {
+    @Test func `names from an earlier version make room, passing names first`() {
         var log = Cursor(["lasting": 1])
         for number in 1..<4_096 { log.positions["send host \(number)"] = 1 }
         var positions = ProducerPositions(log)
@@ -60,7 +60,7 @@ import Testing
         #expect(!positions.hasChanged)
     }
 
-    /// A table that has as many lasting names as it takes, and its log's cursor.
+    /// A table with the maximum number of lasting names, and its log's cursor.
     private static func full() -> (positions: ProducerPositions, log: Cursor) {
         var positions = ProducerPositions(Cursor())
         for number in 1...ProducerPositions.lastingMax { positions.advance("p\(number)", to: at(1)) }
@@ -69,7 +69,7 @@ import Testing
         return (positions, log)
     }
 
-    @Test func `names of which no line was accepted push out no name that has some, over a restart too`() {
+    @Test func `names without an accepted line never displace names with one, also after a restart`() {
         var positions = ProducerPositions(Cursor())
         var log = Cursor()
         positions.advance("orders", to: Self.at(3, refused: 2))
@@ -89,7 +89,7 @@ import Testing
         #expect(log.positions.count == 2 * ProducerPositions.namesMax)
     }
 
-    @Test func `a lasting name with accepted lines is never forgotten, and a new one is not taken beyond the limit`() {
+    @Test func `a lasting name with accepted lines is never forgotten, and a new one beyond the limit is refused`() {
         for positions in [Self.full().positions, ProducerPositions(Self.full().log)] {
             #expect(!positions.hasRoom(for: "new"))
             #expect(positions.hasRoom(for: "p1") && positions.hasRoom(for: "~passing"))
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `a name of which no line was accepted has room while lasting names have`() {
+    @Test func `a name without an accepted line has room while lasting names have room`() {
         var positions = ProducerPositions(Cursor())
         positions.advance("x", to: Self.at(1, refused: 1))
         #expect(positions.hasRoom(for: "x"))
@@ -108,7 +108,7 @@ import Testing
         #expect(positions["x"] != nil && !positions.hasRoom(for: "x"))
     }
 
-    @Test func `the passing producer that was silent longest is forgotten, also by the log's cursor`() {
+    @Test func `the passing producer with the longest silence is forgotten, also in the log's cursor`() {
         var positions = ProducerPositions(Cursor())
         var log = Cursor()
         positions.advance("lasting", to: Self.at(1))
@@ -126,20 +126,20 @@ import Testing
         }
     }
 
-    @Test func `the longest names of as many producers as there may be fit a cursor`() {
+    @Test func `the largest number of the longest names fits a cursor`() {
         let name = 200
         let entry = "sum ".utf8.count + 32 + 1 + name
         #expect(entry <= EventLogLimits.cursorNameBytesMax)
         #expect(2 * ProducerPositions.namesMax * (entry + 10) <= EventLogLimits.cursorBytesMax)
     }
 
-    @Test func `an owner is a hash, and a key's name is no secret`() {
+    @Test func `an owner is a hash, and a key's name cannot pass for a secret`() {
         #expect(ProducerOwner(secret: "shop") != ProducerOwner(client: "shop"))
         #expect(ProducerOwner(client: "shop").text.utf8.count == 32)
         #expect(!ProducerOwner(secret: "a secret of a test").text.contains("secret"))
     }
 
-    @Test func `a client's name is its key's, and the pipeline's own is its secret's`() {
+    @Test func `a client's name belongs to its key, and a name of the pipeline's own tools to the secret`() {
         let (shop, stage) = (ProducerOwner(client: "shop"), ProducerOwner(client: "stage ingest"))
         let secret = ProducerOwner(secret: "a secret of a test")
         #expect(ProducerOwner.owners(client: "shop", secret: "a secret of a test") == [shop, secret])
@@ -148,7 +148,7 @@ import Testing
         #expect(ProducerOwner.owners(client: nil, secret: nil).isEmpty)
     }
 
-    @Test func `a checksum is that of the lines with their line feeds, however they come`() {
+    @Test func `a checksum covers the lines with their line feeds, however they are cut`() {
         var (one, other) = (LineChecksum(), LineChecksum())
         Array("first\nsecond\n".utf8).withUnsafeBytes { one.add($0) }
         for line in ["first", "second"] { Array(line.utf8).withUnsafeBytes { other.add(line: $0) } }

@@ -5,10 +5,10 @@ import Time
 
 @testable import PipelineRuntime
 
-/// What a stage did, held against what its log's batches say that it did.
+/// Compares what a stage did with what its log's batches record.
 struct RecordedPastTests {
     @Test(arguments: Seeded.seeds)
-    func `whoever asks batch by batch does what the stage did, in its order and at its times`(seed: UInt64) {
+    func `feeding batch by batch repeats what the stage did, in order and at its times`(seed: UInt64) {
         var draw = Seeded(seed)
         for _ in 0..<500 {
             let life = StageLife(&draw)
@@ -17,7 +17,7 @@ struct RecordedPastTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `whoever is given the events one by one does the same before each of them`(seed: UInt64) {
+    func `feeding event by event repeats what the stage did before each event`(seed: UInt64) {
         var draw = Seeded(seed)
         for _ in 0..<500 {
             let life = StageLife(&draw)
@@ -27,7 +27,7 @@ struct RecordedPastTests {
         }
     }
 
-    @Test func `from a state that includes some of the past only the rest is asked for`() {
+    @Test func `from a snapshot only the later part of the past is fed`() {
         var past = RecordedPast(upstream: "changes", after: 7, feedsParts: true)
         past.begin(BatchHeader(firstSequence: 1, count: 1, now: .epoch, cursor: Cursor(["changes": 5]), bodyBytes: 0))
         #expect(past.next(fedThrough: 7) == .advance(to: .epoch))
@@ -42,17 +42,17 @@ struct RecordedPastTests {
 
 private enum Deed: Equatable {
     case event(UInt64, at: Instant)
-    /// Those that the batch has on record.
+    /// The answers that the batch records.
     case answers(batch: Int, at: Instant)
 
     var isAnswers: Bool { if case .answers = self { true } else { false } }
 }
 
-/// A stage that lives for a while: what it does, and the headers of the batches that it leaves.
+/// What a stage does for a while, and the headers of its batches.
 private struct StageLife {
     private(set) var deeds: [Deed] = []
     private(set) var headers: [BatchHeader] = []
-    /// What the last batches are a part of, where it died in the middle of a wake.
+    /// The step of the last batches, if the stage died in the middle of a wake.
     private(set) var tornWake: UnfinishedStep?
     private var now = Instant.epoch
     private var fed: UInt64 = 0
@@ -77,7 +77,7 @@ private struct StageLife {
         deeds.append(.event(fed, at: now))
     }
 
-    /// Time moves, and that is on record before anything else comes.
+    /// Time moves, and the stage records it before the next input.
     private mutating func wake(_ draw: inout Seeded) {
         append(&draw)
         now = now.advanced(by: .seconds(1 + draw.below(3)))
@@ -114,14 +114,14 @@ private struct StageLife {
         RecordedPast(upstream: "changes", after: 0, feedsParts: feedsParts, leavingOut: tornWake)
     }
 
-    /// As replay lives it again.
+    /// Repeats it as a replay does.
     func lived(feedsParts: Bool) -> [Deed] {
         var (past, life) = (past(feedsParts: feedsParts), SecondLife())
         while let action = past.next(fedThrough: life.fed) { life.perform(action, &past, headers) }
         return life.deeds
     }
 
-    /// As a host does it, which its upstream sends one event after the other.
+    /// Repeats it as a host does: its upstream sends one event after the other.
     func livedEventByEvent(feedsParts: Bool) -> [Deed] {
         var (past, life) = (past(feedsParts: feedsParts), SecondLife())
         for sequence in 1..<fed + 1 {
@@ -140,7 +140,7 @@ private struct StageLife {
     }
 }
 
-/// What is done when a past is lived again.
+/// The actions of a repetition.
 private struct SecondLife {
     private(set) var deeds: [Deed] = []
     private(set) var fed: UInt64 = 0

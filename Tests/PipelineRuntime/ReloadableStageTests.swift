@@ -4,9 +4,9 @@ import Testing
 
 @testable import PipelineRuntime
 
-/// A stage comes to other settings in the middle of its work.
+/// A stage gets other settings while it runs.
 @Suite(.timeLimit(.minutes(5))) struct ReloadableStages {
-    @Test func anotherHostGoesOnWhereTheFirstOneStopped() async throws {
+    @Test func `after a reload another host goes on where the first one stopped`() async throws {
         let folder = try Folder()
         let gate = try Gates(in: folder)
         let stage = ReloadableStage(try gate.host())
@@ -28,7 +28,7 @@ import Testing
         await #expect(throws: ReloadError.ended) { try await stage.reload(to: gate.host(log: "{sync: always}")) }
     }
 
-    @Test func aStopAtAnyMomentOfAReloadEndsBoth() async throws {
+    @Test func `a stop at any moment of a reload ends both hosts`() async throws {
         let folder = try Folder()
         let gate = try Gates(in: folder)
         for turn in 0..<30 {
@@ -46,7 +46,7 @@ import Testing
     }
 }
 
-/// Hosts of one gate, under this setting or that.
+/// Makes hosts of one gate with different settings.
 private struct Gates {
     let folder: Folder
     let context: HostContext

@@ -5,9 +5,9 @@ import PipelineRuntime
 import TestSupport
 import Testing
 
-/// What a host is told of the world under it.
+/// A host notices that its files were removed.
 @Suite struct RemovedFolder {
-    @Test(.timeLimit(.minutes(5))) func aHostWhoseLogIsRemovedEndsAndSaysSo() async throws {
+    @Test(.timeLimit(.minutes(5))) func `a host whose log is removed ends with an error`() async throws {
         let folder = try Folder()
         let host = try RunningHost("gate", of: .gateAndRelay(in: folder), HostContext())
         try await host.isUp()

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// What a log forgets, to the last segment: each event has one of its own, and a snapshot of the gate follows each.
+/// Which segments a log removes. Each event has a segment of its own, followed by a snapshot of the gate.
 @Suite struct RetentionTests {
     private static func file(_ folder: Folder, _ retention: String, relay: String = "{from: gate}") throws
         -> PipelineFile
@@ -17,7 +17,7 @@ import ZeroMQ
             log: "{sync: never, segmentBytes: 64KiB, snapshotBytes: 4KiB, retention: \(retention)}")
     }
 
-    @Test func `by age what is old goes, and no more than a stage needs to start again`() async throws {
+    @Test func `by age old segments are removed, except those that a stage needs to start again`() async throws {
         let folder = try Folder()
         let clock = ControlledTime()
         let file = try Self.file(folder, "{age: 30s}")
@@ -41,7 +41,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `by size the oldest go until the log is small enough`() async throws {
+    @Test func `by size the oldest segments are removed until the log is small enough`() async throws {
         let folder = try Folder()
         let file = try Self.file(folder, "{bytes: 200KiB}")
         try await RetainedGate.run(file) { gate in
@@ -59,7 +59,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `snapshots that nothing can follow go too, and the two newest never do`() async throws {
+    @Test func `snapshots that nothing can follow are removed too, but never the two newest`() async throws {
         let folder = try Folder()
         let file = try Self.file(folder, "{bytes: 64KiB}")
         let store = try await RetainedGate.run(file) { gate in
@@ -74,7 +74,7 @@ import ZeroMQ
     }
 
     @Test(arguments: [true, false])
-    func `a stage holds what it starts from`(takesSnapshots: Bool) async throws {
+    func `a stage's own snapshots keep its log`(takesSnapshots: Bool) async throws {
         let folder = try Folder()
         let file = try Self.file(
             folder, "{bytes: 64KiB}", relay: takesSnapshots ? "{from: gate, stage: fifth}" : "{from: gate}")
@@ -121,13 +121,13 @@ import ZeroMQ
             try gate.send(2)
             #expect(removal.isUnderWay)
             removal.goOn()
-            // One further where the seventh snapshot is there before the seventh segment is begun.
+            // One more if the seventh snapshot exists before the seventh segment begins.
             try gate.stay(for: "the beginning to go") { gate.first >= 5 }
         }
         #expect(try EventLogs.summary(directory: folder.path + "/logs/gate").firstSequence >= 5)
     }
 
-    @Test func `who asks for what was removed is told how far`() async throws {
+    @Test func `a consumer that asks for removed events is told how far they are gone`() async throws {
         let folder = try Folder()
         try await RetainedGate.run(Self.file(folder, "{bytes: 64KiB}")) { gate in
             try gate.open("relay", keep: 1_000)
@@ -143,7 +143,7 @@ import ZeroMQ
     }
 }
 
-/// A gate, with a producer and with consumers that say what they need. Belongs to one thread.
+/// A gate with a producer, and consumers that report their positions. Belongs to one thread.
 private final class RetainedGate {
     private let host: RunningHost
     private let door: Peer
@@ -181,7 +181,7 @@ private final class RetainedGate {
     var first: UInt64 { host.host.control.report.first }
     var snapshots: SnapshotStore { SnapshotStore(logDirectory: host.logDirectory) }
 
-    /// Sends events one by one. Each is appended, what may go then has gone, and a snapshot that includes it is there.
+    /// Sends events one by one. After each, the event is appended, old segments are removed and a snapshot includes the event.
     func send(_ count: UInt64) throws {
         for _ in 0..<count {
             sent += 1
@@ -207,7 +207,7 @@ private final class RetainedGate {
 
     func close(_ name: String) throws { try tell(name, LinkFrame.close()) }
 
-    /// Says something that has no answer, and waits until it is heard.
+    /// Sends a message without an answer, and waits until it is handled.
     private func tell(_ name: String, _ frame: [UInt8]) throws {
         guard let peer = consumers[name] else { throw HostTestError("no consumer \(name)") }
         try peer.say(frame)

@@ -12,7 +12,7 @@ import Time
             settings: "{\"window\":\"\(window)\"}")
     }
 
-    @Test func whatIsAppendedIsThereForTheNextReader() throws {
+    @Test func `an appended entry is there for the next reader`() throws {
         let folder = try Folder()
         var history = try SettingsHistory(logDirectory: folder.path)
         #expect(history.entries.isEmpty)
@@ -21,7 +21,7 @@ import Time
         #expect(try SettingsHistory(logDirectory: folder.path).entries == [entry(0, "1s"), entry(7, "5s")])
     }
 
-    @Test func theSameSettingsAreRecordedOnce() throws {
+    @Test func `the same settings are recorded once`() throws {
         let folder = try Folder()
         var history = try SettingsHistory(logDirectory: folder.path)
         try history.append(entry(0, "1s"))
@@ -29,7 +29,7 @@ import Time
         #expect(try SettingsHistory(logDirectory: folder.path).entries == [entry(0, "1s")])
     }
 
-    @Test func aFileThatIsNotOursIsNamed() throws {
+    @Test func `a damaged file is named`() throws {
         let folder = try Folder()
         try folder.write("{\"after\":0}\n", to: "settings.ndjson")
         #expect {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// A snapshot is made beside the stage, which goes on and may stop meanwhile.
+/// A snapshot is made in the background, while the stage goes on and may stop.
 @Suite struct SnapshotBesideTests {
     @Test func `a stage goes on, and stops, while its snapshot is made`() async throws {
         let folder = try Folder()
@@ -37,7 +37,7 @@ import ZeroMQ
         #expect(try store.list().compactMap { $0.header?.position } == left, "what was given up writes nothing")
     }
 
-    @Test func `health tells of the longest turns by cause`() async throws {
+    @Test func `health reports the longest turns by cause`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let file = try PipelineFile.gateAndRelay(in: folder)

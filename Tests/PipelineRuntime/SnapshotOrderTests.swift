@@ -6,10 +6,10 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// A snapshot includes the input that its stage set aside: after the loss of power the dead letters must be there too,
-/// since nothing before the snapshot is fed again.
+/// A snapshot also covers rejected input. After a loss of power the dead letters must be there too, since nothing from
+/// before the snapshot is fed again.
 @Suite struct SnapshotOrderTests {
-    @Test func `no snapshot is on the disk before the dead letters that it knows of`() async throws {
+    @Test func `a snapshot is on the disk only after the dead letters that it covers`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let file = try PipelineFile.gateAndRelay(
@@ -22,7 +22,7 @@ import ZeroMQ
             try upstream.opened()
             try upstream.welcome(after: 0, last: 1)
             try upstream.batch(1, 1, String(repeating: "no JSON ", count: 1_000) + "\n")
-            // The dead letter's way to the disk, and the snapshot's.
+            // One call for the dead letter, and one for the snapshot.
             try upstream.stay(for: "both to be asked for") { disk.waiting >= 2 }
         }
         disk.goOn()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PipelineRuntime
 
-/// Another file for all stages or for none. Shells play the stages: they answer before they are asked.
+/// Another file is taken by all stages or by none. Shell scripts stand in for stages, and answer before the question.
 @Suite(.timeLimit(.minutes(5))) struct Supervisors {
     private static let first = PipelineText(path: "p.yaml", folder: "/tmp", text: "first")
     private static let next = PipelineText(path: "p.yaml", folder: "/tmp", text: "next")
@@ -15,13 +15,13 @@ import Testing
     /// Ends when the first byte of a question comes.
     private static let ending = "head -c \(SupervisorWord(first).bytes.count + 5) > /dev/null"
 
-    @Test func allAreReadyOrTheAnswersSayWhoIsNot() async throws {
+    @Test func `either all stages are ready, or the answers say which are not`() async throws {
         #expect(try await answers(["a": Self.ready, "b": Self.ready]) == ["a": .ready, "b": .ready])
         #expect(try await answers(["a": Self.ready, "b": Self.refusing]) == ["a": .ready, "b": .refused])
         #expect(try await answers(["a": Self.ready, "b": Self.ending]) == ["a": .ready, "b": .absent])
     }
 
-    @Test func aWordComesAsItWasSaid() throws {
+    @Test func `a message arrives as it was sent`() throws {
         var ends: [Int32] = [-1, -1]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
         let (up, stage) = (SupervisorLine(descriptor: ends[0]), SupervisorLine(descriptor: ends[1]))
@@ -41,7 +41,7 @@ import Testing
         close(ends[1])
     }
 
-    @Test func aProcessIsToldHowTheOneBeforeItEnded() async throws {
+    @Test func `a process is told how the one before it ended`() async throws {
         let folder = try Folder()
         let script = #"echo "$BELFRY_ENDED" >> \#(folder.file("ends")); kill -ILL $$"#
         let (ends, end) = AsyncStream.makeStream(of: Void.self)

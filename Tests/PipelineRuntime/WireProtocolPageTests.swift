@@ -4,7 +4,7 @@ import JSON
 import PipelineRuntime
 import Testing
 
-/// The manual's pages of the wire protocol say what the code does.
+/// The manual's pages on the wire protocol agree with the code.
 @Suite struct WireProtocolPageTests {
     private static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
     private static let runtime = package.appending(path: "Sources/PipelineRuntime")
@@ -18,20 +18,20 @@ import Testing
         }.joined()
     }
 
-    @Test func `they list every error code, and no other`() throws {
+    @Test func `the page lists every error code and no other`() throws {
         var codes: Set<String> = []
         let files = try #require(FileManager.default.enumerator(at: Self.runtime, includingPropertiesForKeys: nil))
         for case let file as URL in files where file.pathExtension == "swift" {
             let text = try String(contentsOf: file, encoding: .utf8)
             for code in text.matches(of: /"((?:door|link)\.[a-z_]+)"/) { codes.insert(String(code.1)) }
         }
-        // What a client of ours says where the other side gives no code.
+        // Our clients use it when the other side gives no code.
         codes.subtract(["door.error", "link.error"])
         #expect(Set(pages.matches(of: /`((?:door|link)\.[a-z_]+)`/).map { String($0.1) }) == codes)
     }
 
-    @Test(arguments: ["Link/LinkFrame.swift", "Door/Admission+Answer.swift", "Host/Health/HostHealth.swift"])
-    func `they name every frame and every member`(file: String) throws {
+    @Test(arguments: ["Link/LinkFrame.swift", "Door/Admission.swift", "Host/Health/HostHealth.swift"])
+    func `the page names every frame and every member`(file: String) throws {
         let text = try String(contentsOf: Self.runtime.appending(path: file), encoding: .utf8)
         for member in text.matches(of: /append\((?:member: )?"([A-Za-z]+)"/) {
             let isExplained = pages.contains("`\(member.1)`") || pages.contains("`\"\(member.1)\":")
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `they have the limits`() {
+    @Test func `the page names the limits`() {
         let limits = [
             DoorLimits.lineBytesMax, JSONLimits().depthMax, LinkServer.creditMin, EventLogLimits.eventBytesMax,
             EventLogLimits.batchBytesMax,

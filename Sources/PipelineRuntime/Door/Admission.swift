@@ -1,18 +1,19 @@
+import Events
 import JSON
 import PipelineKit
 
-/// What became of one parcel of a producer's lines.
+/// The result of one frame of a producer's lines.
 struct Admission {
-    /// A subscription that a line saved, and the sequence of the event that says so.
+    /// A subscription that a line saved, with the sequence of the event that saved it.
     struct Saved {
         let line: UInt64
         let sequence: UInt64
         let subscription: SavedSubscription
     }
 
-    /// The producer's last line that is taken or refused for good.
+    /// The producer's last line that was accepted or refused.
     var through: UInt64
-    /// Lines; one may make several events.
+    /// Counted in lines; one line may make several events.
     var accepted = 0
     var refused: [Outbox.Rejected] = []
     private(set) var saved: [Saved] = []
@@ -20,10 +21,10 @@ struct Admission {
 
     init(through: UInt64) { self.through = through }
 
-    /// Warnings that one answer spells out; the rest are counted.
+    /// The most warnings that one answer lists; the others are only counted.
     private static let warningsMax = 1_000
 
-    /// - Parameter sequence: That of the line's last event.
+    /// - Parameter sequence: Of the line's last event.
     @inline(__always)
     mutating func take(_ subscriptions: [SavedSubscription], of line: UInt64, at sequence: UInt64) {
         for subscription in subscriptions { take(subscription, of: line, at: sequence) }
@@ -34,5 +35,54 @@ struct Admission {
         warnings += subscription.warnings.count
         if warnings > Admission.warningsMax { subscription.warnings = [] }
         saved.append(Saved(line: line, sequence: sequence, subscription: subscription))
+    }
+}
+
+extension Admission {
+    /// The most refusals that one answer lists; the others are only counted.
+    private static let refusalsMax = 1_000
+
+    /// - Parameter last: The log's last sequence, including the events of these lines.
+    func answer(to producer: String, last: UInt64) -> [UInt8] {
+        LinkFrame.frame("answer") {
+            $0.append("producer", producer)
+            $0.append("through", through)
+            $0.append("accepted", accepted)
+            $0.append("last", last)
+            $0.append("refused", refused.count)
+            $0.append("refusals", refused.prefix(Admission.refusalsMax)) { $0.write($1) }
+            guard !saved.isEmpty else { return }
+            $0.append("warnings", warnings)
+            $0.append("saved", saved) { $0.write($1) }
+        }
+    }
+}
+
+extension ByteBuffer {
+    fileprivate mutating func write(_ rejected: Outbox.Rejected) {
+        append("{")
+        append("line", rejected.sequence)
+        append(.code, rejected.rejection.code)
+        append(.path, rejected.rejection.path)
+        append(.reason, rejected.rejection.reason)
+        append("}")
+    }
+
+    fileprivate mutating func write(_ saved: Admission.Saved) {
+        append("{")
+        append("line", saved.line)
+        append(.subscriptionID, saved.subscription.subscriptionID)
+        append("activeFrom", saved.sequence)
+        append("warnings", saved.subscription.warnings) { $0.write($1) }
+        append("}")
+    }
+
+    fileprivate mutating func write(_ warning: SavedSubscription.Warning) {
+        append("{")
+        append("code", warning.code)
+        append(.path, warning.path)
+        append("offset", warning.offset)
+        append(.reason, warning.reason)
+        append("}")
     }
 }

@@ -1,9 +1,9 @@
-/// Answers to producers that wait until what they acknowledge is durable.
+/// Answers to producers. Each waits until everything that it acknowledges is durable.
 struct DoorAnswers {
     private struct Waiting {
         let peer: [UInt8]
         let frame: [UInt8]
-        /// How many batches of the log must be durable first; nil where what it acknowledges is not appended yet.
+        /// How many batches of the log must be durable first; nil while its lines are not yet appended.
         var needs: UInt64?
     }
 
@@ -11,8 +11,8 @@ struct DoorAnswers {
 
     mutating func add(_ frame: [UInt8], to peer: [UInt8]) { waiting.append(Waiting(peer: peer, frame: frame)) }
 
-    /// All that they acknowledge is in the log, which has so many batches by now: a refused line has no event, but its
-    /// place in the cursor must not be lost either.
+    /// Called when all acknowledged lines are in the log, which now has this many batches. A refused line has no event, but
+    /// its number in the cursor must be durable too.
     mutating func noteAppended(batches: UInt64) {
         for index in waiting.indices.reversed() {
             guard waiting[index].needs == nil else { return }

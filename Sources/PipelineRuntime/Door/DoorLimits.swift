@@ -1,8 +1,8 @@
-/// What a door takes at once.
+/// The limits of a door.
 package enum DoorLimits {
-    /// One line, without its line feed. CloudKit: a record has at most 1 MB.
+    /// The longest line, without its line feed. CloudKit: a record has at most 1 MB.
     ///
-    /// A stage may put two such lines together, as a deletion with the record's last fields, and an event of a log
-    /// (``EventLogLimits/eventBytesMax``) still has room for what it adds.
+    /// A stage may join two such lines in one event, such as a deletion with the record's last fields. The event still fits
+    /// a log (``EventLogLimits/eventBytesMax``).
     package static let lineBytesMax = 1_000_000
 }

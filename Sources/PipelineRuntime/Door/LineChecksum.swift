@@ -1,18 +1,16 @@
 import EventLog
 
-/// CRC-32C of a producer's lines, from its first one on, each with its line feed.
+/// CRC-32C of a producer's lines from its first one on, each with its line feed.
 ///
-/// A producer that goes on where it stopped compares it with that of the lines it would pass over: they may be others
-/// than those that it sent.
+/// A producer that resumes compares it with the lines that it would skip, to see whether they are the lines that it sent.
 package struct LineChecksum: Equatable {
     package private(set) var value: UInt32
 
     package init(_ value: UInt32 = 0) { self.value = value }
 
-    /// - Parameter lines: Whole lines.
+    /// - Parameter lines: Whole lines, with their line feeds.
     package mutating func add(_ lines: UnsafeRawBufferPointer) { value = CRC32C.checksum(lines, after: value) }
 
-    /// - Parameter line: Without its line feed.
     @inline(__always)
     mutating func add(line: UnsafeRawBufferPointer) {
         add(line)

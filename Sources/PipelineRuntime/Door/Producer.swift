@@ -4,14 +4,14 @@ import PipelineKit
 import Time
 import ZeroMQ
 
-/// The producers' end of a door: sends numbered lines, keeps what is not acknowledged, and sends it again after the
+/// The producer's end of a door. Sends numbered lines, keeps them until they are acknowledged, and sends them again after the
 /// ingest stage was restarted. Belongs to one thread.
 ///
-/// Its name belongs to its CURVE key, else to its secret: who comes back under the name must have the same.
+/// A producer's name belongs to its CURVE key, or without one to its secret. Only the same key or secret can use it again.
 package final class Producer {
-    /// What the door said of some lines.
+    /// The door's answer to some lines.
     package struct Answer: Sendable, Hashable {
-        /// Every line up to here is taken or refused for good, and that is durable.
+        /// Every line up to this one is accepted or refused, and that is durable.
         package var through: UInt64
         package var accepted: Int
         package var refused: Int
@@ -19,15 +19,15 @@ package final class Producer {
         /// Last sequence of the changes log.
         package var last: UInt64
         package var saved: [Saved] = []
-        /// Warnings of all saved subscriptions; an answer does not spell out more than a thousand.
+        /// The number of warnings of all saved subscriptions; an answer lists at most a thousand.
         package var warnings = 0
     }
 
-    /// What a line's subscription came to.
+    /// A subscription that a line saved.
     package struct Saved: Sendable, Hashable {
         package var line: UInt64
         package var subscription: SavedSubscription
-        /// The event of the changes log that saved it: every change after it is looked at, none before.
+        /// The event of the changes log that saved it: the subscription watches every later change.
         package var activeFrom: UInt64
     }
 
@@ -46,9 +46,9 @@ package final class Producer {
         var last: UInt64 { first + UInt64(count) - 1 }
     }
 
-    /// Bytes that may be under way without an answer.
+    /// The most bytes in flight without an answer.
     package static let windowBytes = 4 << 20
-    /// Silence after which the door is asked how far it has come.
+    /// After this silence the producer asks the door how far it has come.
     private static let patience = Duration.milliseconds(500)
 
     package let socket: any MessageSocket
@@ -69,12 +69,12 @@ package final class Producer {
     /// Called for every answer, in order.
     package var onAnswer: (Answer) -> Void = { _ in }
     package private(set) var timeMark: UInt64 = 0
-    /// Sequence of the last event of the changes log, as far as the door has told.
+    /// Sequence of the last event in the changes log, as far as the door has told.
     package private(set) var logLast: UInt64 = 0
-    /// How many lines the door had of this producer at first, and what they were; nil where the door does not know that.
+    /// How many lines of this producer the door had at first, and their checksum; nil where the door does not know it.
     package private(set) var checksumThrough: UInt64 = 0
     package private(set) var checksum: LineChecksum?
-    /// How many of those lines were refused; nil where the door does not know that.
+    /// How many of those lines were refused; nil where the door does not know it.
     package private(set) var refusedThrough: UInt64?
     private var refusal: ConnectionRefusal?
 
@@ -96,19 +96,14 @@ package final class Producer {
     package var hasRoom: Bool { unanswered < Producer.windowBytes }
     package var isDone: Bool { parcels.isEmpty }
 
-    /// Asks the door how many of this producer's lines it has.
-    ///
-    /// - Throws: ``LinkError/silent(endpoint:waited:)`` when no door answers in time; at once
-    ///   ``LinkError/notLetIn(endpoint:_:purpose:)``, and ``LinkError/refused(endpoint:code:reason:)`` where the name is
-    ///   another's.
+    /// Asks the door how many of this producer's lines it has. Throws ``LinkError`` where no door answers in time or
+    /// the name is refused.
     package func greet(timeout: Duration) throws -> UInt64 {
         _ = try greet(timeout: timeout) { true }
         return next - 1
     }
 
-    /// The same for as long as somebody wants to know.
-    ///
-    /// - Returns: Nil where `isWanted` was false before the door answered.
+    /// Asks the door while `isWanted` is true; nil where it became false before the door answered.
     package func greet(timeout: Duration, while isWanted: () -> Bool) throws -> UInt64? {
         let limit = ContinuousClock.now + timeout
         while !isKnown {
@@ -129,7 +124,7 @@ package final class Producer {
         .notLetIn(endpoint: endpoint, refusal, purpose: "producing")
     }
 
-    /// Sends lines, each ended by a line feed; they are numbered on from the last.
+    /// Sends lines, each with a line feed. Their numbers continue those of the last lines.
     package func send(_ lines: [UInt8], count: Int) throws {
         guard count > 0 else { return }
         parcels.append(Parcel(first: next, count: count, lines: lines))
@@ -138,21 +133,18 @@ package final class Producer {
         try flush()
     }
 
-    /// Moves the pipeline's virtual time on and passes a mark; only where it runs on virtual time.
+    /// Moves the pipeline's virtual time and passes a mark on; only for a pipeline in virtual time.
     package func moveTime(to now: Instant, mark: UInt64) throws {
         let frame = LinkFrame.time(after: 0, now: now, mark: mark)
         _ = try socket.send([frame], wait: true)
     }
 
-    /// Waits for answers, at most that long, and takes all that came.
-    ///
-    /// - Parameter input: A descriptor that also ends the wait when there is something to read.
+    /// Waits for answers up to that long, or until the descriptor `input` is readable, and handles all that came.
     package func pump(wait: Duration, input: Int32? = nil) throws {
         _ = try poller(input).poll(timeoutMilliseconds: Int(wait / .milliseconds(1)))
         try turn()
     }
 
-    /// Takes the answers that wait, and sends what can be sent.
     func turn() throws {
         while try socket.receive(into: message, wait: false) == .received { try take() }
         let now = steady()
@@ -205,7 +197,7 @@ package final class Producer {
 
     private func refused(_ control: JSONValue) throws {
         let code = control.text(.code) ?? "door.error"
-        // A parcel was lost on the way: the door's count says where to go on.
+        // Some lines were lost on the way: the door's answer says where to resume.
         guard code != "door.gap" else { return try ask() }
         throw LinkError.refused(endpoint: endpoint, code: code, reason: control.text(.reason) ?? "no reason given")
     }

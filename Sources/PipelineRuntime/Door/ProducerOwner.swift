@@ -1,23 +1,23 @@
 import Signing
 
-/// Whom a producer's name belongs to, as the log's cursor keeps it: half of a SHA-256, which gives no secret away.
+/// The owner of a producer's name, as the log's cursor keeps it: half of a SHA-256, which reveals no secret.
 struct ProducerOwner: Hashable {
     let text: String
 
     init(client: String) { self.init(hashing: "client \(client)") }
     init(secret: String) { self.init(hashing: "secret \(secret)") }
 
-    /// Whom the names of a producer may belong to that shows these; the first one gets a name that nobody has.
+    /// The owners that a producer may be, by its key and secret. A name without an owner goes to the first of them.
     ///
-    /// A tool with a stage's own key acts for the pipeline. Its names belong to the secret in the data folder: they stay its
-    /// own when the stage is renamed, or loses its keys.
+    /// A client with a stage's own key is a tool of the pipeline. Its names belong to the secret in the data folder, so that
+    /// it keeps them when the stage is renamed or loses its keys.
     static func owners(client: String?, secret: String?) -> [ProducerOwner] {
         let client = client.map { (owner: ProducerOwner(client: $0), isStage: CurvePlan.isStage($0)) }
         let owners = [client?.owner, secret.map { ProducerOwner(secret: $0) }]
         return (client?.isStage == true ? owners.reversed() : owners).compactMap(\.self)
     }
 
-    /// One that was kept.
+    /// An owner that the cursor kept.
     init?(text: some StringProtocol) {
         guard text.utf8.count == 32 else { return nil }
         self.text = String(text)

@@ -1,41 +1,41 @@
 import EventLog
 
-/// Whom each producer's name belongs to, how far the producer has come, and what its lines were.
+/// For each producer's name: its owner, the number of its last line, and a record of its lines.
 ///
-/// In the log's cursor a producer has two entries: `at OWNER NAME`, its last line's number, and `sum OWNER NAME`, what its
-/// lines were (see ``LineRecord``). In the logs of earlier versions it has one, `NAME`: that name belongs to whoever uses
-/// it next, and what its lines were is not known.
+/// In the log's cursor a producer has two entries: `at OWNER NAME` for its last line's number, and `sum OWNER NAME` for its
+/// lines (see ``LineRecord``). In the logs of earlier versions it has one, `NAME`: whoever uses that name next owns it, and
+/// its lines are unknown.
 ///
-/// Whoever may send can use any number of names. So a lasting name under which a line was accepted is never forgotten, and
-/// a name makes room for others only where nothing of it is in the log, or where its producer does not come back.
+/// Any client may use any number of names, so their number is limited. A lasting name with an accepted line is never
+/// forgotten. To make room, names are forgotten that have no accepted line or whose producer does not come back.
 struct ProducerPositions {
-    /// All names. With the longest ones their entries fill a cursor.
+    /// All names. With the longest names, their entries fill a cursor.
     static let namesMax = 2_112
-    /// Names with accepted lines; the other places are for names that have none yet.
+    /// Names with accepted lines; the remaining places are for names without any.
     static let acceptedMax = 2_080
-    /// Lasting names with accepted lines; a few places stay for passing ones.
+    /// Lasting names with accepted lines; the remaining places are for passing ones.
     static let lastingMax = 2_048
-    /// How a name begins whose producer does not come back.
+    /// The beginning of a passing name, whose producer does not come back.
     static let passingMark = "~"
 
     struct Position: Equatable {
         /// Nil in the logs of earlier versions.
         let owner: ProducerOwner?
         var through: UInt64
-        /// Nil where the log does not tell.
+        /// Nil where the log does not record it.
         var checksum: LineChecksum?
-        /// How many of the lines were refused; nil where the log does not tell.
+        /// How many of the lines were refused; nil where the log does not record it.
         var refused: UInt64?
 
         var hasAcceptedLines: Bool { refused.map { through > $0 } ?? true }
     }
 
-    /// What is forgotten before what.
+    /// The kinds of names, in the order in which they are forgotten.
     private enum Standing: CaseIterable {
-        /// No line was accepted.
+        /// Without an accepted line.
         case refused
         case passing
-        /// Of an earlier version, and nobody has used it since.
+        /// From an earlier version, and not used since.
         case inherited
         case lasting
     }
@@ -51,7 +51,7 @@ struct ProducerPositions {
             standing = Entry.standing(of: name, position)
         }
 
-        /// Earlier versions called a passing producer `send HOST PID`.
+        /// Earlier versions named a passing producer `send HOST PID`.
         private static func standing(of name: String, _ position: Position) -> Standing {
             if !position.hasAcceptedLines { return .refused }
             if ProducerPositions.isPassing(name) { return .passing }
@@ -63,7 +63,7 @@ struct ProducerPositions {
     private var entries: [String: Entry] = [:]
     private var counts: [Standing: Int] = [:]
     private var uses: UInt64 = 0
-    /// The entries for the cursor of the next batch; 0 for a producer that was forgotten.
+    /// The entries for the next batch's cursor; 0 for a forgotten producer.
     private(set) var changes = Cursor()
 
     init(_ cursor: Cursor) {
@@ -80,19 +80,19 @@ struct ProducerPositions {
         }
     }
 
-    /// Nil for a name that belongs to nobody.
+    /// Nil for a name without an owner.
     subscript(name: String) -> Position? { entries[name]?.position }
 
     var hasChanged: Bool { !changes.isEmpty }
 
-    /// Whether a line may be accepted under that name.
+    /// Whether a line under that name may be accepted.
     func hasRoom(for name: String) -> Bool {
         if ProducerPositions.isPassing(name) { return true }
         let standing = entries[name]?.standing ?? .refused
         return standing != .refused || count(.lasting) < Self.lastingMax
     }
 
-    /// - Parameter position: That of the name's owner; there is room for the name.
+    /// - Parameter position: Of the name's owner. There must be room for the name.
     mutating func advance(_ name: String, to position: Position) {
         let present = self[name]
         guard let owner = position.owner, present?.owner == nil || present?.owner == owner else {
@@ -110,7 +110,6 @@ struct ProducerPositions {
         makeRoom(beside: name)
     }
 
-    /// Takes note that the batch was appended.
     mutating func settleChanges() { changes = Cursor() }
 
     private func count(_ standing: Standing) -> Int { counts[standing, default: 0] }
@@ -126,7 +125,7 @@ struct ProducerPositions {
         while entries.count > Self.namesMax, forgetOldest([.refused], beside: name) {}
     }
 
-    /// - Returns: Whether there was one.
+    /// - Returns: Whether a name was forgotten.
     private mutating func forgetOldest(_ standings: [Standing], beside name: String) -> Bool {
         for standing in standings where count(standing) > 0 {
             let oldest = entries.lazy.filter { $0.value.standing == standing && $0.key != name }
@@ -141,7 +140,7 @@ struct ProducerPositions {
 
     private static func isPassing(_ name: String) -> Bool { name.hasPrefix(passingMark) }
 
-    // MARK: Names of entries
+    // MARK: Cursor entries
 
     private enum Kind: String, CaseIterable { case at, sum }
 
@@ -162,14 +161,14 @@ struct ProducerPositions {
     }
 }
 
-/// What a producer's lines were, as one number of the log's cursor: in the lower 33 bits one more than their checksum (0
-/// would forget them), above them one more than the number of refused lines, or 0 in the logs of earlier versions.
+/// A record of a producer's lines, as one number in the log's cursor. The lower 33 bits are the lines' checksum plus one (0
+/// would delete the entry). The upper bits are the number of refused lines plus one, or 0 in the logs of earlier versions.
 private struct LineRecord {
     let checksum: LineChecksum
     let refused: UInt64?
 
     private static let checksumBits: UInt64 = 33
-    /// More refused lines are counted as so many.
+    /// The largest number of refused lines that fits.
     private static let refusedMax = UInt64.max >> checksumBits - 1
 
     init(checksum: LineChecksum, refused: UInt64?) {

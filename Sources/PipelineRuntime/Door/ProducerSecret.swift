@@ -1,12 +1,12 @@
 import Glibc
 
-/// What shows a door that a name's producer is the one that used the name first, where no CURVE key does.
+/// The secret by which a door recognises the owner of a producer's name, where there is no CURVE key.
 package enum ProducerSecret {
     static let bytes = 16...200
-    /// In the data folder. It is its owner's alone, whatever others may do there.
+    /// The secret's file in the data folder. Only its owner may use it, whatever the folder's mode.
     package static let fileName = "producer.secret"
 
-    /// A new one, which nobody can guess.
+    /// A new random secret.
     package static func drawn() -> String {
         (0..<2).map { _ in
             let digits = String(UInt64.random(in: .min ... .max), radix: 16)
@@ -14,17 +14,18 @@ package enum ProducerSecret {
         }.joined()
     }
 
-    /// The one that a file has; where there is no file, it is made, for its owner alone.
+    /// The secret in a file. If there is no file, it is made, for its owner alone.
     ///
-    /// - Throws: ``AtomicTextFileError`` where it can be neither read nor made, ``ProducerSecretError`` where it has no secret.
+    /// - Throws: ``AtomicTextFileError`` where the file cannot be read or made, ``ProducerSecretError`` where its contents or
+    ///   its mode are wrong.
     package static func kept(in path: String) throws -> String {
         if let text = try read(path) { return text }
         let draft = "\(path).\(drawn())"
         defer { unlink(draft) }
         try AtomicTextFile.make(draft, holding: drawn() + "\n")
-        // Of two who make it at once, both take what the first one made.
+        // If two processes make it at once, both use the first one's.
         guard link(draft, path) == 0 || errno == EEXIST else { throw AtomicTextFileError.failed("make", path, errno) }
-        // Lines may be durable before this name is, and then nobody could go on behind them.
+        // Else a loss of power could take the secret away, but not the lines that were sent with it.
         try AtomicTextFile.synchronizeFolder(of: path)
         guard let text = try read(path) else { throw AtomicTextFileError.failed("read", path, ENOENT) }
         return text
@@ -33,7 +34,7 @@ package enum ProducerSecret {
     private static func read(_ path: String) throws -> String? {
         var status = stat()
         guard stat(path, &status) != 0 || status.st_mode & 0o077 == 0 else {
-            throw ProducerSecretError(path: path, reason: "others than its owner may use it; chmod 600 \(path)")
+            throw ProducerSecretError(path: path, reason: "users other than its owner may use it; chmod 600 \(path)")
         }
         guard let text = try AtomicTextFile.read(path, bytesMax: 64 << 10) else { return nil }
         let secret = text.hasSuffix("\n") ? String(text.dropLast()) : text
@@ -46,7 +47,7 @@ package enum ProducerSecret {
 }
 
 extension HostPlan {
-    /// The secret of producers that act for the pipeline itself, made when it is first asked for.
+    /// The secret of producers that act for the pipeline itself. Made when it is first needed.
     package func producerSecret() throws -> String {
         try SocketFiles.makeFolder(data, mode)
         return try ProducerSecret.kept(in: "\(data)/\(ProducerSecret.fileName)")

@@ -3,9 +3,9 @@ import JSON
 import PipelineKit
 import Time
 
-/// The clock of a pipeline on virtual time: what its input says of itself.
+/// The time of a pipeline in virtual time comes from its input.
 package enum VirtualTime {
-    /// The time a line gives itself; without one it happens when the line before it did. Nil where it is rejected.
+    /// The time in a line; a line without one has the time of the line before. Nil where the line is rejected.
     package static func of(_ event: borrowing InputEvent, after now: Instant, into out: inout Outbox) -> Instant? {
         guard let text = event.value[.time] else { return now }
         guard let time = text.string.flatMap({ Instant(rfc3339: $0) }) else {

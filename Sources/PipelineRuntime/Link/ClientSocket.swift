@@ -1,36 +1,36 @@
 import ZeroMQ
 
-/// The keys of one end that connects.
+/// The keys of the connecting side.
 package struct ClientKeys: Sendable {
     package let own: CurveKeyPair
-    /// Of these the other side must have one: two while it changes from one to the other.
+    /// The other side must have one of these keys: two while it changes its key.
     package let servers: [CurvePublicKey]
 
     package init(own: CurveKeyPair, servers: [CurvePublicKey]) { (self.own, self.servers) = (own, servers) }
 }
 
-/// Why the other side does not let a client in.
+/// Why the other side refuses a connection.
 package enum ConnectionRefusal: Sendable, Hashable {
     case keyNotListed(String)
     case keyRequired
     case keysNotTaken
-    /// The other side hangs up during the handshake: it has another key than expected, or has just ended.
+    /// The other side hangs up during the handshake: it has another key, or is just starting or ending.
     case otherServerKey([String])
 
-    /// Whether only a change of settings on one of the two sides can help.
+    /// Whether only a changed setting can help.
     package var isCertain: Bool {
         if case .otherServerKey = self { return false }
         return true
     }
 }
 
-/// The end of a connection that dials: it takes up its keys, knows why it is not let in, and dials again.
+/// A connecting socket that finds out why it is refused, and connects again.
 ///
-/// libzmq 4.3 gives a connection up for ever when the other side refuses its key, and has one server key for each
-/// connection. So this closes it and makes another: after a pause, or with the other of two server keys.
+/// libzmq 4.3 gives a connection up when the other side refuses its key, and has one server key for each connection. So this
+/// socket disconnects and connects again: after a pause, or with the other of two server keys.
 package final class ClientSocket: MessageSocket {
     private static let pause = Duration.milliseconds(500)
-    /// The end of a process looks like another key, and so does the beginning of one.
+    /// A process that starts or ends looks like one with another key, so one hang-up proves nothing.
     private static let hangUpsMax = 3
 
     private let socket: ZMQSocket

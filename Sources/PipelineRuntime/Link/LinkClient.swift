@@ -3,10 +3,10 @@ import JSON
 import Time
 import ZeroMQ
 
-/// The downstream end of a link: opens it where its own log ends, takes batches in order, opens it again after
-/// anything was lost, and grants credit as its owner makes outputs durable.
+/// The downstream end of a link. Opens it at the end of its own log, takes batches in order, opens it again after a loss, and
+/// grants credit as its owner makes outputs durable.
 package final class LinkClient {
-    /// What the upstream said.
+    /// A message from the upstream.
     package enum Arrival {
         case welcome(log: String, identity: LogIdentity, last: UInt64)
         case batch(first: UInt64, count: Int, now: Instant, lines: UnsafeRawBufferPointer)
@@ -14,9 +14,9 @@ package final class LinkClient {
     }
 
     package static let creditDefault = 8 << 20
-    /// How often a silent consumer shows that it lives; also how soon it finds out that its upstream was restarted.
+    /// How often a consumer sends a sign of life. It also bounds how soon it notices that the upstream was restarted.
     package static let heartbeat = Duration.milliseconds(200)
-    /// How often a consumer that has no upstream yet knocks again.
+    /// How often a consumer without a connection tries to open the link.
     private static let knock = Duration.milliseconds(20)
 
     package let socket: any MessageSocket
@@ -26,19 +26,17 @@ package final class LinkClient {
     private var next: UInt64
     private var isWelcome = false
     private var owed = 0
-    /// Where the last frame began that was not what it announced: said once, however often it comes.
+    /// The sequence of the last malformed batch that was reported, so that each is reported once.
     private var complainedOf: UInt64 = 0
     private let steady: @Sendable () -> ContinuousClock.Instant
     private var said: ContinuousClock.Instant
     private let message = ZMQMultipart()
     private var parser = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
     package private(set) var refusedFrames = 0
-    /// Why the upstream does not let this consumer in: said once.
     private var refusal: ConnectionRefusal?
-    /// The first sequence that this consumer may ask for again, so that the upstream's log keeps it; nil while that is
-    /// not known.
+    /// The first sequence that this consumer may ask for again, so that the upstream keeps it; nil while it is unknown.
     package var keep: UInt64?
-    /// The first sequence that the upstream's log still has, as it said last.
+    /// The first sequence that was left in the upstream's log when it last said so.
     package private(set) var upstreamFirst: UInt64 = 1
 
     package init(
@@ -60,16 +58,16 @@ package final class LinkClient {
     /// Tells the upstream to stop sending.
     package func close() throws(ZMQError) { _ = try socket.send([LinkFrame.close()], wait: false) }
 
-    /// Grants the bytes of events whose outputs are durable. Small grants are saved up.
+    /// Grants the bytes of events whose outputs are durable. Small grants are collected first.
     package func grant(_ bytes: Int) throws(ZMQError) {
         owed += bytes
         if owed >= credit / 8 { try sayCredit() }
     }
 
-    /// How soon ``tick(at:)`` wants to be called.
+    /// How often ``tick(at:)`` must be called.
     package var patience: Duration { isWelcome ? LinkClient.heartbeat : LinkClient.knock }
 
-    /// Keeps the link alive; call at least every ``patience``.
+    /// Keeps the link alive.
     package func tick(at time: ContinuousClock.Instant) throws(ZMQError) {
         guard time - said >= patience else { return }
         try checkConnection(at: time)
@@ -96,7 +94,7 @@ package final class LinkClient {
         said = steady()
     }
 
-    /// Asks for another part of the log than before.
+    /// Starts reading at another position.
     package func open(after: UInt64) throws(ZMQError) {
         next = after + 1
         try openAgain()
@@ -107,9 +105,9 @@ package final class LinkClient {
         try open()
     }
 
-    /// Takes the next message that waits.
+    /// The next waiting message; nil where none waits.
     ///
-    /// - Returns: nil when nothing waits. Views are valid until the next call, which the compiler cannot hold of a class.
+    /// Its pointers are valid until the next call, which the compiler cannot check for a class.
     package func receive() throws -> Arrival? {
         while true {
             switch try socket.receive(into: message, wait: false) {
@@ -145,7 +143,7 @@ package final class LinkClient {
             refusedFrames += 1
             return nil
         }
-        // A batch before the welcome is one of an earlier opening; one out of order means that something was lost.
+        // Without a welcome, the batch is from an earlier opening. Out of order, something was lost.
         guard isWelcome else { return nil }
         guard first == next else {
             try openAgain()
@@ -160,8 +158,8 @@ package final class LinkClient {
         return .batch(first: first, count: Int(count), now: Instant(microseconds: now), lines: lines)
     }
 
-    /// None of a frame that is not what it announces is taken: the upstream's log has the events, so the link is opened
-    /// again where it stands, after a moment, since the next answer may be no better.
+    /// Drops a batch whose lines are not what it announces, and opens the link again after a pause, since the next batch may
+    /// be no better. The upstream's log still has the events.
     private func loseWelcome(holding lines: UInt64, _ first: UInt64, _ count: UInt64) {
         refusedFrames += 1
         isWelcome = false

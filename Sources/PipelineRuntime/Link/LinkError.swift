@@ -1,14 +1,14 @@
 import Time
 
-/// What keeps a link from working, in words an operator can act on.
+/// An error that keeps a link from working, with what the operator can do.
 package enum LinkError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The other side speaks another version or refuses us.
+    /// The other side speaks another version or refuses the request.
     case refused(endpoint: String, code: String, reason: String)
     /// The upstream's log is not the one our log was made from.
     case otherUpstream(endpoint: String, expected: LogIdentity, found: LogIdentity)
-    /// Our log has taken in more than the upstream's log holds.
+    /// Our log includes events that the upstream's log no longer holds.
     case upstreamLost(endpoint: String, log: String, taken: UInt64, holds: UInt64)
-    /// The other side does not let us in.
+    /// The other side refuses the connection.
     case notLetIn(endpoint: String, ConnectionRefusal, purpose: String)
     /// No answer in time.
     case silent(endpoint: String, waited: Duration)
@@ -39,14 +39,14 @@ extension ConnectionRefusal {
         case .keyNotListed(let key):
             """
             the key \(key) is not listed for \(purpose) there; list it under `curve: \
-            \(purpose == "producing" ? "producers" : "readers")` of the stage in its pipeline file and reload that, or use another key
+            \(purpose == "producing" ? "producers" : "readers")` of the stage in its pipeline file and reload it, or use another key
             """
-        case .keyRequired: "whoever connects there needs a key for \(purpose), and none was given"
+        case .keyRequired: "a key is required for \(purpose) there, and none was given"
         case .keysNotTaken: "a key was given, but the stage there has no keys (`curve:`)"
         case .otherServerKey(let keys):
             """
             the other side hangs up: it has another key than \(keys.joined(separator: " or ")), or is just starting; \
-            take its public key from its pipeline file
+            compare with the public key in its pipeline file
             """
         }
     }

@@ -2,15 +2,15 @@ import Events
 import JSON
 import Time
 
-/// The control frames of a link: small JSON objects, told apart by `type`.
+/// The control frames of a link or a door: small JSON objects with a `type`.
 ///
-/// A message is one control frame; `batch`, `outputs` and `produce` are followed by one frame of events, the log's
-/// lines as they are. Unknown members are ignored, so that a later version can say more.
+/// A message is one control frame; after `batch`, `outputs` and `produce` comes one frame of events, the log's lines
+/// unchanged. Unknown members are ignored, so that later versions can add some.
 package enum LinkFrame {
-    /// The version in `open` and `hello`; another one is answered with `link.version`.
+    /// The version in `open` and `hello`; any other version is refused with `link.version`.
     package static let version = 1
 
-    /// - Parameter keep: The first sequence that the consumer may ask for again; nil: it does not say.
+    /// - Parameter keep: The first sequence that the consumer may ask for again; nil where it does not say.
     package static func open(name: String, after: UInt64, credit: Int, keep: UInt64? = nil) -> [UInt8] {
         frame("open") {
             $0.append("protocol", LinkFrame.version)
@@ -30,7 +30,7 @@ package enum LinkFrame {
 
     package static func close() -> [UInt8] { frame("close") }
 
-    /// - Parameter checksum: Of a producer's lines up to `after`; see ``LineChecksum``.
+    /// - Parameter checksum: Of a producer's lines up to `after`: see ``LineChecksum``.
     package static func welcome(
         log: String, identity: LogIdentity, last: UInt64, after: UInt64?, first: UInt64 = 1, checksum: UInt32? = nil,
         refused: UInt64? = nil
@@ -47,9 +47,7 @@ package enum LinkFrame {
         }
     }
 
-    /// What is wrong with the outputs that a program sends; nil where nothing is.
-    ///
-    /// - Parameter lines: The second frame, which holds the outputs. Empty if there is none.
+    /// What is wrong with a program's outputs; nil where they are right. `lines` is empty without a second frame.
     package static func fault(ofOutputs control: JSONValue, _ lines: UnsafeRawBufferPointer) -> String? {
         guard lines.isEmpty || Lines.areWhole(lines) else { return "the last output has no end of line" }
         guard let count = control[.count] else { return nil }
@@ -98,7 +96,7 @@ package enum LinkFrame {
         }
     }
 
-    /// - Parameter forgetsPauses: The next answer tells of pauses from then on.
+    /// - Parameter forgetsPauses: Whether the next answer counts pauses from now on.
     package static func health(forgetsPauses: Bool = false) -> [UInt8] {
         frame("health") { if forgetsPauses { $0.append("forget", "pauses") } }
     }
@@ -114,7 +112,7 @@ package enum LinkFrame {
 }
 
 extension JSONValue {
-    /// A member that must be a whole number from 0 on.
+    /// The member's value as a whole number from 0 on.
     package func natural(_ key: StaticString) -> UInt64? { self[key]?.int64.flatMap { UInt64(exactly: $0) } }
 
     package func text(_ key: StaticString) -> String? { self[key]?.string }

@@ -4,38 +4,37 @@ import JSON
 import Time
 import ZeroMQ
 
-/// The upstream end of a link: streams the log's batches to every consumer that opened it, catch-up and live tail
-/// alike, and never more bytes than the consumer has granted.
+/// The upstream end of a link: streams the log's batches to every consumer, from its position to the live end, within the
+/// credit that it has granted.
 package final class LinkServer {
     package let socket: any MessageSocket
     private let logName: String
     private let identity: LogIdentity
     private let directory: String
     private var consumers: [[UInt8]: Consumer] = [:]
-    private let message = ZMQMultipart()
-    private var parser = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
+    private let frames = ControlFrames(side: .link, framesRule: "a control frame stands alone")
     /// The last sequence that consumers may see.
     private var last: UInt64
     private var promise: Promise?
     private let steady: @Sendable () -> ContinuousClock.Instant
     package private(set) var refusedFrames = 0
-    /// Answers `health`, and forgets the pauses that it has told of where that is asked; set by the host.
+    /// Set by the host: the answer to `health`.
     package var health: (_ forgetsPauses: Bool) -> [UInt8] = { _ in [] }
 
-    /// Credit is granted in events' bytes; a smaller one could never let the largest event pass.
+    /// The least credit of a consumer, in bytes of events: a smaller one could never let the largest event pass.
     package static let creditMin = 4 << 20
-    /// More than any consumer can use; a sum of grants stays a number.
+    /// More than any consumer can use; sums of grants cannot overflow.
     private static let creditMax = 1 << 40
-    /// A consumer that has said nothing for this long is forgotten; a living one says something every second.
+    /// A consumer without a sign of life for this long is forgotten; a living one sends several a second.
     package static let silenceMax = Duration.seconds(30)
     private static let consumersMax = 1_000
-    /// What one consumer is caught up by before the others have their turn.
+    /// The most bytes for one consumer before the others have their turn.
     private static let turnBytesMax = 2 << 20
 
-    /// The oldest event that the log still has; consumers that ask for an older one are refused.
+    /// The first event that is left in the log; consumers that ask for an earlier one are refused.
     package var first: UInt64 = 1
-    /// What consumers have told since it was last taken, by name: the first sequence that they may ask for again.
-    private var told: [String: UInt64] = [:]
+    /// The first sequence that each consumer may ask for again, by name, as reported since the last ``takeReported()``.
+    private var reported: [String: UInt64] = [:]
 
     private struct Promise: Equatable {
         var now: Instant
@@ -46,7 +45,7 @@ package final class LinkServer {
         var name: String
         var next: UInt64
         var credit: Int
-        /// The first sequence that it may ask for again; nil: it says nothing, and gets on with what it has.
+        /// The first sequence that it may ask for again; nil where it does not say.
         var keep: UInt64?
         var reader: EventLogReader?
         var pending: Pending?
@@ -56,7 +55,6 @@ package final class LinkServer {
         func isReady(for first: UInt64, _ bytes: Int) -> Bool { next == first && pending == nil && credit >= bytes }
     }
 
-    /// What of a batch read back from the log has not been sent yet.
     private struct Pending {
         var now: Instant
         var lines: [UInt8]
@@ -87,19 +85,19 @@ package final class LinkServer {
 
     // MARK: Sending
 
-    /// What consumers have told since the last call, by name; nil where they told nothing.
-    package func takeTold() -> [String: UInt64]? {
-        guard !told.isEmpty else { return nil }
-        defer { told = [:] }
-        return told
+    /// The first sequence that each consumer may ask for again, by name, as reported since the last call; nil without reports.
+    package func takeReported() -> [String: UInt64]? {
+        guard !reported.isEmpty else { return nil }
+        defer { reported = [:] }
+        return reported
     }
 
-    /// The first sequence that a connected consumer, other than these, needs.
+    /// The first sequence that any other connected consumer needs.
     package func firstNeeded(besides names: [String]) -> UInt64 {
         consumers.values.filter { !names.contains($0.name) }.map { min($0.keep ?? .max, $0.next) }.min() ?? .max
     }
 
-    /// Sends a batch that has just been appended to every consumer that is up to date.
+    /// Sends a new batch to every consumer that is up to date.
     package func publish(first: UInt64, count: Int, now: Instant, body: UnsafeRawBufferPointer) throws {
         last = first + UInt64(count) - 1
         let control = LinkFrame.batch(first: first, count: count, now: now)
@@ -108,15 +106,13 @@ package final class LinkServer {
         }
     }
 
-    /// Lets consumers see the log up to there; what they have not got is read back from the log.
+    /// Shows consumers the log up to this sequence. They are sent what they have not got yet.
     package func reveal(through sequence: UInt64) { last = max(last, sequence) }
 
-    /// Promises that nothing earlier than `now` follows, and passes a mark on: for virtual time.
+    /// For virtual time: promises that no later event is before `now`, and passes a mark on.
     package func promise(now: Instant, mark: UInt64) { promise = Promise(now: now, mark: mark) }
 
-    /// Gives lagging consumers what their credit allows.
-    ///
-    /// - Returns: Whether a consumer could take more at once.
+    /// Sends lagging consumers as much as their credit allows. Returns whether one could take more.
     package func serve() throws -> Bool {
         var isBusy = false
         for peer in Array(consumers.keys) {
@@ -137,7 +133,7 @@ package final class LinkServer {
         return true
     }
 
-    /// Reads the batch that holds the consumer's next event back from the log; false where the log ends.
+    /// Reads the batch with the consumer's next event from the log; false at the end of the log.
     private func fetch(_ consumer: Consumer, for peer: [UInt8]) throws -> Bool {
         guard consumer.next <= last else {
             consumers[peer]?.reader = nil
@@ -155,7 +151,7 @@ package final class LinkServer {
         return false
     }
 
-    /// Sends as many whole lines of the pending batch as the credit covers.
+    /// Sends as many whole lines of the pending batch as the credit allows.
     private func sendPending(to peer: [UInt8]) throws -> Int? {
         guard let consumer = consumers[peer], let pending = consumer.pending else { return nil }
         return try pending.lines.withUnsafeBytes { bytes in
@@ -208,35 +204,23 @@ package final class LinkServer {
 
     // MARK: Receiving
 
-    /// Takes every control frame that waits.
+    /// Handles every waiting control frame.
     package func receive() throws {
         while true {
-            switch try socket.receive(into: message, wait: false) {
-            case .empty: return
-            case .tooManyFrames(let count):
-                try refuse(
-                    message.bytes(at: 0), "link.frames",
-                    "a message of \(count - 1) frames; a control frame stands alone")
-            case .received: try take()
+            switch try frames.next(from: socket, refuse) {
+            case .none: return
+            case .refused: continue
+            case .frame(let control, let peer): try take(control, from: peer)
             }
         }
     }
 
-    /// Forgets consumers that have not been heard for ``silenceMax``.
+    /// Forgets consumers that were silent for ``silenceMax``.
     package func expire(at time: ContinuousClock.Instant) {
         for (peer, consumer) in consumers where time - consumer.heard > LinkServer.silenceMax { forget(peer) }
     }
 
-    private func take() throws {
-        guard message.count >= 2 else {
-            refusedFrames += 1
-            return
-        }
-        let peer = message.bytes(at: 0)
-        let control: JSONValue
-        do throws(JSONError) { control = try parser.parse(message[1]) } catch {
-            return try refuse(peer, "link.frame", "the control frame is not JSON: \(error)")
-        }
+    private func take(_ control: JSONValue, from peer: [UInt8]) throws {
         switch control.text(.type) {
         case "open": try open(control, from: peer)
         case "credit": try credit(control, from: peer)
@@ -290,7 +274,7 @@ package final class LinkServer {
     private func note(_ control: JSONValue, of peer: [UInt8]) {
         guard let keep = control.natural("keep"), let name = consumers[peer]?.name else { return }
         consumers[peer]?.keep = keep
-        told[name] = keep
+        reported[name] = keep
     }
 
     private func refuse(_ peer: [UInt8], _ code: String, _ reason: String) throws {

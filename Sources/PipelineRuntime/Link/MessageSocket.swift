@@ -1,6 +1,6 @@
 import ZeroMQ
 
-/// What links and doors use of a socket, so that a simulation can put its own in its place.
+/// The socket that links and doors use; a simulation has its own.
 package protocol MessageSocket: AnyObject {
     var lastEndpoint: String { get }
 
@@ -10,12 +10,10 @@ package protocol MessageSocket: AnyObject {
     func receive(into message: ZMQMultipart, wait: Bool) throws(ZMQError) -> ZMQReceiveResult
     func close()
 
-    /// Looks after a connection that does not come about; call it now and then while the other side is silent.
-    ///
-    /// - Returns: Why the other side does not let this one in; nil where that is not known.
+    /// Notices why a connection fails, and connects again; call it now and then. Returns why the other side refuses it,
+    /// if known.
     func checkConnection(at time: ContinuousClock.Instant) throws(ZMQError) -> ConnectionRefusal?
 
-    /// - Returns: The item's index in the poller.
     func add(to poller: ZMQPoller) -> Int
 }
 

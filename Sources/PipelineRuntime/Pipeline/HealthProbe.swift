@@ -2,7 +2,7 @@ import JSON
 import PipelineKit
 import ZeroMQ
 
-/// Asks stages how they fare, over the links they serve.
+/// Asks a stage for its health, over the link that it serves.
 package struct HealthProbe {
     private let socket: ClientSocket
     private let endpoint: String
@@ -16,17 +16,17 @@ package struct HealthProbe {
         poller.add(socket)
     }
 
-    /// Why the stage does not let the probe in.
+    /// Why the stage refuses the connection.
     ///
-    /// - Parameter isCertain: Nothing that waiting could mend, such as the other key that a stage seems to have as it starts.
+    /// - Parameter isCertain: Only a reason that waiting cannot remove. A starting stage, for example, may seem to have
+    ///   another key.
     package func refusal(isCertain: Bool) throws -> LinkError? {
         guard let refusal = try socket.checkConnection(at: .now), refusal.isCertain || !isCertain else { return nil }
         return .notLetIn(endpoint: endpoint, refusal, purpose: "reading")
     }
 
-    /// The stage's answer as one JSON object; nil when none came in time.
-    ///
-    /// - Parameter forgetsPauses: The next answer tells of pauses from then on.
+    /// The stage's answer, one JSON object; nil where none came in time. `forgetsPauses`: the next answer counts pauses
+    /// from now on.
     package func ask(timeout: Duration, forgetsPauses: Bool = false) throws -> String? {
         let limit = ContinuousClock.now + timeout
         while .now < limit {

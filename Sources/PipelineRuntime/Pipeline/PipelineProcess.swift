@@ -2,17 +2,17 @@ import PipelineKit
 import Synchronization
 import ZeroMQ
 
-/// All stages of a pipeline in this process, on real sockets, each on a thread of its own.
+/// All stages of a pipeline in this process, on real sockets, each on its own thread.
 package final class PipelineProcess: Sendable {
     package let hosts: [StageHost]
     package let context: HostContext
 
-    /// - Throws: ``SettingsError`` for a stage that is unknown or out of place.
+    /// - Throws: ``SettingsError`` for a stage that is unknown or does not fit its place.
     package convenience init(_ file: PipelineFile, in surroundings: HostSurroundings) throws {
         try self.init(file, context: surroundings.context) { _ in surroundings }
     }
 
-    /// - Parameter surroundings: What each stage is given; all share `context`.
+    /// - Parameter surroundings: The surroundings of each stage; all share `context`.
     package init(
         _ file: PipelineFile, context: HostContext, surroundings: (PipelineStage) -> HostSurroundings
     ) throws {
@@ -24,7 +24,7 @@ package final class PipelineProcess: Sendable {
         }
     }
 
-    /// Decodes every stage's settings; touches nothing outside.
+    /// Decodes the settings of every stage; touches nothing outside.
     package func check() throws {
         for host in hosts { try host.check() }
     }
@@ -34,10 +34,10 @@ package final class PipelineProcess: Sendable {
     /// The host that producers send to.
     package var source: StageHost { hosts[0] }
 
-    /// The host that nothing reads from.
+    /// The stage at the end of the pipeline.
     package var last: StageHost { hosts[hosts.count - 1] }
 
-    /// Returns when every stage was stopped; when one fails, the others are stopped and its error is thrown.
+    /// Returns when every stage was stopped. When one fails, the others are stopped and its error is thrown.
     package func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for host in hosts { group.addTask { try await host.run() } }
@@ -46,39 +46,43 @@ package final class PipelineProcess: Sendable {
         }
     }
 
-    /// Asks every stage to finish what it has in hand.
+    /// Asks every stage to finish its current batch and return.
     package func stop() {
         for host in hosts { host.control.stop() }
     }
 
-    /// A producer's socket to the source's door, which is in this process too. The caller owns it and uses it on one
-    /// thread.
+    /// A producer for the source's door, which is in this process too. It belongs to the caller's thread.
     package func producer(_ name: String, wake: WakeSignal? = nil) throws -> Producer {
         try Producer(
             ProducerSocket.make(source.plan, context), endpoint: source.plan.door ?? "", name: name,
             secret: PipelineProcess.secret, wake: wake)
     }
 
-    /// No other process reaches the door, and the same input is to give the same log each time.
+    /// A constant: no other process reaches the door, and the same input must give the same log each time.
     private static let secret = "inside one process"
 }
 
-/// Makes sockets for tools that speak to a stage.
+/// Makes sockets for tools that connect to a stage.
 package enum ProducerSocket {
-    /// - Parameter plan: The stage, for its keys; nil for one that has none.
+    /// - Parameter plan: The stage's plan, for its keys; nil for a stage without keys.
     package static func make(_ plan: HostPlan?, _ context: HostContext) throws -> ClientSocket {
         try make(keys: plan?.curve?.toSelf, context)
     }
 
     package static func make(keys: ClientKeys?, _ context: HostContext) throws -> ClientSocket {
-        let options = ZMQSocketOptions().with {
-            $0.immediate = true
-            $0.linger = .milliseconds(200)
+        try ClientSocket(context, keys, .link(linger: .milliseconds(200)).with { $0.immediate = true })
+    }
+}
+
+extension ZMQSocketOptions {
+    /// Without a high-water mark: credit limits the messages on a link.
+    static func link(linger: Duration) -> ZMQSocketOptions {
+        ZMQSocketOptions().with {
+            $0.linger = linger
             $0.sendHighWaterMessages = 0
             $0.receiveHighWaterMessages = 0
             $0.reconnectInterval = .milliseconds(20)
             $0.reconnectIntervalMax = .milliseconds(500)
         }
-        return try ClientSocket(context, keys, options)
     }
 }

@@ -3,11 +3,11 @@ import PipelineKit
 import Synchronization
 import ZeroMQ
 
-/// Runs every stage of a pipeline as a process of its own, and starts again those that end.
+/// Runs every stage of a pipeline as a process of its own, and restarts those that end.
 ///
-/// A stage that refuses its configuration (exit 78 or 64) would refuse it again: then all are stopped.
+/// A stage that refuses its configuration (exit status 78 or 64) would refuse it again: then all stages are stopped.
 package final class Supervisor: Sendable {
-    /// What happened to a stage's process.
+    /// An event in the life of a stage's process.
     package enum Event: Sendable {
         case started(stage: String, pid: Int32)
         /// `status` is nil where a signal ended it.
@@ -16,7 +16,7 @@ package final class Supervisor: Sendable {
         case stopped(stage: String)
     }
 
-    /// How a stage's process is started.
+    /// The command that starts a stage's process.
     package struct Program: Sendable {
         package var stage: String
         package var command: [String]
@@ -38,11 +38,10 @@ package final class Supervisor: Sendable {
         var failure: Int32?
     }
 
-    /// How long a stage may take to stop before it is killed.
     static let grace = Duration.seconds(15)
 
-    /// - Parameter file: What every stage's process is started from, whatever is written to the file later; nil for
-    ///   programs that run from none.
+    /// - Parameter file: The text that every stage's process is started from, whatever the file contains later; nil for
+    ///   programs without one.
     package init(
         _ programs: [Program], from file: PipelineText? = nil, observer: @escaping @Sendable (Event) -> Void
     ) {
@@ -54,9 +53,8 @@ package final class Supervisor: Sendable {
     /// The processes that run now.
     package var pids: [String: Int32] { state.withLock { $0.children.mapValues(\.pid) } }
 
-    /// Returns when every stage has ended after ``stop()``, or after one gave up.
-    ///
-    /// - Returns: The exit status to pass on: 0, or that of the stage that gave up.
+    /// Returns when every stage has ended, after ``stop()`` or after one gave up, whose exit status is returned; else
+    /// 0.
     package func run() async throws -> Int32 {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for program in programs { group.addTask { try await self.keepRunning(program) } }
@@ -66,7 +64,7 @@ package final class Supervisor: Sendable {
         return state.withLock { $0.failure ?? 0 }
     }
 
-    /// Asks every stage to stop; those that do not are killed after a grace period.
+    /// Asks every stage to stop, and kills those that have not after ``grace``.
     package func stop() {
         let children = state.withLock { state in
             state.isStopping = true
@@ -80,7 +78,7 @@ package final class Supervisor: Sendable {
         }
     }
 
-    /// Ends every stage at once.
+    /// Kills every stage.
     package func kill() {
         for child in state.withLock({ Array($0.children.values) }) { child.signal(SIGKILL) }
     }
@@ -108,7 +106,7 @@ package final class Supervisor: Sendable {
     private func start(_ program: Program, after end: ChildProcess.Exit?) async throws -> ChildProcess {
         let file = state.withLock { $0.file }
         var environment = ["BELFRY_SUPERVISED": "1"]
-        // A stage that crashes again and again says it with the event that it sets aside.
+        // A stage that sets an event aside says in its dead letter how the process before it ended.
         if let end { environment["BELFRY_ENDED"] = end.text }
         let child = try ChildProcess(
             program.command, environment: environment, standard: .lifeline(output: STDOUT_FILENO))
@@ -136,23 +134,23 @@ package final class Supervisor: Sendable {
     }
 }
 
-// MARK: - Another file
+// MARK: - Reloading
 
 extension Supervisor {
-    /// What a stage's process said of another file.
+    /// A stage's answer to another pipeline file.
     package enum Answer: Hashable, Sendable {
         case ready
-        /// It has said why.
+        /// The stage has reported the reason.
         case refused
-        /// It was not there, or ended before it answered.
+        /// The stage was not running, or ended before it answered.
         case absent
     }
 
-    /// Asks every stage whether it could go on with another file, and has all of them do it, or none.
+    /// Asks every stage whether it could go on with another file. If all can, all of them do; else none.
     ///
-    /// From then on processes are started from that file. One call at a time.
+    /// After that, processes are started from that file. One call at a time.
     ///
-    /// - Returns: Each stage's answer. Where all are ready, all go on with the file.
+    /// - Returns: Each stage's answer.
     package func change(to file: PipelineText) async throws -> [String: Answer] {
         let asked = state.withLock { $0.children }
         var answers = try await ask(asked, SupervisorWord(file))

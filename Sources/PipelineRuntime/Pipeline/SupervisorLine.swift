@@ -1,26 +1,26 @@
 import EventLog
 import Glibc
 
-/// One end of the socket between `belfry up` and a stage's process. Both calls block: use a thread.
+/// One end of the socket between `belfry up` and a stage's process. Its calls block the thread.
 package struct SupervisorLine: Sendable {
     private let descriptor: Int32
 
-    /// - Parameter descriptor: A stream socket, which stays the caller's to close.
+    /// - Parameter descriptor: A stream socket, which the caller closes.
     package init(descriptor: Int32) { self.descriptor = descriptor }
 
-    /// That of a process which `belfry up` has started.
+    /// The end of this process, which `belfry up` has started.
     package static let ofThisProcess = SupervisorLine(descriptor: STDIN_FILENO)
 
     // MARK: `belfry up`
 
-    /// Where the other end is gone, nobody needs to be told.
+    /// Does nothing where the process has ended.
     package func say(_ word: SupervisorWord) {
         let bytes = word.bytes
         let length = UInt32(bytes.count).littleEndian
         send(withUnsafeBytes(of: length, Array.init) + bytes)
     }
 
-    /// - Returns: Whether the process could go on with the file; nil where it ended before it said so.
+    /// - Returns: Whether the process could go on with the file; nil where it ended without an answer.
     package func answer() -> Bool? { receive(1).map { $0[0] == UInt8(ascii: "y") } }
 
     // MARK: A stage's process

@@ -1,16 +1,16 @@
-/// What `belfry up` tells a stage's process of the pipeline file, over the socket that is the process's standard input.
+/// A message of `belfry up` to a stage's process, over the socket that is the process's standard input.
 ///
-/// The first word is the file to run from. Every later file is a question, which the process answers: whether it could go on
-/// with it. What becomes of it is the next word.
+/// The first message is the file to run from. Every later file is a question: the process answers whether it could go on with
+/// it, and the next message says whether to do so.
 package enum SupervisorWord: Hashable, Sendable {
-    /// A pipeline file, and where relative paths in it begin.
+    /// A pipeline file, and the folder of relative paths in it.
     case file(folder: String, text: String)
-    /// Go on with the file that was asked about.
+    /// Go on with the file of the question.
     case take
-    /// Stay with the file of before.
+    /// Keep the present file.
     case leave
 
-    /// The longest word: a file has at most 1 MiB, and a path 4 KiB.
+    /// The longest message: a file has at most 1 MiB, and a path 4 KiB.
     static let bytesMax = 2 << 20
 
     var bytes: [UInt8] {
@@ -21,7 +21,7 @@ package enum SupervisorWord: Hashable, Sendable {
         }
     }
 
-    /// Nil where it is none.
+    /// Nil for an unknown message.
     init?(_ bytes: [UInt8]) {
         switch bytes.first {
         case UInt8(ascii: "f"):

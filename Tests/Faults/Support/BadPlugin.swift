@@ -1,11 +1,11 @@
-/// A plugin's program that does what no plugin should, as its first argument says.
+/// A plugin's program that misbehaves in the way of its first argument.
 enum BadPlugin {
-    /// - `honest`: passes everything on.
+    /// - `honest`: passes every event on.
     /// - `dies`: ends four times in all, before or after it has answered; keeps its count in the file of the second argument.
     /// - `poison`: ends whenever it gets the record n15; keeps its count like `dies`.
-    /// - `troubled`: ends three times for trouble of its own when it gets the record n15, as its exit status says.
-    /// - `garbage`: before and in each answer, frames and lines that mean nothing; notes the errors it gets, up to `close`.
-    /// - `polite`: ends for SIGTERM alone, and notes it.
+    /// - `troubled`: ends three times with the exit status of a temporary failure when it gets the record n15.
+    /// - `garbage`: sends meaningless frames and lines before and in each answer; notes the errors it gets, up to `close`.
+    /// - `polite`: ends only at SIGTERM, and notes it.
     /// - `deaf`: ignores SIGTERM, `close` and the end of its standard input.
     static let program = """
         import json, os, signal, sys, zmq

@@ -3,7 +3,7 @@ import JSON
 import PipelineRuntime
 import ZeroMQ
 
-/// How large the files of a running process may become.
+/// Limits the size of a running process's files.
 enum FileSizeLimit {
     /// - Parameter bytes: Nil: as large as the system allows.
     static func set(_ bytes: UInt64?, of pid: Int32) throws {
@@ -16,28 +16,28 @@ enum FileSizeLimit {
     static var isPermitted: Bool { access(program, X_OK) == 0 }
     static let missing = "\(program) of util-linux is not there"
 
-    /// A shell's words that start a program whose files may hold nothing.
+    /// A shell command that starts a program whose files must stay empty.
     static let nothing = ["/bin/sh", "-c", "ulimit -S -f 0; exec \"$0\" \"$@\""]
 }
 
-/// A file system of its own for a pipeline's data, that only the pipeline sees.
+/// A file system for a pipeline's data, visible to the pipeline only.
 enum SmallDisk {
     static let bytes = 96 << 20
 
-    /// A shell's words that start a program which has such a disk at `folder`.
+    /// A shell command that starts a program with such a file system at `folder`.
     static func at(_ folder: String) -> [String] {
         let mount = "mount -t tmpfs -o size=\(bytes) none '\(folder)'"
         return ["/usr/bin/unshare", "-rm", "/bin/sh", "-c", "\(mount) && exec \"$0\" \"$@\""]
     }
 
-    /// Whether this machine lets us.
+    /// Whether this machine allows it.
     static var isPermitted: Bool {
         do { return try Spawned(at("/mnt") + ["/bin/true"]).end() == 0 } catch { return false }
     }
 
     static let missing = "this machine lets no user mount a tmpfs in a namespace of their own"
 
-    /// Leaves no room.
+    /// Fills the disk.
     static func fill(_ path: String) throws {
         let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
         guard file >= 0 else { throw FaultError("cannot fill \(path): errno \(errno)") }
@@ -73,11 +73,11 @@ enum Processes {
     }
 }
 
-/// What a stage says of itself.
+/// A stage's answer to `health`.
 struct Health: Sendable {
     var phase: String
     var last: UInt64
-    /// What a full disk has no room for.
+    /// The write that a full disk refused.
     var file: String?
     var bytesNeeded: UInt64?
 

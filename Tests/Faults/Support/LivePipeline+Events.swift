@@ -4,7 +4,7 @@ import PipelineRuntime
 import TestSupport
 
 extension LivePipeline {
-    /// - Parameter name: Whom they come from: each sends once.
+    /// - Parameter name: The producer's name; each producer sends once.
     func send(_ commands: [String], from name: String? = nil) throws {
         let producer = try producer(name ?? "answers-\(commands.count)")
         _ = try producer.greet(timeout: .seconds(20))
@@ -38,27 +38,27 @@ extension LivePipeline {
         String(decoding: batch.body, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// From the beginning; nil where deliver has not made its log yet.
+    /// Reads from the beginning; nil before deliver has made its log.
     private func readerOfOutcomes() throws -> EventLogReader? {
         let directory = data + "/logs/outcomes"
         return try EventLogs.isLog(directory: directory)
             ? EventLogReader(directory: directory, from: .beginning) : nil
     }
 
-    /// The `apns-id` of each push whose end says that it may have come twice.
+    /// The `apns-id` of each push whose outcome says that it may have arrived twice.
     func doubted() throws -> Set<String> {
         let ends = try outcomes().filter { $0.hasPrefix(#"{"type":"outcome""#) }
         return Set(ends.filter { $0.contains(#""repeat_possible":true"#) }.compactMap(\.apnsID))
     }
 
-    /// Writes the file anew, with other transports.
+    /// Writes the file again with other transports.
     func edit(window: String = "0s", transport: String) throws {
         try edit(LivePipeline.yaml("match", "", window, transport))
     }
 
     func edit(_ text: String) throws { try folder.write(text, to: "pipeline.yaml") }
 
-    /// A pipeline with a key that is not this APNs': its app is stopped, and twenty pushes wait.
+    /// A pipeline with a wrong key: its app is stopped, and twenty pushes wait.
     static func stopped(at apns: RunningAPNs, key: String) throws -> LivePipeline {
         let pipeline = try LivePipeline(transport: apns.transport(key: key))
         try pipeline.send(Notes.commands(20))
@@ -68,12 +68,12 @@ extension LivePipeline {
         return pipeline
     }
 
-    /// Waits until somebody said a line that begins so, a number of times in all.
+    /// Waits until that many lines begin with a text.
     func waitForLine(_ start: String, _ count: Int = 1) throws {
         try up.wait(start) { up.lines.count { $0.hasPrefix(start) } >= count }
     }
 
-    /// - Returns: What went wrong.
+    /// - Returns: What went wrong; nil if nothing did.
     func stop(_ signal: Int32 = SIGTERM) throws -> [String] {
         up.signal(signal)
         let status = try up.end()
@@ -82,6 +82,6 @@ extension LivePipeline {
 }
 
 extension String {
-    /// Of a push, or of an event that tells of one.
+    /// Reads a push, or an event about a push.
     var apnsID: String? { range(of: #""apns-id":""#).map { String(self[$0.upperBound...].prefix(36)) } }
 }

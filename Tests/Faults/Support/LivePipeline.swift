@@ -3,7 +3,7 @@ import PipelineRuntime
 import TestSupport
 import ZeroMQ
 
-/// `belfry up` of a pipeline in a folder of its own, as whoever started it sees it. Belongs to one thread.
+/// Runs `belfry up` for a pipeline in a folder of its own. Belongs to one thread.
 final class LivePipeline {
     let folder: Folder
     let file: String
@@ -18,11 +18,11 @@ final class LivePipeline {
     static let stages = ["ingest", "match", "coalesce", "payload", "deliver"]
 
     /// - Parameters:
-    ///   - middle: Stages between match and coalesce, as the pipeline file has them.
-    ///   - window: How long coalesce holds what may be replaced.
-    ///   - onSmallDisk: Whether its data lie on a file system of their own.
-    ///   - transport: What pushes are sent with.
-    ///   - folder: Where it all lies; nil: in a new one.
+    ///   - middle: Stages between match and coalesce, as in a pipeline file.
+    ///   - window: The window of coalesce.
+    ///   - onSmallDisk: Whether its data has a file system of its own.
+    ///   - transport: The transport's settings.
+    ///   - folder: The folder of all files; nil: a new one.
     init(
         coalesceFrom: String = "match", middle: String = "", window: String = "0s", onSmallDisk: Bool = false,
         folder: Folder? = nil, transport: String = "{use: file, path: pushes.ndjson}"
@@ -38,7 +38,7 @@ final class LivePipeline {
         try waitUntilReady()
     }
 
-    /// The folder of its data, as we reach it.
+    /// The folder of its data, as seen from the test.
     var data: String { root + folder.path + "/data" }
 
     static func yaml(
@@ -70,7 +70,7 @@ final class LivePipeline {
         try waitUntilReady()
     }
 
-    /// The same, after its file was edited.
+    /// Edits its file and starts it again.
     func startAgain(transport: String) throws {
         try edit(transport: transport)
         try startAgain()
@@ -83,7 +83,7 @@ final class LivePipeline {
         }
     }
 
-    /// Learns the stages' processes from what `up` says: `match: ready, process 7, ...`, `match: started again, process 9`.
+    /// Learns the stages' processes from the lines of `up`: `match: ready, process 7, ...`, `match: started again, process 9`.
     private func notice() {
         for line in up.lines[linesSeen...] {
             let words = line.split { " ,".contains($0) }
@@ -97,7 +97,7 @@ final class LivePipeline {
         linesSeen = up.lines.count
     }
 
-    /// Kills a stage's process, waiting for the supervisor to have started one if there is none.
+    /// Kills a stage's process. If there is none, waits first until the supervisor has started one.
     func kill(_ stage: String) throws {
         up.read(wait: .zero)
         try up.wait("a process for \(stage)") {
@@ -110,7 +110,7 @@ final class LivePipeline {
         Glibc.kill(pid, SIGKILL)
     }
 
-    /// Waits until every stage that was killed has a process again.
+    /// Waits until every killed stage has a process again.
     func waitForRestarts() throws {
         let stages = Set(pids.keys).union(killed)
         up.read(wait: .zero)
@@ -128,7 +128,7 @@ final class LivePipeline {
 
     /// Follows the outcomes through the link that deliver serves, until that many pushes were accepted by the file.
     ///
-    /// - Returns: Outcomes that are there twice.
+    /// - Returns: Repeated outcomes.
     func waitForOutcomes(_ count: Int, within limit: Duration = .seconds(60)) throws -> [String] {
         let watch = try OutcomeWatch(context, endpoint: "ipc://\(data)/deliver.link")
         let end = ContinuousClock.now + limit
@@ -143,10 +143,10 @@ final class LivePipeline {
         return watch.repeated
     }
 
-    /// What the file transport has written.
+    /// The pushes that the file transport has written.
     func pushes() throws -> [String] { try folder.lines(of: "pushes.ndjson") }
 
-    /// What `belfry run` makes of the same commands: the pushes of an undisturbed run.
+    /// The pushes of an undisturbed run: `belfry run` with the same commands.
     func undisturbed(_ commands: [String]) throws -> [String] {
         try folder.write(commands.joined(separator: "\n") + "\n", to: "commands.ndjson")
         let run = try Spawned(

@@ -2,9 +2,9 @@
 enum Notes {
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
-    /// A device, a subscription, and that many notes that it watches.
+    /// A device, a subscription, and that many notes for it.
     ///
-    /// - Parameter collapseID: That of all pushes.
+    /// - Parameter collapseID: The collapse ID of all pushes.
     static func commands(_ count: Int, collapseID: String? = nil) -> [String] {
         let collapse = collapseID.map { #","collapseIDKey":"\#($0)""# } ?? ""
         return [

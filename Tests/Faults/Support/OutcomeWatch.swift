@@ -6,7 +6,7 @@ import ZeroMQ
 final class OutcomeWatch {
     /// `push device` of every accepted push.
     private(set) var accepted: Set<String> = []
-    /// `push device` of every outcome that came a second time.
+    /// `push device` of every repeated outcome.
     private(set) var repeated: [String] = []
     private let client: LinkClient
     private let poller = ZMQPoller()

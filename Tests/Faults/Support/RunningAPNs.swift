@@ -2,7 +2,7 @@ import Foundation
 import LocalAPNs
 import TestSupport
 
-/// The APNs of this machine, in a folder of its own.
+/// The local APNs, in a folder of its own.
 final class RunningAPNs: Sendable {
     let folder: Folder
     private let apns: LocalAPNs
@@ -20,7 +20,7 @@ final class RunningAPNs: Sendable {
     var accepted: [RecordedRequest] { apns.received.filter { $0.status == 200 } }
 
     /// - Parameters:
-    ///   - key: The file of the key, if it is not this APNs'.
+    ///   - key: The key's file; by default the APNs' own.
     ///   - apps: Further apps, each after a comma.
     ///   - more: Further settings.
     func transport(key: String? = nil, apps: String = "", more: String = "") -> String {
@@ -31,7 +31,7 @@ final class RunningAPNs: Sendable {
         """
     }
 
-    /// Writes its key over the other's.
+    /// Overwrites a key file with the APNs' own key.
     func lendKey(to other: RunningAPNs) throws {
         let key = try Data(contentsOf: URL(fileURLWithPath: key))
         try key.write(to: URL(fileURLWithPath: other.key))

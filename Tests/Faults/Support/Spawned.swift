@@ -2,19 +2,19 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// A program of ours as a process of its own. Belongs to one thread.
+/// One of Belfry's programs in a process of its own. Belongs to one thread.
 final class Spawned {
     let pid: Int32
-    /// What the program, and everything it has started, has written on standard error, line by line.
+    /// The lines that the program and its children have written to standard error.
     private(set) var lines: [String] = []
-    /// Whether the program and everything it has started are gone: nobody is left to write on standard error.
+    /// Whether the program and its children have ended: standard error is closed.
     private(set) var isSilentForGood = false
     private let errors: Int32
     private var rest: [UInt8] = []
     private var status: Int32?
 
     /// - Parameters:
-    ///   - output: The file that gets standard output.
+    ///   - output: The file for standard output.
     ///   - input: Standard input; nil where it is closed.
     convenience init(
         _ program: String, _ arguments: [String], output: String = "/dev/null", input: String? = "/dev/null"
@@ -22,7 +22,7 @@ final class Spawned {
         try self.init([Programs.path(program)] + arguments, output: output, input: input)
     }
 
-    /// - Parameter words: Any program's path, and its arguments.
+    /// - Parameter words: A program's path and its arguments.
     init(_ words: [String], output: String = "/dev/null", input: String? = "/dev/null") throws {
         Cost.spend(onProgram: words)
         (pid, errors) = try Spawned.one.withLock { _ in
@@ -30,7 +30,7 @@ final class Spawned {
         }
     }
 
-    /// One at a time: a pipe that another child inherits in between would never end.
+    /// One at a time: a pipe that another child inherits meanwhile would never close.
     private static let one = Mutex(())
 
     private static func spawn(
@@ -68,9 +68,9 @@ final class Spawned {
 
     func signal(_ number: Int32) { kill(pid, number) }
 
-    /// Reads on until the condition holds.
+    /// Reads until the condition is met.
     ///
-    /// - Throws: ``FaultError`` with everything that was said, when it does not hold in time.
+    /// - Throws: ``FaultError`` with everything that was written, if the condition is not met in time.
     func wait(_ what: String, within limit: Duration = .seconds(60), until isMet: () throws -> Bool) throws {
         let end = ContinuousClock.now + limit
         while try !isMet() {
@@ -81,7 +81,7 @@ final class Spawned {
         }
     }
 
-    /// Takes what is there to read, and waits that long for it.
+    /// Reads the available text, and waits that long for it.
     func read(wait: Duration) {
         var descriptor = pollfd(fd: errors, events: Int16(POLLIN), revents: 0)
         guard poll(&descriptor, 1, Int32(wait / .milliseconds(1))) > 0 else { return }
@@ -98,7 +98,7 @@ final class Spawned {
         }
     }
 
-    /// Waits until the program and everything that it started are gone.
+    /// Waits until the program and its children have ended.
     ///
     /// - Returns: The exit status, or 128 and the signal's number.
     func end(within limit: Duration = .seconds(60)) throws -> Int32 {
@@ -120,7 +120,7 @@ final class Spawned {
     }
 }
 
-/// Where our executables are: beside the tests.
+/// The folder of our executables: that of the tests.
 enum Programs {
     static func path(_ name: String) throws -> String {
         let path = folder + "/" + name

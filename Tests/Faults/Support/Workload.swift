@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 
-/// Commands that give every stage something to remember: records seen, subscriptions that fire once, badges, devices.
+/// Commands that give every stage some state: records, subscriptions that fire once, badges, devices.
 ///
-/// All notifications are visible and none has a collapse ID, so nothing depends on when a stage ran.
+/// All notifications are visible and have no collapse ID, so nothing depends on when a stage ran.
 struct Workload {
     private(set) var commands: [String] = []
     private var random: Seeded
@@ -36,7 +36,7 @@ struct Workload {
             """)
     }
 
-    /// Hexadecimal digits, as APNs has them.
+    /// Hexadecimal digits, as in APNs tokens.
     private static func token(_ user: Int, _ device: String) -> String {
         "\(user)-\(device)".utf8.map { String(format: "%02x", $0) }.joined()
     }

@@ -2,7 +2,7 @@
 enum BadFrames {
     static let nested = [UInt8](repeating: UInt8(ascii: "["), count: 10_000)
 
-    /// Whatever the socket: texts that are no control frame.
+    /// Texts that are not control frames, for any socket.
     static let controls: [(name: String, frame: [UInt8])] = [
         ("empty", []),
         ("no JSON", Array(text: "hello?")),
@@ -16,7 +16,7 @@ enum BadFrames {
         ),
     ]
 
-    /// JSON that is no control frame either.
+    /// JSON that is not a control frame.
     static let types: [(name: String, frame: [UInt8])] = [
         ("an array", Array(text: "[]")),
         ("a number", Array(text: "17")),

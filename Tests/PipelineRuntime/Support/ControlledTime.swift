@@ -2,7 +2,7 @@ import PipelineRuntime
 import Synchronization
 import Time
 
-/// Clocks that jump ahead when a test says so, and run on as ever in between.
+/// Clocks that jump ahead when a test says so, and otherwise run as usual.
 final class ControlledTime: Sendable {
     private let ahead = Mutex(Duration.zero)
 
@@ -12,6 +12,6 @@ final class ControlledTime: Sendable {
 
     var wall: Instant { Instant.wall().advanced(by: lead) }
     var time: HostTime { HostTime(wall: { self.wall }, steady: { .now + self.lead }) }
-    /// Only the time of day jumps: nobody seems to have been silent all the while.
+    /// Only the time of day jumps, so that no peer seems to have been silent.
     var timeOfDay: HostTime { HostTime(wall: { self.wall }) }
 }

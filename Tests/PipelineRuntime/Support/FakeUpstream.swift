@@ -3,7 +3,7 @@ import PipelineRuntime
 import Time
 import ZeroMQ
 
-/// A ROUTER where a relay looks for its upstream, which answers as a test wants. Belongs to one thread.
+/// A ROUTER in place of a relay's upstream, which answers as a test wants. Belongs to one thread.
 final class FakeUpstream {
     static let identity = LogIdentity(seed: "fake", name: "gate")
     private let peer: Peer
@@ -16,7 +16,7 @@ final class FakeUpstream {
 
     /// Waits for the consumer to open the link.
     ///
-    /// - Returns: The frame it opened with.
+    /// - Returns: The `open` frame.
     @discardableResult
     func opened() throws -> String {
         while true {
@@ -28,21 +28,21 @@ final class FakeUpstream {
         }
     }
 
-    /// Stays until the host has that many events in its log, or has ended: what it has not read yet goes with us.
+    /// Stays until the host has that many events in its log or has ended, since unread messages are lost with this socket.
     func stay(until written: UInt64, in host: RunningHost) throws {
         try peer.stay(for: "\(written) events or the end") {
             host.host.control.report.last >= written || host.host.control.report.phase == .stopped
         }
     }
 
-    /// Listens until the condition holds.
+    /// Reads messages until the condition is met.
     func stay(for what: String, until isMet: () throws -> Bool) throws { try peer.stay(for: what, until: isMet) }
 
     func say(_ frames: [UInt8]...) throws { try peer.say([consumer] + frames) }
 
     func say(_ frames: [[UInt8]]) throws { try peer.say([consumer] + frames) }
 
-    /// Says it to a consumer that may have left already.
+    /// Sends a message to a consumer that may have disconnected.
     func sayInTheWind(_ frames: [UInt8]...) throws { _ = try peer.socket.send([consumer] + frames) }
 
     func welcome(after: UInt64, last: UInt64, identity: LogIdentity = FakeUpstream.identity) throws {

@@ -2,7 +2,7 @@ import Glibc
 
 /// A TCP connection without ZeroMQ.
 enum PlainSocket {
-    /// A port that nobody has at the moment.
+    /// A port that is free at the moment.
     static func freePort() throws -> UInt16 {
         let file = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(file) }
@@ -19,7 +19,7 @@ enum PlainSocket {
         return UInt16(bigEndian: address.sin_port)
     }
 
-    /// Connects, writes what the other side takes, and hangs up.
+    /// Connects, writes as much as the other side takes, and hangs up.
     static func send(_ bytes: [UInt8], to endpoint: String) throws {
         let number = endpoint.split(separator: ":").last.flatMap { UInt16($0) } ?? 0
         let file = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

@@ -27,7 +27,7 @@ struct Gate: Stage {
     func restore(from snapshot: inout SnapshotReader) throws(SnapshotError) {}
 }
 
-/// Passes everything on, as many times as `copies` says.
+/// Passes every event on, `copies` times.
 struct Relay: Stage {
     struct Settings: PluginSettings {
         let copies: Int
@@ -47,7 +47,7 @@ struct Relay: Stage {
     }
 }
 
-/// Passes every fifth event on: what it has counted is nowhere but in its snapshots and its input.
+/// Passes every fifth event on. Its count is only in its snapshots and its input.
 struct Fifth: Stage {
     struct Settings: PluginSettings { init(from settings: inout SettingsReader) throws(SettingsError) {} }
 
@@ -69,7 +69,7 @@ struct Fifth: Stage {
     }
 }
 
-/// Counts what it takes. Its first snapshot of all takes until someone lets it go on.
+/// Counts its events. Its very first snapshot blocks until a test releases it.
 struct Sluggish: Stage {
     struct Settings: PluginSettings { init(from settings: inout SettingsReader) throws(SettingsError) {} }
 
@@ -95,12 +95,12 @@ struct Sluggish: Stage {
     }
 }
 
-/// Holds up whoever comes first, and nobody after.
+/// Blocks the first caller only.
 final class HeldUp: Sendable {
     private let state = Mutex((begun: 0, ended: 0))
     private let gate = DispatchSemaphore(value: 0)
 
-    /// Whether somebody is held up.
+    /// Whether a caller is blocked.
     var isUnderWay: Bool { state.withLock { $0.begun > 0 && $0.ended == 0 } }
     var isOver: Bool { state.withLock { $0.ended > 0 } }
 

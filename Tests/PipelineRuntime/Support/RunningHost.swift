@@ -16,7 +16,7 @@ final class RunningHost: Sendable {
         guard let stage = file.stage(named: stage) else { throw HostTestError("no stage \(stage)") }
         var surroundings = HostSurroundings(registry: .plain, context: context, clock: clock)
         (surroundings.time, surroundings.calls) = (time, calls)
-        // No test waits for what takes its time.
+        // No test waits for background work.
         surroundings.calls.backgroundShare = nil
         let host = try StageHost(stage, of: file, in: surroundings)
         self.host = host
@@ -35,7 +35,7 @@ final class RunningHost: Sendable {
         try await wait(for: "\(count) events") { $0.last >= count }
     }
 
-    /// - Throws: What the host ended with, where it ended without.
+    /// - Throws: The host's error, if it has ended before.
     func wait(for what: String, until condition: @escaping @Sendable (HostReport) -> Bool) async throws {
         do { try await host.wait(for: what, until: condition) } catch {
             if host.control.report.phase == .stopped { try await running.value }

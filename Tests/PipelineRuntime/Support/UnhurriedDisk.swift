@@ -2,12 +2,12 @@ import EventLog
 import Foundation
 import Synchronization
 
-/// What is left to the disk's own time waits until the test says so, and then is done the last first.
+/// Delayed writes wait until the test says so, and then run in reverse order.
 final class UnhurriedDisk: Sendable {
     private struct State {
         var works: [@Sendable () -> Void] = []
         var isHeld = true
-        /// Files written to (`write …`), made durable, or given their names.
+        /// The calls that wrote files (`write …`), made them durable or renamed them.
         var done: [String] = []
     }
 

@@ -33,7 +33,7 @@ extension HostPlan {
     /// What only looks may neither fail nor die.
     fileprivate var withoutFaults: HostPlan {
         var plan = self
-        plan.calls = FileCalls()
+        plan.surroundings.calls = FileCalls()
         return plan
     }
 }

@@ -19,7 +19,7 @@ final class SimulatedHost {
     private struct Life {
         var host: StageHost
         var work: any HostWork
-        var crew: TransportDispatcher
+        var dispatcher: TransportDispatcher
         var sockets: HostEnds
     }
 
@@ -38,7 +38,7 @@ final class SimulatedHost {
     func turn() {
         guard let life else { return startIfDue() }
         process.runQueues()
-        world.transports.answer(process, life.crew)
+        world.transports.answer(process, life.dispatcher)
         do {
             let loop = HostLoop(plan: life.host.plan, control: life.host.control, endpoint: stage.bind)
             let hasInput = life.work.wantsInput && life.sockets.hasInput
@@ -63,13 +63,15 @@ final class SimulatedHost {
         surroundings.time.boot = { [boot] in boot }
         surroundings.partBytes = world.partBytes
         let host = try StageHost(stage, of: world.file, in: surroundings)
-        let ways = stage.kind == "deliver" ? world.transports.ways(of: process) : [:]
-        let crew = TransportDispatcher(ways: ways, steady: world.time.host.steady)
+        let routes = stage.kind == "deliver" ? world.transports.routes(of: process) : [:]
+        let dispatcher = TransportDispatcher(routes: routes, steady: world.time.host.steady)
         let sockets = HostEnds(host.plan, world)
-        guard let work = try host.work(over: sockets, crew) else { throw SimulationError("no stage \(stage.kind)") }
+        guard let work = try host.work(over: sockets, dispatcher) else {
+            throw SimulationError("no stage \(stage.kind)")
+        }
         let upstream = world.file.upstream(of: stage)?.logName ?? ""
         if UnfinishedStep(work.outlet.log.cursor, of: upstream) != nil { world.faults.note(.stepTorn) }
-        return Life(host: host, work: work, crew: crew, sockets: sockets)
+        return Life(host: host, work: work, dispatcher: dispatcher, sockets: sockets)
     }
 
     /// What the host may end with where nothing was done to it is a finding.

@@ -98,15 +98,15 @@ final class SimulatedTransports: Sendable {
 
     func calm() { state.withLock { $0.isFaulty = false } }
 
-    func ways(of process: SimulatedProcess) -> [String: TransportQueue.Way] {
+    func routes(of process: SimulatedProcess) -> [String: TransportQueue.Route] {
         let process = ObjectIdentifier(process)
-        func way(_ name: String) -> TransportQueue.Way {
-            var way = TransportQueue.Way(
+        func route(_ name: String) -> TransportQueue.Route {
+            var route = TransportQueue.Route(
                 send: { self.send($0, Life(process: process, lane: name)) }, inFlightMax: { self.inFlightMax })
-            if name != Self.backend { way.room = { _ in TransportRoom(channel: 0, pushesMax: self.inFlightMax) } }
-            return way
+            if name != Self.backend { route.room = { _ in TransportRoom(channel: 0, pushesMax: self.inFlightMax) } }
+            return route
         }
-        return Dictionary(uniqueKeysWithValues: Self.names.map { ($0, way($0)) })
+        return Dictionary(uniqueKeysWithValues: Self.names.map { ($0, route($0)) })
     }
 
     private func send(_ deliveries: [Delivery], _ life: Life) {
@@ -170,7 +170,7 @@ final class SimulatedTransports: Sendable {
     }
 
     /// Gives the answers that are due to the process that asked.
-    func answer(_ process: SimulatedProcess, _ crew: TransportDispatcher) {
+    func answer(_ process: SimulatedProcess, _ dispatcher: TransportDispatcher) {
         let answers = state.withLock { state in
             var answers: [(lane: String, answers: [TransportAnswer])] = []
             while let index = state.windows.firstIndex(where: {
@@ -181,7 +181,7 @@ final class SimulatedTransports: Sendable {
             }
             return answers
         }
-        for window in answers { crew.take(window.answers, from: window.lane) }
+        for window in answers { dispatcher.take(window.answers, from: window.lane) }
     }
 
     private static func answer(

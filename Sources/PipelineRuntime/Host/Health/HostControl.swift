@@ -2,7 +2,7 @@ import PipelineKit
 import Synchronization
 import ZeroMQ
 
-/// The handle on a running host for everything outside its thread: stop it, see how it fares.
+/// Stops a running host and reports its state, from any thread.
 package final class HostControl: Sendable {
     let wake: WakeSignal
     private let state = Mutex(State())
@@ -13,28 +13,26 @@ package final class HostControl: Sendable {
         var waiters: [@Sendable (HostReport) -> Bool] = []
     }
 
-    /// Throws where the process has no file descriptors left.
+    /// - Throws: Where the process has no file descriptors left.
     package init() throws { wake = try WakeSignal() }
 
-    /// Asks the host to finish the batch in hand, make it durable and return.
+    /// Asks the host to finish the current batch, make it durable and return.
     package func stop() {
         state.withLock { $0.stopAsked = true }
         wake.signal()
     }
 
-    /// How the host fared at its last turn.
+    /// The host's state at its last turn.
     package var report: HostReport { state.withLock { $0.report } }
 
-    /// Calls `body` after every turn until it returns true. It runs on the host's thread: be brief.
+    /// Calls `body` after every turn until it returns true. It runs on the host's thread, so it must be short.
     func observe(_ body: @escaping @Sendable (HostReport) -> Bool) {
         state.withLock { state in
             if !body(state.report) { state.waiters.append(body) }
         }
     }
 
-    /// Returns when the report is as wanted, or when the host has ended without.
-    ///
-    /// - Returns: Whether the report is as wanted.
+    /// Returns when the report meets the condition or the host has ended: whether the report meets it.
     @discardableResult
     package func wait(until condition: @escaping @Sendable (HostReport) -> Bool) async -> Bool {
         await withCheckedContinuation { continuation in
@@ -47,7 +45,7 @@ package final class HostControl: Sendable {
         }
     }
 
-    /// Called when the host has ended, however that came: nobody need wait any more.
+    /// Called when the host has ended, with or without an error.
     func end() {
         var report = report
         report.phase = .stopped
@@ -64,59 +62,59 @@ package final class HostControl: Sendable {
     }
 }
 
-/// What a host tells about itself: counts since it started, positions in logs.
+/// What a host reports about itself: counts since its start, and positions in logs.
 package struct HostReport: Sendable, Hashable {
-    /// What a host is at. The words stand in its answer to `health`.
+    /// The host's phase. The words are in its answer to `health`.
     package enum Phase: String, Sendable, Hashable {
         case starting
-        /// Connected to nothing yet.
+        /// Not connected to its upstream.
         case waitingForUpstream = "waiting_for_upstream"
-        /// The stage's program is not there, or has not answered what it has for ten seconds.
+        /// The stage's program is not running, or has not answered for ten seconds.
         case waitingForProgram = "waiting_for_program"
-        /// Feeding the stage its history to make its state anew.
+        /// Feeding the stage its recorded input to restore its state.
         case rebuilding
         case running
-        /// Its logs have no room: it takes nothing in, and goes on by itself when there is.
+        /// The disk has no room. The stage takes no input, and goes on by itself once there is room.
         case diskFull = "disk_full"
         case stopped
     }
 
-    /// What a full disk has no room for.
+    /// The write that a full disk refused.
     package struct Shortage: Sendable, Hashable {
         /// The file that could not be written.
         package var file: String
-        /// 0 where it is not known.
+        /// 0 where it is unknown.
         package var bytesNeeded: Int
     }
 
-    /// What it was at when the last turn of its loop ended.
+    /// The phase at the end of the last turn.
     package var phase = Phase.starting
-    /// What there is no room for; nil where there is.
+    /// The write that failed for lack of room; nil while there is room.
     package var shortage: Shortage?
     /// Events taken from the upstream or the door.
     package var eventsIn: UInt64 = 0
     /// Events appended to the stage's log.
     package var eventsOut: UInt64 = 0
-    /// Events that were set aside with a reason.
+    /// Events that were rejected with a reason.
     package var deadLetters: UInt64 = 0
-    /// Messages that were refused since they do not keep to the link's protocol.
+    /// Messages that were refused because they break the link's protocol.
     package var refusedFrames = 0
-    /// How far the machine's clock is behind the log's time, which goes on meanwhile; negative where it went forward by
-    /// more than a minute at once, and the log's time follows. Zero for less than ten seconds.
+    /// How far the machine's clock is behind the log's time; negative where the clock jumped ahead by more than a minute and
+    /// the log's time follows. Zero for less than ten seconds.
     package var clockBehind = Duration.zero
-    /// The first sequence that the stage's own log still has.
+    /// The first sequence that is left in the stage's own log.
     package var first: UInt64 = 1
     /// Last sequence of the stage's own log.
     package var last: UInt64 = 0
-    /// Last sequence of the upstream's log that this stage has taken in.
+    /// Last sequence of the upstream's log that this stage has taken.
     package var taken: UInt64 = 0
-    /// The highest mark that has passed with everything before it done.
+    /// The highest mark that has passed, with all earlier input handled.
     package var mark: UInt64 = 0
     /// Where consumers connect, as bound.
     package var endpoint = ""
     /// Where producers connect, as bound.
     package var door: String?
 
-    /// The report of a host that has not had its first turn.
+    /// The report of a host before its first turn.
     package init() {}
 }

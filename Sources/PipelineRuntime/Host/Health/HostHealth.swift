@@ -1,12 +1,13 @@
 import EventLog
+import Glibc
 import JSON
 import PipelineKit
 
-/// What a stage answers to `health`.
+/// A stage's answer to `health`.
 struct HostHealth {
     var plan: HostPlan
     var report: HostReport
-    /// Nil while the log cannot be opened.
+    /// Nil before the log is open.
     var log: EventLogWriter?
     var consumers: [(name: String, next: UInt64, credit: Int)] = []
     var pauses: [PauseMeter.Pause] = []
@@ -15,7 +16,7 @@ struct HostHealth {
         LinkFrame.frame("health") {
             $0.append("stage", plan.stage)
             $0.append("phase", report.phase.rawValue)
-            $0.append("pid", Int(ProcessFacts.pid))
+            $0.append("pid", Int(getpid()))
             $0.append("log", plan.logName)
             $0.append("identity", log?.identity.description)
             $0.append("first", report.first)

@@ -2,47 +2,33 @@ import Glibc
 import JSON
 import Time
 
-/// How long a host was away from its sockets: the longest turns of its loop, by what took most of each.
+/// Measures how long a host's loop leaves its sockets alone: the longest turns, by the work that took most of each.
 struct PauseMeter {
-    enum Cause: Int, CaseIterable {
-        /// Taking input in, and appending what came of it.
+    enum Cause: String, CaseIterable {
+        /// Taking input and appending its outputs.
         case input
-        /// Serving those who read the stage's log.
+        /// Serving the readers of the stage's log.
         case consumers
-        /// Making a snapshot in the stage itself.
+        /// Making a snapshot on the host's thread.
         case snapshot
         /// Beginning a segment of the log.
         case segment
-        /// Removing what is too old.
         case retention
-        /// Putting aside what the stage could not use.
-        case deadLetters
-
-        var name: StaticString {
-            switch self {
-            case .input: "input"
-            case .consumers: "consumers"
-            case .snapshot: "snapshot"
-            case .segment: "segment"
-            case .retention: "retention"
-            case .deadLetters: "dead_letters"
-            }
-        }
+        case deadLetters = "dead_letters"
     }
 
     struct Pause: Hashable {
         var cause: Cause
         var duration: Duration
-        /// What of it the thread had a processor for.
+        /// The thread's processor time.
         var processor: Duration
     }
 
     private let steady: @Sendable () -> ContinuousClock.Instant
     private var lapStart: ContinuousClock.Instant
     private var processorStart = Duration.zero
-    /// By cause.
-    private var spent = [Duration](repeating: .zero, count: Cause.allCases.count)
-    private var longest = [Pause?](repeating: nil, count: Cause.allCases.count)
+    private var spent: [Cause: Duration] = [:]
+    private var longest: [Cause: Pause] = [:]
 
     init(_ steady: @escaping @Sendable () -> ContinuousClock.Instant) {
         self.steady = steady
@@ -50,34 +36,33 @@ struct PauseMeter {
     }
 
     /// The longest of each cause, since the start or ``forget()``.
-    var pauses: [Pause] { longest.compactMap(\.self) }
+    var pauses: [Pause] { Cause.allCases.compactMap { longest[$0] } }
 
-    mutating func forget() { longest = longest.map { _ in nil } }
+    mutating func forget() { longest = [:] }
 
-    /// A turn begins.
     mutating func begin() {
-        for index in spent.indices { spent[index] = .zero }
+        spent.removeAll(keepingCapacity: true)
         processorStart = PauseMeter.processorTime
         lapStart = steady()
     }
 
-    /// What was done since the turn began, or since the last call, had that cause.
+    /// Attributes the time since the last call, or since the turn began, to a cause.
     mutating func lap(_ cause: Cause) {
         let now = steady()
-        spent[cause.rawValue] += now - lapStart
+        spent[cause, default: .zero] += now - lapStart
         lapStart = now
     }
 
-    /// The turn is over.
     mutating func end() {
-        let duration = spent.reduce(.zero, +)
-        guard let most = spent.indices.max(by: { spent[$0] < spent[$1] }), let cause = Cause(rawValue: most),
-            duration > longest[most]?.duration ?? .zero
+        let duration = spent.values.reduce(.zero, +)
+        guard let cause = Cause.allCases.max(by: { spent[$0] ?? .zero < spent[$1] ?? .zero }),
+            duration > longest[cause]?.duration ?? .zero
         else { return }
-        longest[most] = Pause(cause: cause, duration: duration, processor: PauseMeter.processorTime - processorStart)
+        longest[cause] = Pause(cause: cause, duration: duration, processor: PauseMeter.processorTime - processorStart)
     }
 
-    private static var processorTime: Duration {
+    /// The calling thread's processor time.
+    static var processorTime: Duration {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
@@ -87,7 +72,7 @@ struct PauseMeter {
 extension PauseMeter.Pause {
     func write(to buffer: inout ByteBuffer) {
         buffer.object {
-            $0.append("cause", word: cause.name)
+            $0.append("cause", cause.rawValue)
             $0.append("microseconds", duration.wholeMicroseconds)
             $0.append("processorMicroseconds", processor.wholeMicroseconds)
         }

@@ -2,21 +2,20 @@ import EventLog
 import PipelineKit
 import Time
 
-/// What of the stage's outputs becomes a batch, and when.
+/// When the stage's outputs are appended as a batch.
 extension ConsumerLoop {
     func commitTurn() throws {
         try finishRebuild()
         guard state.pastEnd == nil else { return try grant() }
         guard try commit() else { return }
-        putAside()
+        takeSnapshotIfDue()
         guard transports.isIdle, state.held == nil, plan.clock == .event, let promised else { return }
         outlet.server.promise(now: promised, mark: mark)
         passedMark = mark
     }
 
-    /// - Parameter always: Append even when there are no events: a wake, or a cursor that is far behind.
-    /// - Returns: False where the log has no room, or a step takes longer: what is to be appended stays, and nothing more
-    ///   is taken in.
+    /// - Parameter always: Append even without events, to record a wake or a cursor.
+    /// - Returns: False where the log is full or a step is not finished. The outputs stay, and no more input is taken.
     @discardableResult
     func commit(always: Bool = false) throws -> Bool {
         guard state.mayAppend, let now = clock?.now else {
@@ -25,7 +24,7 @@ extension ConsumerLoop {
         }
         if always || state.isRecordDue { state.requireRecord() }
         guard try finishStep(), try serveDeadlines(through: now) else { return false }
-        // What is handed out is on record first: an answer is always in a later batch than its push.
+        // A push is on record before it is handed out, so its answer is always in a later batch.
         let handsOut = !out.deliveries.isEmpty
         if handsOut { state.requireRecord() }
         let firstOut = clock?.stage.firstOut ?? (handsOut ? state.taken + 1 : nil)
@@ -45,9 +44,7 @@ extension ConsumerLoop {
         try outlet.commit(&out, cursor: cursor, now: max(now, outlet.log.lastNow), always: always)
     }
 
-    /// In the middle of a batch of the upstream's.
-    ///
-    /// - Returns: False where what follows has to wait for room: in the log, or at transports.
+    /// Commits in the middle of an upstream batch; false where the following events must wait for room.
     func commitFullBatch(through sequence: UInt64) throws -> Bool {
         state.take(through: sequence)
         return try commit() && haveTransportsRoom

@@ -1,27 +1,27 @@
 import EventLog
 import PipelineKit
 
-/// An event that the stage crashed on again and again is set aside, so that the pipeline goes on.
+/// Events on which the stage crashed again and again are set aside, so that the pipeline goes on.
 extension ConsumerLoop {
-    /// In virtual time a crash is the end of all stages, and of their logs.
+    /// Opens the crash journal. In virtual time there is none: a crash ends the process with all stages and their logs.
     func openJournal() {
-        guard plan.clock == .wall, plan.isAlone else { return }
-        let end = plan.endBefore
+        guard plan.clock == .wall, plan.surroundings.isAlone else { return }
         journal = CrashJournal(
-            logDirectory: plan.logDirectory, of: outlet.log.identity, boot: plan.time.boot(), end: end)
+            logDirectory: plan.logDirectory, of: outlet.log.identity, boot: plan.time.boot(),
+            end: plan.surroundings.endBefore)
     }
 
-    /// Says where nothing can be set aside: what an event led to is in the log, or a part of it.
-    func complainOfCrashes(through last: UInt64) {
-        guard let sequence = journal?.culprit else { return }
-        let crashes = "crashed \(CrashJournal.crashesMax) times at event \(sequence) of \(upstreamName)"
+    /// Reports an event that cannot be set aside, because some of its outputs are in the log already.
+    func reportCrashes(through last: UInt64) {
+        guard let sequence = journal?.crashingEvent else { return }
+        let crashes = "crashed \(CrashJournal.crashesMax) times on event \(sequence) of \(upstreamName)"
         if sequence <= last {
-            let remedy = "so the event cannot be set aside; start the build that made the log, or mend the stage"
-            StandardError.write("\(plan.stage): \(crashes), of which its log has the outputs already, \(remedy)")
+            let remedy = "so the event cannot be set aside; start the build that wrote the log, or fix the stage"
+            StandardError.write("\(plan.stage): \(crashes), whose outputs are partly in its log, \(remedy)")
         } else if journal?.setAside == nil {
-            let before = "\(CrashJournal.setAsideMax) events before it, one after the other"
+            let before = "\(CrashJournal.setAsideMax) events in a row before it"
             StandardError.write(
-                "\(plan.stage): \(crashes), as at \(before), so nothing more is set aside; mend the stage")
+                "\(plan.stage): \(crashes), as on \(before), so no more events are set aside; fix the stage")
         }
     }
 
@@ -29,10 +29,8 @@ extension ConsumerLoop {
         sequence == journal?.setAside && state.mayAppend
     }
 
-    /// Puts on record that the stage never gets the event: as a dead letter, and in the cursor of a batch of its own, from
-    /// which whoever feeds the stage its past knows it.
-    ///
-    /// - Returns: False where something has to wait for room.
+    /// Records a dead letter and, in the cursor of a batch of its own, that the stage never gets the event; false
+    /// without room.
     func setAside(_ line: UnsafeRawBufferPointer, _ sequence: UInt64) throws -> Bool {
         state.take(through: sequence - 1)
         guard try commit(), let journal, let clock else { return false }

@@ -1,26 +1,25 @@
 import EventLog
 import PipelineKit
 
-/// Pushes on their way to transports, and their answers on their way to the stage.
+/// Pushes on their way to transports, and answers on their way to the stage.
 ///
-/// A batch of the stage's log takes in events, or answers, never an answer before an event: whoever feeds the stage its
-/// past again gives it the events up to the batch's cursor, and then the answers that the batch records.
+/// One batch of the stage's log covers events, then answers; never an answer before an event. A replay feeds the stage the
+/// events up to the batch's cursor, then the answers in the batch.
 extension ConsumerLoop {
-    /// Gives what the stage has handed out to its transports. Called when that is on record.
+    /// Queues the stage's pushes at its transports. Called once they are on record.
     func handOut() {
         let deliveries = out.takeDeliveries()
-        if !deliveries.isEmpty { transports.append(deliveries.filter(isAsked)) }
+        if !deliveries.isEmpty { transports.append(deliveries.filter(goesToTransport)) }
         transports.withdraw(out.takeWithdrawals())
     }
 
-    /// Whether there is a transport to ask: a question about what a closed transport had is answered here.
-    private func isAsked(_ delivery: Delivery) -> Bool {
-        guard let lost = inFlightJournal?.lostAnswer(to: delivery) else { return true }
-        transports.take([lost])
+    /// Whether the delivery goes to a transport. The host itself answers a status query to a closed transport.
+    private func goesToTransport(_ delivery: Delivery) -> Bool {
+        guard let answer = inFlightJournal?.answerForClosedTransport(to: delivery) else { return true }
+        transports.take([answer])
         return false
     }
 
-    /// Hands to transports what they have room for.
     func dispatch() throws {
         guard state.mayHandOut(conditions), out.isEmpty else { return }
         for line in transports.takeComplaints() { StandardError.write("\(plan.stage): \(line)") }
@@ -33,7 +32,7 @@ extension ConsumerLoop {
         for handover in handovers { transports.send(handover) }
     }
 
-    /// Gives the stage the answers that have come, at the wall's time, and puts them on record.
+    /// Gives the stage the waiting answers, at the wall clock's time, and records them.
     func takeAnswers() throws {
         guard state.hasCaughtUp, transports.hasAnswers, try commit(), let now = clock?.now else { return }
         let time = plan.clock == .wall ? max(now, logNow) : now
@@ -45,11 +44,11 @@ extension ConsumerLoop {
         shift(&answers)
         for answer in answers { clock?.receive(answer, into: &out) }
         guard try commit(), plan.clock == .wall else { return }
-        // What the answers bring about counts before anything else goes out.
+        // Deadlines that the answers bring about come before further pushes.
         try serve(through: time.advanced(by: .microseconds(1)))
     }
 
-    /// Transports go by the machine's clock, the stage by its log's time.
+    /// Converts times of transports, which use the machine's clock, to the log's time.
     private func shift(_ answers: inout [TransportAnswer]) {
         let shift = outlet.clockBehind
         guard shift != .zero else { return }
@@ -59,16 +58,15 @@ extension ConsumerLoop {
         }
     }
 
-    /// Leaves behind that no transport has a push.
-    func rest() throws {
+    func noteAtRest() throws {
         guard transports.isResting, out.isEmpty, inFlightJournal != nil else { return }
         _ = try outlet.attempt { () throws(EventLogError) in
             try inFlightJournal?.rest(after: outlet.log.lastSequence)
         }
     }
 
-    /// Answers at once what was handed out, where a sink takes the place of the transports.
-    func pour() {
+    /// With a sink in place of transports: passes it the pushes and accepts them at once.
+    func answerFromSink() {
         guard let sink = transports.sink else { return }
         while case let deliveries = out.takeDeliveries(), !deliveries.isEmpty {
             sink(deliveries)

@@ -2,7 +2,7 @@ import JSON
 import PipelineKit
 import Time
 
-/// How a stage comes to where its log ends: from a snapshot, if ``SnapshotSearch`` found one, and by being fed its past.
+/// How a stage gets to the end of its log: from a snapshot, if ``SnapshotSearch`` found one, and a rebuild from the logs.
 extension ConsumerLoop {
     func begin(_ log: String, _ identity: LogIdentity, _ last: UInt64) throws {
         try UpstreamRecord(plan).check(log, identity, endpoint: inlet.endpoint)
@@ -13,30 +13,30 @@ extension ConsumerLoop {
         let hasTransports = !S.transports(of: past.today).isEmpty
         var resumption = unfinished(log)
         if hasTransports, let step = resumption {
-            // Of a push to many devices some are on record: the others are out.
+            // A push to many devices was recorded in part, so all of its deliveries were handed out.
             if step.kind == .event { committed += 1 }
             resumption = nil
         }
         openJournal()
-        complainOfCrashes(through: committed + (resumption?.kind == .event ? 1 : 0))
+        reportCrashes(through: committed + (resumption?.kind == .event ? 1 : 0))
         let needed = committed + (resumption?.kind == .event ? 1 : 0)
         guard needed <= last else {
             throw LinkError.upstreamLost(endpoint: inlet.endpoint, log: log, taken: needed, holds: last)
         }
-        try outlet.recoverDeadLetters(upstream: log)
+        try outlet.deadLetters.recover(upstream: log)
         let context = StageContext(
             log: outlet.log.identity, upstream: identity, upstreamName: log, registry: plan.registry)
-        let epochs = try past.epochs(from: taken)
-        let clock = StageClock(try start?.stage ?? S(epochs.first, context: context), now: start?.moment.now ?? .epoch)
-        (self.context, self.epochs) = (context, epochs)
-        keeper = SnapshotKeeper(S.self, plan, outlet.log, upstream: (log, identity))
+        let periods = try past.periods(from: taken)
+        let clock = StageClock(try start?.stage ?? S(periods.first, context: context), now: start?.moment.now ?? .epoch)
+        (self.context, self.periods) = (context, periods)
+        keeper = SnapshotKeeper(S.self, plan, context, lastSequence: outlet.log.lastSequence)
         inFlightJournal = try makeInFlightJournal(through: last)
         state.begin(taken: taken, committed: committed, resuming: resumption)
         if committed > 0 {
             let batches = try RecordedBatches(
                 plan, upstream: log, after: start?.moment, answers: hasTransports ? RecordedAnswers(of: S.self) : nil,
                 unfinished: resumption)
-            rebuild = StageRebuild(clock, context, epochs, through: committed, by: batches)
+            rebuild = StageRebuild(clock, context, periods, through: committed, by: batches)
         } else {
             self.clock = clock
             state.endPast()
@@ -47,22 +47,21 @@ extension ConsumerLoop {
     }
 
     private func makeInFlightJournal(through last: UInt64) throws -> InFlightJournal? {
-        let lives = transports.lives
-        guard !lives.isEmpty else { return nil }
+        let sessions = transports.sessions
+        guard !sessions.isEmpty else { return nil }
         let files = InFlightJournalFiles(logDirectory: plan.logDirectory, of: outlet.log.identity, calls: plan.calls)
         return try InFlightJournal(
-            files, boot: plan.time.boot(), lives: lives, after: outlet.log.lastSequence, through: last
+            files, boot: plan.time.boot(), sessions: sessions, after: outlet.log.lastSequence, through: last
         ) { [plan] in try RecordedAnswers(of: S.self).read(from: plan.logDirectory, after: $0) }
     }
 
-    /// What the log holds a part of; nil where the snapshot was taken when that was whole.
+    /// The step that the log holds in part; nil where the snapshot already includes it.
     private func unfinished(_ upstream: String) -> UnfinishedStep? {
         let step = UnfinishedStep(outlet.log.cursor, of: upstream)
         return step.flatMap { $0.first > start?.moment.sequence ?? 0 ? $0 : nil }
     }
 
-    /// The upstream has lost events that the snapshot includes, and that our log may know nothing of: then nothing is
-    /// lost that was told of, and an older state serves.
+    /// The upstream lost events that the snapshot includes. Where our log has no outputs of them, an older snapshot serves.
     func fallBack(from start: RestoredStage<S>, because reason: String) throws {
         let position = start.moment.position
         StandardError.write("\(plan.stage): snapshot passed over: it includes event \(position), and \(reason)")
@@ -72,33 +71,28 @@ extension ConsumerLoop {
         try inlet.open(after: self.start?.moment.position ?? 0)
     }
 
-    // MARK: Feeding the past
+    // MARK: Rebuilding
 
-    /// Feeds the stage an event of its past.
-    ///
-    /// - Returns: False where the past is over before the event.
+    /// Feeds the stage a recorded event; false where the event comes after the rebuild.
     func recall(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws -> Bool {
         guard let through = state.pastEnd else { return false }
         guard sequence > through else {
-            if isCareful { journal?.note(sequence...sequence) }
+            if notesEachEvent { journal?.note(sequence...sequence) }
             try rebuild?.feed(line, sequence, at: now)
-            if isCareful { journal?.clear() }
+            if notesEachEvent { journal?.clear() }
             return true
         }
         try endRebuild()
         return false
     }
 
-    /// Comes to where an event may be fed that is none of the past.
-    ///
-    /// - Returns: False where something before it has to wait.
+    /// Commits before the first event after the rebuild; false where the log or the transports have no room.
     func catchUp(before sequence: UInt64) throws -> Bool {
         guard !state.hasCaughtUp else { return true }
         state.take(through: sequence - 1)
         return try commit() && haveTransportsRoom
     }
 
-    /// The history is over when all that the log has answered has been fed again.
     func finishRebuild() throws {
         if let through = state.pastEnd, state.taken >= through { try endRebuild() }
     }
@@ -106,7 +100,7 @@ extension ConsumerLoop {
     private func endRebuild() throws {
         try rebuild?.finish()
         guard let rebuilt = rebuild.take() else { return }
-        (clock, epochs) = rebuilt.ended()
+        (clock, periods) = rebuilt.ended()
         state.endPast()
         if state.resumption == nil { try goOnUnderTodaysSettings(after: state.committed) } else { try resume() }
     }
@@ -116,9 +110,9 @@ extension ConsumerLoop {
         if let context { try clock?.adopt(settings, context: context) }
     }
 
-    /// The past is as it was; from here on the pipeline file's settings count.
+    /// Ends the past: from here on the pipeline file's settings count.
     func goOnUnderTodaysSettings(after sequence: UInt64) throws {
-        while let settings = epochs?.next(beforeEvent: .max) { try adopt(settings) }
+        while let settings = periods?.next(beforeEvent: .max) { try adopt(settings) }
         if past.hasChanged { try adopt(past.today) }
         try past.record(after: sequence, now: outlet.log.lastNow)
         state.goOnUnderTodaysSettings()

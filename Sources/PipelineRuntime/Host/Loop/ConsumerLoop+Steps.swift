@@ -2,32 +2,28 @@ import EventLog
 import PipelineKit
 import Time
 
-/// Steps that take several batches: between two of them the stage is asked nothing else, and the host may attend to its
-/// consumers.
+/// Steps whose outputs fill several batches. Between two of the batches the host may serve its consumers; the stage gets
+/// nothing else.
 extension ConsumerLoop {
-    /// Serves every deadline up to a time.
-    ///
-    /// - Returns: False where a step must wait.
+    /// Serves every deadline up to a time; false where a step must wait for room.
     func serveDeadlines(through time: Instant) throws -> Bool {
         guard try finishStep() else { return false }
         while clock?.isDue(at: time) == true {
             guard try wakeOnce() else { return false }
-            pour()
+            answerFromSink()
         }
         try checkFault()
         return true
     }
 
-    /// - Throws: ``StageFault``, where the stage is one that nobody could go on with.
+    /// - Throws: ``StageFault`` where the stage asks for wakes without end.
     private func checkFault() throws {
         guard var fault = clock?.fault else { return }
         fault.stage = plan.stage
         throw fault
     }
 
-    /// At the end of all input a stage may still be woken for what it holds, but not for ever.
-    ///
-    /// - Throws: ``StageFault``
+    /// At the end of all input a stage may still be woken, but not without end.
     func checkEnd(at time: Instant) throws {
         guard time == .distantFuture, let clock, clock.fruitlessWakes >= StageFault.wakesMax,
             let next = clock.stage.deadline
@@ -43,16 +39,14 @@ extension ConsumerLoop {
         return try finishStep()
     }
 
-    /// Takes note that the stage is in the middle of what it was just given, if it is.
+    /// Notes that the stage is in the middle of the event or wake that it just got, if it is.
     @inline(__always)
     func noteStep(_ kind: UnfinishedStep.Kind, of event: UInt64?, outputsBefore: Int) {
         guard !state.hasCaughtUp && state.resumption != nil || clock?.isUnfinished == true else { return }
         state.beginStep(kind, of: event, behind: outputsBefore, next: outlet.log.nextSequence)
     }
 
-    /// Brings the step in hand to its end.
-    ///
-    /// - Returns: False where it must wait, for room in the log or for the loop's next turn.
+    /// Finishes the current step; false where it must wait for room or for the loop's next turn.
     func finishStep() throws -> Bool {
         guard state.step != nil else { return true }
         dropKnown()
@@ -70,7 +64,7 @@ extension ConsumerLoop {
         if known > 0 { out.removeEvents(first: known) }
     }
 
-    /// - Returns: False where nothing was appended, and the stage has to wait before it says more.
+    /// - Returns: False where the part could not be appended; the stage must wait.
     private func appendPart() throws -> Bool {
         guard out.count > 0, let step = state.step, let now = clock?.now else { return true }
         guard state.mayAppendPart else { return false }
@@ -82,15 +76,15 @@ extension ConsumerLoop {
 
     // MARK: Going on after a restart
 
-    /// A wake needs no input: what the log has a part of goes on at once. An event is waited for, and ends under the
-    /// settings that it began under.
+    /// An unfinished wake goes on at once, since it needs no input. An unfinished event comes again from the upstream, and
+    /// ends under the settings under which it began.
     func resume() throws {
         guard state.resumption?.kind == .wake else {
-            while let settings = epochs?.next(beforeEvent: state.committed + 1) { try adopt(settings) }
+            while let settings = periods?.next(beforeEvent: state.committed + 1) { try adopt(settings) }
             return
         }
         let time = outlet.log.lastNow
-        while let settings = epochs?.next(beforeWakeAt: time) { try adopt(settings) }
+        while let settings = periods?.next(beforeWakeAt: time) { try adopt(settings) }
         while let moment = clock?.nextWake, moment < time {
             clock?.beginWake(into: &out)
             while clock?.isUnfinished == true { clock?.proceed(into: &out) }

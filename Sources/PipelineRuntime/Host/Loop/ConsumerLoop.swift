@@ -2,7 +2,7 @@ import JSON
 import PipelineKit
 import Time
 
-/// The work of a host whose stage reads another stage's log.
+/// The loop of a stage that reads another stage's log.
 final class ConsumerLoop<S: Stage>: HostWork {
     var state = HostState()
     let outlet: StageOutlet
@@ -10,10 +10,10 @@ final class ConsumerLoop<S: Stage>: HostWork {
     let control: HostControl
     let inlet: any StageInlet
     var past: SettingsTimeline<S>
-    var epochs: SettingsPeriods<S>?
+    var periods: SettingsPeriods<S>?
     let transports: TransportDispatcher
     var clock: StageClock<S>?
-    /// Feeds the stage its past; ``clock`` is nil until that is over.
+    /// Feeds the stage its recorded input. Until it has ended, ``clock`` is nil.
     var rebuild: StageRebuild<S>?
     var out = Outbox()
     private var events = EventReader(limits: EventReader.linkLimits)
@@ -27,14 +27,14 @@ final class ConsumerLoop<S: Stage>: HostWork {
     var context: StageContext?
     let snapshots: SnapshotSearch<S>?
     var keeper: SnapshotKeeper?
-    /// Which pushes transports may have; nil for a stage that has no transports.
+    /// The pushes that transports may have; nil for a stage without transports.
     var inFlightJournal: InFlightJournal?
-    /// What the stage is at work on, for whoever starts after a crash; nil where nobody would know what crashed.
+    /// The events that the stage is processing, for the start after a crash; nil where nothing can be set aside.
     var journal: CrashJournal?
-    /// Whether each event is noted in the journal by itself.
-    var isCareful = false
+    /// Whether the journal notes each event on its own.
+    var notesEachEvent = false
 
-    /// Input that one turn takes at most before it commits. Where pushes are on their way, answers are not to wait long.
+    /// The most input of one turn. Smaller while pushes are in flight, so that answers do not wait long.
     private var turnBytesMax: Int { transports.isResting ? 1 << 20 : 1 << 17 }
 
     init(
@@ -50,7 +50,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
         self.transports = transports
         self.start = start
         self.snapshots = snapshots
-        out.partBytesMax = plan.partBytes
+        out.partBytesMax = plan.surroundings.partBytes
     }
 
     var sockets: [any MessageSocket] { [inlet.socket] }
@@ -62,18 +62,17 @@ final class ConsumerLoop<S: Stage>: HostWork {
         return min(inlet.patience, max(.zero, deadline - logNow))
     }
 
-    var isIdle: Bool { transports.isResting && (state.step == nil || outlet.isShort) }
+    var isIdle: Bool { transports.isResting && (state.step == nil || outlet.isDiskFull) }
 
     var conditions: HostState.Conditions {
         .init(
-            isLogFull: outlet.isShort, haveTransportsRoom: haveTransportsRoom, hasAnswers: transports.hasAnswers,
+            isLogFull: outlet.isDiskFull, haveTransportsRoom: haveTransportsRoom, hasAnswers: transports.hasAnswers,
             isStopping: control.isStopAsked)
     }
 
-    /// In virtual time only when all that was handed out is answered.
+    /// In virtual time, whether all pushes are answered.
     var haveTransportsRoom: Bool { plan.clock == .event ? transports.isIdle : transports.hasRoom }
 
-    /// What of its logs the stage needs to start again.
     var need: RetentionFloor { keeper.map { RetentionFloor($0.need) } ?? .everything }
 
     func fill(_ report: inout HostReport) {
@@ -86,7 +85,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
 
     func finish() throws {
         if try commit(always: state.taken > state.committed) {
-            try rest()
+            try noteAtRest()
             if isSettled, let clock, let moment {
                 keeper?.finish(clock.stage, moment, after: outlet.flushingDeadLetters)
             }
@@ -97,7 +96,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
     }
 
     func beginTurn(hasInput: Bool) {
-        // Virtual time may not run ahead of what is still to be answered.
+        // In virtual time, time must not pass an unanswered push.
         state.beginTurn(hasInput: hasInput, bytesMax: turnBytesMax, settlesEachInput: plan.clock == .event)
     }
 
@@ -119,14 +118,14 @@ final class ConsumerLoop<S: Stage>: HostWork {
         try inlet.tick(at: plan.time.steady())
     }
 
-    /// Goes on with what had to wait, once what it gave so far is appended.
+    /// Goes on with held input, once earlier outputs are appended.
     private func takeHeld() throws {
         guard try commit() else { return }
         switch state.takeHeld() {
         case .lines(let lines, let first, let now):
             try lines.withUnsafeBytes { try fold($0, first: first, count: Lines.count($0), at: now) }
             state.noteInput(bytes: lines.count)
-        case .time(let now, let mark, _): try keep(now, mark)
+        case .time(let now, let mark, _): try moveTime(to: now, mark)
         case .outputs, nil: break
         }
     }
@@ -137,7 +136,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
         case .batch(let first, let count, let now, let lines):
             try fold(lines, first: first, count: UInt64(count), at: now)
             state.noteInput(bytes: lines.count)
-        case .time(let now, let mark): try keep(now, mark)
+        case .time(let now, let mark): try moveTime(to: now, mark)
         }
     }
 
@@ -152,8 +151,8 @@ final class ConsumerLoop<S: Stage>: HostWork {
     // MARK: Folding
 
     private func fold(_ lines: UnsafeRawBufferPointer, first: UInt64, count: UInt64, at now: Instant) throws {
-        isCareful = journal?.isCareful(from: first) ?? false
-        if !isCareful, count > 0 { journal?.note(first...(first + count - 1)) }
+        notesEachEvent = journal?.notesEachEvent(from: first) ?? false
+        if !notesEachEvent, count > 0 { journal?.note(first...(first + count - 1)) }
         if plan.clock == .event {
             guard try advance(to: now) else {
                 state.hold(.lines(Array(lines), first: first, now: now))
@@ -180,10 +179,10 @@ final class ConsumerLoop<S: Stage>: HostWork {
         keeper?.noteInput(end)
     }
 
-    /// So often an answer that has come is looked for: it goes before more input, for its stream stands idle.
+    /// How many events are taken before the loop looks for answers: they go first, since their streams are idle.
     private static var eventsBetweenLooks: UInt64 { 32 }
 
-    /// Whether a batch has come together before the input's end: a user may have a thousand devices.
+    /// Whether a batch is full before the input ends: one push may go to a thousand devices.
     private var isFull: Bool {
         max(out.lines.count, out.deliveryBytes) >= StageOutlet.batchBytesFull
             || out.deliveries.count >= Self.batchPushesMax
@@ -191,28 +190,28 @@ final class ConsumerLoop<S: Stage>: HostWork {
 
     private static var batchPushesMax: Int { 4_096 }
 
-    /// - Returns: Whether the event was taken; else something before it has to wait.
+    /// - Returns: False where the event must wait.
     @inline(__always)
     private func fold(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws -> Bool {
         if !state.hasCaughtUp {
             if try recall(line, sequence, at: now) { return true }
             guard try catchUp(before: sequence) else { return false }
         }
-        if isCareful, isToBeSetAside(sequence) { return try setAside(line, sequence) }
+        if notesEachEvent, isToBeSetAside(sequence) { return try setAside(line, sequence) }
         if clock?.comesDue(at: now) == true {
             state.take(through: sequence - 1)
             guard try serveDeadlines(through: now) else { return false }
         }
         let before = out.count
-        if isCareful { journal?.note(sequence...sequence) }
+        if notesEachEvent { journal?.note(sequence...sequence) }
         if let event = events.read(line, sequence: sequence, into: &out) { clock?.begin(event, at: now, into: &out) }
         noteStep(.event, of: sequence, outputsBefore: before)
-        pour()
-        if isCareful { journal?.clear() }
+        answerFromSink()
+        if notesEachEvent { journal?.clear() }
         return true
     }
 
-    /// - Returns: False where the event just taken, or what follows it, has to wait.
+    /// - Returns: False where this event or the following ones must wait.
     private func finishEvent(_ sequence: UInt64) throws -> Bool {
         state.take(through: sequence - 1)
         guard try finishStep() else { return false }
@@ -221,13 +220,13 @@ final class ConsumerLoop<S: Stage>: HostWork {
 
     // MARK: Time
 
-    /// What time it is, where the stage goes by the machine's clock.
+    /// The log's time now, for a stage on the machine's clock.
     var logNow: Instant { outlet.now(from: clock?.now ?? .epoch) }
 
-    /// Moves virtual time on; each deadline on the way becomes a batch of its own time. A rebuild moves time by the stage's
-    /// own log instead, which says under which settings each deadline was served.
+    /// Moves virtual time on; each deadline on the way gets a batch with its own time. A rebuild moves time by the stage's
+    /// own log instead, which records the settings of each deadline.
     ///
-    /// - Returns: False where the log has no room for what is due on the way: then it is for later.
+    /// - Returns: False where the log is full; the remaining deadlines are served later.
     private func advance(to time: Instant) throws -> Bool {
         guard state.pastEnd == nil else { return true }
         guard try finishStep() else { return false }
@@ -242,14 +241,14 @@ final class ConsumerLoop<S: Stage>: HostWork {
         return true
     }
 
-    /// In virtual time, all that was handed out is answered before time goes on.
+    /// In virtual time, all pushes are answered before time goes on.
     private func commitSettled() throws -> Bool {
         guard try commit() else { return false }
         try dispatch()
         return transports.isIdle
     }
 
-    private func keep(_ now: Instant, _ mark: UInt64) throws {
+    private func moveTime(to now: Instant, _ mark: UInt64) throws {
         try finishRebuild()
         guard plan.clock == .event else { return }
         guard try advance(to: now) else {
@@ -264,9 +263,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
         if plan.clock == .wall { try serve(through: logNow) }
     }
 
-    /// Serves every deadline up to a time, and puts on record what came of it.
-    ///
-    /// - Returns: False where something has to wait.
+    /// Serves every deadline up to a time and commits the outputs; false where it must wait for room.
     @discardableResult
     func serve(through time: Instant) throws -> Bool {
         guard clock?.isDue(at: time) == true else { return true }
@@ -275,4 +272,25 @@ final class ConsumerLoop<S: Stage>: HostWork {
         guard try serveDeadlines(through: time) else { return false }
         return try commit()
     }
+
+    // MARK: Snapshots
+
+    /// Whether the stage's state covers exactly its log and the events that it took.
+    var isSettled: Bool {
+        out.isEmpty && state.isSettled(conditions)
+    }
+
+    var moment: SnapshotMoment? {
+        clock.map { SnapshotMoment(position: state.taken, sequence: outlet.log.lastSequence, now: $0.now) }
+    }
+
+    func takeSnapshotIfDue() {
+        guard keeper?.isDue() == true, isSettled, let clock, let context, let moment else { return }
+        outlet.pauses.lap(.input)
+        defer { outlet.pauses.lap(.snapshot) }
+        keeper?.take(
+            clock.stage, moment, beside: SnapshotMaker(plan, past, context), after: outlet.flushingDeadLetters)
+    }
+
+    func trimmed(to first: UInt64) { keeper?.remove { $0.firstRead < first } }
 }

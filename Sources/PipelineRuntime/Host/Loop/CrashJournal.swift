@@ -2,36 +2,34 @@ import EventLog
 import Glibc
 import Time
 
-/// What a stage's process was at work on when it ended without a chance to say so.
+/// The events that a stage is processing, in a small file beside its log.
 ///
-/// A small file beside the stage's log: before events are given to the stage, their sequences are noted there, and taken
-/// away when the stage has given them back. What is noted when a host starts was in hand when the process before it
-/// ended. A note survives the death of a process, not of the machine: it is never forced to the disk.
+/// Before the stage gets events, their sequences are written to the file; afterwards they are cleared. A note that is left
+/// when a host starts names the events during which the process ended. It survives the end of a process, not of the
+/// machine: it is never forced to the disk.
 ///
-/// One note for each batch of the upstream's is all that a host pays. After a crash it feeds what was noted one event at a
-/// time, with a note for each, until it is past all that was in hand: so the next crash tells which event it was.
+/// Usually there is one note for each upstream batch. After a crash each of those events gets a note of its own, so that
+/// the next crash shows which event it was.
 final class CrashJournal {
     static let name = "crash-journal"
-    /// After so many crashes in a row at the same event, the event is set aside.
+    /// How many crashes in a row on one event set it aside.
     static let crashesMax: UInt64 = 3
-    /// After so many events in a row, with none between them that the stage took, nothing more is set aside: then the stage
-    /// is broken, and not the events.
+    /// How many events may be set aside in a row. After that the stage is broken, not its input.
     static let setAsideMax: UInt64 = 10
 
     private let log: LogIdentity
     private let file: CInt
     private(set) var record: CrashRecord
-    /// How the process before this one ended, where whoever started both has said so.
+    /// How the process before this one ended, where its supervisor reported it.
     private let end: String?
 
-    /// Takes note of what the process before this one had in hand.
-    ///
-    /// Nil where there is no room for the file, or no right to it: the stage goes on without, and nothing is set aside.
+    /// Nil where the file cannot be written: then nothing is set aside.
     init?(logDirectory: String, of log: LogIdentity, boot: UInt64, end: String? = nil) {
-        let descriptor = DataMode(of: logDirectory).open("\(logDirectory)/\(Self.name)", O_RDWR | O_CREAT | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        (file, self.log, self.end) = (descriptor, log, end)
-        if case .record(let before)? = CrashRecord.read(descriptor, of: log) {
+        let path = "\(logDirectory)/\(Self.name)"
+        file = DataMode(of: logDirectory).open(path, O_WRONLY | O_CREAT | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        (self.log, self.end) = (log, end)
+        if case .record(let before)? = CrashRecord.read(path, of: log) {
             record = before
         } else {
             record = CrashRecord(boot: boot)
@@ -42,37 +40,33 @@ final class CrashJournal {
 
     deinit { close(file) }
 
-    /// The event that is to be set aside, if it is not in the log of the past; nil where there is none.
-    var setAside: UInt64? { record.setAsideInARow < Self.setAsideMax ? culprit : nil }
+    /// The event to set aside; nil where there is none.
+    var setAside: UInt64? { record.setAsideInARow < Self.setAsideMax ? crashingEvent : nil }
 
-    /// The event that the stage has crashed on often enough; nil where there is none.
-    var culprit: UInt64? {
+    /// The event that the stage has crashed on ``crashesMax`` times; nil where there is none.
+    var crashingEvent: UInt64? {
         record.crashes >= Self.crashesMax && record.suspects.count == 1 ? record.suspects.lowerBound : nil
     }
 
-    /// Whether events from this one on are fed one at a time, with a note for each.
-    func isCareful(from sequence: UInt64) -> Bool { sequence <= record.carefulThrough }
+    /// Whether this event gets a note of its own.
+    func notesEachEvent(from sequence: UInt64) -> Bool { sequence <= record.noteEachThrough }
 
-    /// The stage is at work on these.
     func note(_ events: ClosedRange<UInt64>) {
-        record.inHand = events
+        record.inProgress = events
         _ = put()
     }
 
-    /// The stage has taken what was noted.
     func clear() {
-        guard record.inHand != nil else { return }
-        (record.inHand, record.setAsideInARow) = (nil, 0)
+        guard record.inProgress != nil else { return }
+        (record.inProgress, record.setAsideInARow) = (nil, 0)
         _ = put()
     }
 
-    /// The stage never gets ``setAside``.
     func noteSetAside() {
         record.setAsideInARow += 1
         _ = put()
     }
 
-    /// Why the event is set aside.
     var reason: String {
         let last = end.map { ", the last time it \($0)" } ?? ""
         return
@@ -85,41 +79,38 @@ final class CrashJournal {
     }
 }
 
-/// What a ``CrashJournal`` holds.
+/// The contents of a ``CrashJournal``.
 struct CrashRecord: Hashable {
-    /// The machine's start that the record is of.
     var boot: UInt64
-    /// What the stage is at work on.
-    var inHand: ClosedRange<UInt64>?
-    /// Among these is the event that the last crash was at; one alone where it is known. 0 alone where there was none.
+    var inProgress: ClosedRange<UInt64>?
+    /// The events that the last crash may have been on; `0...0` where there was no crash.
     var suspects: ClosedRange<UInt64> = 0...0
-    /// How often in a row the process ended at the suspects.
+    /// How many crashes in a row were on these events.
     var crashes: UInt64 = 0
-    /// Through which event the stage is fed one event at a time.
-    var carefulThrough: UInt64 = 0
-    /// How many events were set aside since the stage took one.
+    /// The last event that gets a note of its own.
+    var noteEachThrough: UInt64 = 0
     var setAsideInARow: UInt64 = 0
 
-    /// A process begins: what is noted was in hand when the one before it ended. After a start of the machine a note tells
-    /// nothing, since nobody knows when it reached the disk.
+    /// Called when a process starts: the process before it ended on the noted events. A note from another boot says
+    /// nothing, because it may have reached the disk at any time.
     mutating func takeOver(at boot: UInt64) {
-        defer { (self.boot, inHand) = (boot, nil) }
-        guard let events = inHand, self.boot == boot else { return }
+        defer { (self.boot, inProgress) = (boot, nil) }
+        guard let events = inProgress, self.boot == boot else { return }
         let isSame = crashes > 0 && suspects.lowerBound <= events.lowerBound && events.upperBound <= suspects.upperBound
         (suspects, crashes) = (events, isSame ? crashes + 1 : 1)
-        carefulThrough = max(carefulThrough, events.upperBound)
+        noteEachThrough = max(noteEachThrough, events.upperBound)
     }
 }
 
 extension CrashRecord {
-    /// `BFCJ`, and the version of the form. In the machine's own order of bytes.
+    /// `BFCJ` and the format's version, in the machine's byte order.
     private static let mark: UInt64 = 0x4246_434A_0000_0001
     private static let count = 12
 
     func words(of log: LogIdentity) -> [UInt64] {
         var words: [UInt64] = [
-            Self.mark, 0, log.high, log.low, boot, inHand?.lowerBound ?? 0, inHand?.upperBound ?? 0,
-            suspects.lowerBound, suspects.upperBound, crashes, carefulThrough,
+            Self.mark, 0, log.high, log.low, boot, inProgress?.lowerBound ?? 0, inProgress?.upperBound ?? 0,
+            suspects.lowerBound, suspects.upperBound, crashes, noteEachThrough,
             setAsideInARow,
         ]
         words[1] = Self.checksum(words)
@@ -128,62 +119,55 @@ extension CrashRecord {
 
     enum Reading: Hashable {
         case record(CrashRecord)
-        /// Another log's, damaged, or in a form that this build does not know.
+        /// Damaged, of another log, or in an unknown format.
         case foreign
     }
 
-    /// Nil where there is no file.
+    /// Nil where there is no file, or an empty one.
     static func read(_ path: String, of log: LogIdentity) -> Reading? {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return errno == ENOENT ? nil : .foreign }
-        defer { close(file) }
-        return read(file, of: log)
-    }
-
-    /// Nil where nothing was ever written to the file.
-    static func read(_ file: CInt, of log: LogIdentity) -> Reading? {
-        var words = [UInt64](repeating: 0, count: count)
-        let bytes = words.withUnsafeMutableBytes { pread(file, $0.baseAddress, $0.count, 0) }
-        if bytes == 0 { return nil }
-        guard bytes == count * 8, words[0] == mark, words[1] == checksum(words), words[2] == log.high,
+        let words: [UInt64]
+        do throws(AtomicTextFileError) {
+            guard let bytes = try AtomicTextFile.readBytes(path), !bytes.isEmpty else { return nil }
+            words = [UInt64](words: bytes)
+        } catch { return .foreign }
+        guard words.count >= count, words[0] == mark, words[1] == checksum(words), words[2] == log.high,
             words[3] == log.low, words[5] <= words[6], words[7] <= words[8]
         else { return .foreign }
         return .record(
             CrashRecord(
-                boot: words[4], inHand: words[5] > 0 ? words[5]...words[6] : nil, suspects: words[7]...words[8],
-                crashes: words[9], carefulThrough: words[10], setAsideInARow: words[11]))
+                boot: words[4], inProgress: words[5] > 0 ? words[5]...words[6] : nil, suspects: words[7]...words[8],
+                crashes: words[9], noteEachThrough: words[10], setAsideInARow: words[11]))
     }
 
     private static func checksum(_ words: [UInt64]) -> UInt64 {
-        UInt64(words[2...].withUnsafeBytes { CRC32C.checksum($0) })
+        UInt64(words[2..<count].withUnsafeBytes { CRC32C.checksum($0) })
     }
 }
 
 /// What a ``CrashJournal`` says, for tools.
 package struct CrashNote: Hashable, Sendable {
-    /// Among these events of the upstream's log is the one that the stage's process may have ended at.
+    /// The upstream events that the stage's process may have ended on.
     package var events: ClosedRange<UInt64>
-    /// How often in a row; 0 where a process is at work on them, or ended and was not started again.
+    /// How often in a row it crashed on them; 0 while a process is working on them, or after the last one ended.
     package var crashes: UInt64
 
-    /// Nil where there is none that the stage's log does not answer.
+    /// Nil where the stage's log answers all noted events.
     package static func read(
         logDirectory: String, of log: LogIdentity, after cursor: UInt64
     ) -> CrashNote? {
         guard case .record(let record)? = CrashRecord.read("\(logDirectory)/\(CrashJournal.name)", of: log),
-            let events = record.inHand ?? (record.crashes > 0 ? record.suspects : nil), events.upperBound > cursor
+            let events = record.inProgress ?? (record.crashes > 0 ? record.suspects : nil), events.upperBound > cursor
         else { return nil }
         return CrashNote(
             events: max(events.lowerBound, cursor + 1)...events.upperBound,
-            crashes: record.inHand == nil ? record.crashes : 0)
+            crashes: record.inProgress == nil ? record.crashes : 0)
     }
 }
 
-/// Checks that the file of a ``CrashJournal`` is whole.
+/// Checks that the file of a ``CrashJournal`` is intact.
 package struct CrashJournalCheck: LogCheck {
     package init() {}
 
-    /// No event depends on it.
     package var isOfCache: Bool { true }
 
     package func check(_ log: VerifiedLog) throws(EventLogError) -> [VerifyReport.Problem] {
@@ -198,20 +182,19 @@ package struct CrashJournalCheck: LogCheck {
 extension Cursor {
     private static let aside = "/aside"
 
-    /// The event of the upstream's log that the batch sets aside, because the stage crashed on it: whoever feeds the stage
-    /// its past leaves it out. Such a batch holds no event, and its cursor passes that event alone.
+    /// The upstream event that the batch sets aside, because the stage crashed on it. A replay skips it. Such a batch holds
+    /// no event, and its cursor passes that event alone.
     package var setAside: UInt64? { positions.first { $0.value > 0 && $0.key.hasSuffix(Self.aside) }?.value }
 
-    /// The same for a log.
     mutating func setAside(_ sequence: UInt64, of upstream: String) { positions[upstream + Self.aside] = sequence }
 }
 
-/// Which events a stage's log says were set aside because the stage crashed on them.
+/// The events that a stage's log records as set aside because the stage crashed on them.
 package enum SetAsideEvents {
-    /// The code of their dead letters.
+    /// The code of the dead letters for these events.
     package static let code = "stage.crashed"
 
-    /// In their order. Reads the headers of the log only where there are any.
+    /// In ascending order.
     package static func of(log directory: String) throws(EventLogError) -> [UInt64] {
         guard try EventLogs.cursor(directory: directory).setAside != nil else { return [] }
         let reader = try EventLogReader(directory: directory, from: .beginning)

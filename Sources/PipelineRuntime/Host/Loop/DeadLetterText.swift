@@ -3,11 +3,9 @@ import JSON
 import PipelineKit
 
 extension Outbox.Rejected {
-    /// Writes the event of the dead letters' log that keeps it, with its line feed.
+    /// Writes the dead letter's event, with its line feed.
     ///
-    /// - Parameters:
-    ///   - stage: The stage's name in the pipeline file.
-    ///   - log: The log that the rejected event comes from.
+    /// - Parameter log: The log that the rejected event comes from.
     package func write(ofStage stage: String, log: String, to lines: inout ByteBuffer) {
         lines.begin(event: EventName.deadLetter)
         lines.append(.stage, stage)

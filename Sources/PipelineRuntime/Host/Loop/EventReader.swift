@@ -1,23 +1,23 @@
 import JSON
 import PipelineKit
 
-/// Turns lines into checked events; what is no JSON object becomes a rejection.
+/// Parses and checks lines; a line that is not a JSON object becomes a rejection.
 package struct EventReader: ~Copyable {
     private var parser: JSONParser
 
-    /// A log's events may be nested deeper than a producer's lines: stages wrap what they pass on.
+    /// Events in a log may be nested deeper than a producer's lines, because stages wrap the events they pass on.
     package static var linkLimits: JSONLimits { JSONLimits(depthMax: JSONLimits().depthMax + 8) }
 
-    /// What a door takes.
+    /// Limits of the lines that a door accepts.
     package static var doorLimits: JSONLimits {
         JSONLimits(bytesMax: DoorLimits.lineBytesMax, refusesDuplicateKeys: true)
     }
 
     package init(limits: JSONLimits) { parser = JSONParser(limits: limits) }
 
-    /// The event, which cannot outlive the line; nil where the line was rejected, with the reason.
+    /// The event; nil where the line was rejected.
     ///
-    /// Valid until the next is read: the compiler cannot hold that too while `self` has both the reader and the stage
+    /// Valid until the next call, which the compiler cannot check: `self` owns both the reader and the stage
     /// ("overlapping accesses to 'self'").
     @_lifetime(borrow line)
     @inline(__always)
@@ -41,7 +41,7 @@ package struct EventReader: ~Copyable {
         out.reject(sequence: sequence, line: excerpt(line), rejection)
     }
 
-    /// A dead letter keeps no more than this of a line that no one could read.
+    /// The part of an unreadable line that a dead letter keeps.
     private static func excerpt(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: line.prefix(64 << 10))
     }

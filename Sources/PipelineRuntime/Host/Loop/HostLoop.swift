@@ -2,42 +2,36 @@ import PipelineKit
 import Time
 import ZeroMQ
 
-/// What one kind of host does in each turn of its loop.
+/// What the host's loop needs of each kind of work: `ConsumerLoop`, `SourceLoop`, `PluginLoop`.
 protocol HostWork: AnyObject {
-    /// What is being done, and how far it has come.
     var state: HostState { get set }
-    /// What the world is like now.
     var conditions: HostState.Conditions { get }
     var outlet: StageOutlet { get }
-    /// Where input comes from.
     var sockets: [any MessageSocket] { get }
 
-    /// Whether input would be taken now; while it would not, it is not woken for.
+    /// Whether input would be taken now; else the loop does not wait for it.
     var wantsInput: Bool { get }
 
-    /// - Parameter hasInput: Whether one of ``sockets`` has something to read.
+    /// - Parameter hasInput: Whether one of ``sockets`` is readable.
     func beginTurn(hasInput: Bool)
 
-    /// Does one thing that ``HostState/next(_:)`` asks for.
     func perform(_ action: HostState.Action) throws
 
     func endTurn() throws
 
-    /// When to be woken at the latest.
     var timeout: Duration { get }
 
-    /// Whether nothing is under way in the world, so that the host may stop.
     var isIdle: Bool { get }
 
-    /// What of its logs the stage needs to start again.
+    /// The first events that the stage needs to start again.
     var need: RetentionFloor { get }
 
-    /// Called when events of its own log before `first` were removed.
+    /// Called after events before `first` were removed from the stage's own log.
     func trimmed(to first: UInt64)
 
     func fill(_ report: inout HostReport)
 
-    /// Makes everything durable; after that the thread ends.
+    /// Makes everything durable. The thread ends after it.
     func finish() throws
 }
 
@@ -46,10 +40,7 @@ extension HostWork {
 
     func endTurn() throws {}
 
-    /// Takes what waits, within a budget, and commits.
-    ///
-    /// - Parameter hasInput: Whether one of ``sockets`` has something to read.
-    /// - Returns: Whether more can be done at once.
+    /// Takes waiting input, within a budget, and commits. Returns whether more can be done at once.
     func turn(hasInput: Bool) throws -> Bool {
         beginTurn(hasInput: hasInput)
         while let action = state.next(conditions) { try perform(action) }
@@ -58,7 +49,7 @@ extension HostWork {
     }
 }
 
-/// What a host waits for. Sockets that have nothing are left alone: asking each costs system calls.
+/// The poller of a host's loop. A socket that is not readable is not asked: that would cost system calls.
 final class HostWatch {
     private let poller = ZMQPoller()
     private let server: Int
@@ -80,19 +71,19 @@ final class HostWatch {
     var hasInput: Bool { inputs.contains { poller.ready(at: $0).contains(.readable) } }
 }
 
-/// The loop of a host: one thread, which alone owns the sockets, the stage and the log.
+/// The loop of a host: one thread, which owns the sockets, the stage and the log.
 struct HostLoop {
     let plan: HostPlan
     let control: HostControl
     let endpoint: String
 
-    /// How long a host that was asked to stop waits for transports that are at work.
+    /// How long a stopping host waits for its transports.
     static let grace = Duration.seconds(10)
 
     func run(_ work: some HostWork) throws {
         let watch = HostWatch(wake: control.wake, server: work.outlet.server.socket, inputs: work.sockets)
         work.outlet.log.onDurable { [control] _ in control.wake.signal() }
-        work.outlet.onRemovable { [control] in control.wake.signal() }
+        work.outlet.retention.onReady { [control] in control.wake.signal() }
         work.outlet.server.health = { [plan, control] forgetsPauses in
             let outlet = work.outlet
             defer { if forgetsPauses { outlet.pauses.forget() } }
@@ -122,7 +113,7 @@ struct HostLoop {
         }
     }
 
-    /// - Returns: Whether more can be done at once.
+    /// - Returns: Whether there is more to do at once.
     func turn(_ work: some HostWork, hasRequests: Bool, hasInput: Bool) throws -> Bool {
         let outlet = work.outlet
         outlet.pauses.begin()
@@ -144,7 +135,7 @@ struct HostLoop {
     private func report(_ work: some HostWork, phase: HostReport.Phase?) {
         var report = control.report
         work.fill(&report)
-        if work.outlet.isShort { report.phase = .diskFull }
+        if work.outlet.isDiskFull { report.phase = .diskFull }
         report.shortage = work.outlet.room.shortage
         if plan.clock == .wall { _ = work.outlet.now() }
         report.clockBehind = work.outlet.clockBehind
@@ -152,7 +143,7 @@ struct HostLoop {
         report.first = work.outlet.server.first
         report.last = work.outlet.log.lastSequence
         report.eventsOut = work.outlet.eventsOut
-        report.deadLetters = work.outlet.deadLetterCount
+        report.deadLetters = work.outlet.deadLetters.count
         report.endpoint = endpoint
         control.publish(report)
     }

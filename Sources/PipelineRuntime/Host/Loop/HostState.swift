@@ -1,73 +1,65 @@
 import PipelineKit
 import Time
 
-/// What a host is doing, and how far it has come: a value that knows no socket, no file and no clock. The host tells it
-/// what happened; ``next(_:)`` says what to do next.
+/// The state of a host's loop: a value without sockets, files and clocks. The host tells it what happened; ``next(_:)``
+/// returns what to do next.
 ///
-/// | State | What is done in it | What ends it |
+/// | State | What happens in it | What ends it |
 /// |---|---|---|
-/// | ``Activity/waitingForUpstream`` | nothing: how long the past is, is not known | ``begin(taken:committed:resuming:)`` |
-/// | ``Activity/catchingUp`` | events of the past are fed, and nothing is appended; an unfinished step is done again | ``endPast()``, ``goOnUnderTodaysSettings()`` |
-/// | ``Activity/folding`` | events are fed, deadlines served, answers taken, batches appended | the three below |
-/// | ``Activity/delivering`` | the outputs of one step are appended part by part, and the stage is asked for nothing else | ``endStep()`` |
-/// | ``Activity/waitingForRoom`` | input in hand waits for the log or for transports, and nothing more is taken | ``takeHeld()`` |
-/// | ``Activity/stopping`` | nothing more is taken or handed out; answers to what is out are still taken | the host's end |
+/// | waiting for upstream | nothing: the length of the past is unknown | ``begin(taken:committed:resuming:)`` |
+/// | catching up | recorded events are fed and nothing is appended; an unfinished step is repeated | ``endPast()``, ``goOnUnderTodaysSettings()`` |
+/// | folding | events are fed, deadlines served, answers taken, batches appended | the next three |
+/// | delivering | the outputs of one step are appended part by part; the stage gets nothing else | ``endStep()`` |
+/// | waiting for room | held input waits for the log or for transports; no more is taken | ``takeHeld()`` |
+/// | stopping | no input is taken and no push handed out; answers to pushes in flight are taken | the host's end |
 ///
-/// A source and a plugin's program have no past to be fed: they begin with ``caughtUp(through:)``. What a stage did in its
-/// past, and in which order, is ``RecordedPast``.
+/// A source and a plugin's program are fed no past: they begin with ``caughtUp(through:)``. ``RecordedPast`` says what a
+/// stage did in its past.
 struct HostState: Hashable {
-    enum Activity: Hashable {
-        case waitingForUpstream, catchingUp, folding, delivering, waitingForRoom, stopping
-    }
 
-    /// How much of its past the stage was fed.
+    /// How much of its recorded past the stage was fed.
     private enum Past: Hashable {
         case unknown
         /// - Parameters:
-        ///   - through: The last event of the past.
-        ///   - step: What the log holds a part of, behind that event.
+        ///   - through: The last recorded event.
+        ///   - step: The step after that event, which the log holds in part.
         case fed(through: UInt64, step: UnfinishedStep?)
-        /// All but the step that the log holds a part of.
+        /// All but an unfinished step.
         case endsIn(UnfinishedStep)
-        /// All of it; but the settings are still those of the past.
+        /// All of it, but the stage still has the old settings.
         case whole
+        /// All of it, and the stage has the pipeline file's settings.
         case over
     }
 
-    /// What there is to do, in the order of a turn of the host's loop.
+    /// The actions of a turn of the host's loop, in their order.
     enum Action: Hashable {
-        /// Give the stage the answers that have come.
         case takeAnswers
-        /// Hand out what transports have room for.
         case handOut
-        /// Go on with what had to wait.
+        /// Go on with held input.
         case goOn
-        /// Take the next of what came in, and tell by ``noteInput(bytes:)`` or ``noteNoInput()``.
+        /// Take the next input, then call ``noteInput(bytes:)`` or ``noteNoInput()``.
         case receive
-        /// Serve the deadlines that have passed.
         case wake
-        /// Append what the stage has said.
         case commit
     }
 
     /// Input that waits for room.
     enum HeldInput: Hashable {
         case lines([UInt8], first: UInt64, now: Instant)
-        /// - Parameter asker: The producer that moves virtual time; nil where the upstream's time moves.
+        /// - Parameter asker: The producer that moves virtual time; nil for the upstream's time.
         case time(Instant, mark: UInt64, asker: [UInt8]? = nil)
-        /// What a program has answered to the events through this one.
+        /// A program's outputs for the events through this one.
         case outputs(through: UInt64, isSetAside: Bool = false)
     }
 
-    /// What the world around the host is like when the host asks.
+    /// The host's surroundings at the moment.
     struct Conditions: Hashable {
-        /// Whether the log had no room for the last append.
+        /// Whether the last append failed for lack of room.
         var isLogFull = false
-        /// Whether transports take more: in virtual time, whether they have answered all that was handed out.
+        /// Whether transports take more pushes; in virtual time, whether all pushes are answered.
         var haveTransportsRoom = true
-        /// Whether answers have come that the stage has not been given.
         var hasAnswers = false
-        /// Whether the host was asked to stop.
         var isStopping = false
     }
 
@@ -77,39 +69,29 @@ struct HostState: Hashable {
     private(set) var taken: UInt64 = 0
     /// The last event whose outputs are in the log.
     private(set) var committed: UInt64 = 0
-    /// What the stage is in the middle of.
     private(set) var step: OpenStep?
     private(set) var held: HeldInput?
-    /// Whether the next batch is appended even if it holds no event: that the stage was woken is to be on record.
+    /// Whether the next batch is appended even without events, to record a wake.
     private(set) var mustRecord = false
 
-    /// Parts that one turn of the loop appends: then consumers are served before it goes on.
+    /// How many parts one turn appends before the host serves its consumers.
     private static let turnPartsMax = 16
-    /// So many events without an output, and the cursor is put on record alone.
+    /// After this many events without an output, the cursor is recorded in a batch of its own.
     private static let unrecordedMax: UInt64 = 65_536
 
-    func activity(_ conditions: Conditions) -> Activity {
-        if past == .unknown { return .waitingForUpstream }
-        if conditions.isStopping { return .stopping }
-        if held != nil || conditions.isLogFull { return .waitingForRoom }
-        if step != nil { return .delivering }
-        return hasCaughtUp ? .folding : .catchingUp
-    }
-
-    /// What a report says of it.
     var phase: HostReport.Phase { past == .unknown ? .waitingForUpstream : pastEnd == nil ? .running : .rebuilding }
 
     // MARK: What may be done
 
-    /// Whether today's settings count: the past was fed, all of it.
+    /// Whether the whole past was fed and the pipeline file's settings count.
     @inline(__always)
     var hasCaughtUp: Bool { past == .over }
 
-    /// The last event of the past that is still fed; nil where none is.
+    /// The last event of the past; nil once all were fed.
     @inline(__always)
     var pastEnd: UInt64? { if case .fed(let through, _) = past { through } else { nil } }
 
-    /// The step that the log holds a part of, and that is not under way again yet.
+    /// The step that the log holds in part and that has not begun again.
     var resumption: UnfinishedStep? {
         switch past {
         case .fed(_, let step): step
@@ -118,14 +100,13 @@ struct HostState: Hashable {
         }
     }
 
-    /// Whether what the stage says is to be appended: the log has what it said in the past.
+    /// Whether outputs are appended; those of the past are in the log already.
     var mayAppend: Bool { past == .whole || past == .over }
 
     func wantsInput(_ conditions: Conditions) -> Bool {
         conditions.haveTransportsRoom && !conditions.isStopping && !conditions.isLogFull && held == nil && step == nil
     }
 
-    /// Whether a deadline that passes now is served now.
     func mayWake(_ conditions: Conditions) -> Bool {
         hasCaughtUp && !conditions.isLogFull && step == nil && conditions.haveTransportsRoom
     }
@@ -134,30 +115,27 @@ struct HostState: Hashable {
         hasCaughtUp && !conditions.isLogFull && conditions.hasAnswers
     }
 
-    /// Whether pushes may go to transports.
     func mayHandOut(_ conditions: Conditions) -> Bool {
         hasCaughtUp && !conditions.isLogFull && !conditions.isStopping
     }
 
-    /// Whether what had to wait need wait no more.
+    /// Whether held input or an unfinished step can go on.
     func mayGoOn(_ conditions: Conditions) -> Bool {
         (held != nil || step != nil) && !conditions.isLogFull && conditions.haveTransportsRoom
     }
 
-    /// Whether the stage is that of its log and of what it has taken, and of nothing that is still to come.
+    /// Whether the stage's state covers exactly its log and the events that it took.
     func isSettled(_ conditions: Conditions) -> Bool {
         hasCaughtUp && !conditions.isLogFull && step == nil && held == nil && !mustRecord
     }
 
-    /// Whether the turn may append one more part of a step.
     var mayAppendPart: Bool { turn.parts < Self.turnPartsMax }
 
-    /// Whether a batch is appended though it holds no event.
+    /// Whether a batch is due even without events.
     var isRecordDue: Bool { mustRecord || taken - committed >= Self.unrecordedMax }
 
     // MARK: Turns
 
-    /// One turn of the host's loop.
     private struct Turn: Hashable {
         enum Place { case answers, firstHandOut, held, input, settling, settledHandOut, time, end, lastHandOut, over }
 
@@ -165,26 +143,24 @@ struct HostState: Hashable {
         /// Whether each input is committed and handed out before the next is taken.
         var settlesEachInput = false
         var hasInput = false
-        /// Input that it has taken.
         var bytes = 0
         var bytesMax = 0
-        /// Batches that it has appended of steps that are not at their end.
         var parts = 0
     }
 
     /// - Parameters:
-    ///   - hasInput: Whether something has come in.
-    ///   - bytesMax: Input that the turn takes at most.
-    ///   - settlesEachInput: Whether all that one input leads to is done before the next is taken, as virtual time wants.
+    ///   - hasInput: Whether input waits.
+    ///   - bytesMax: The most input of the turn.
+    ///   - settlesEachInput: Whether each input is handled to its end before the next one, as virtual time needs.
     mutating func beginTurn(hasInput: Bool = false, bytesMax: Int = .max, settlesEachInput: Bool = false) {
         turn = Turn(
             place: .answers, settlesEachInput: settlesEachInput, hasInput: hasInput, bytesMax: bytesMax)
     }
 
-    /// What to do now; nil where the turn is over.
+    /// The next action; nil at the end of the turn.
     ///
-    /// Answers come first, for their streams stand idle; then what waits; then as much input as the turn takes; then
-    /// time; and what came of all that is appended before it is handed out.
+    /// Answers come first, because their streams are idle; then held input; then new input up to the turn's limit; then
+    /// deadlines. All outputs are appended before pushes are handed out.
     mutating func next(_ conditions: Conditions) -> Action? {
         while true {
             switch turn.place {
@@ -224,73 +200,61 @@ struct HostState: Hashable {
         }
     }
 
-    /// Whether another turn has something to do at once.
     func hasMore(_ conditions: Conditions) -> Bool {
         turn.hasInput && wantsInput(conditions) || mayTakeAnswers(conditions) || mayGoOn(conditions)
     }
 
     mutating func noteInput(bytes: Int) { turn.bytes += bytes }
 
-    /// Nothing more has come in.
     mutating func noteNoInput() { turn.hasInput = false }
 
     // MARK: The past
 
-    /// There is no past to be fed: what there was is in the stage already.
+    /// A state without a past to feed: the stage already includes it.
     static func caughtUp(through sequence: UInt64) -> HostState {
         var state = HostState()
         (state.past, state.taken, state.committed) = (.over, sequence, sequence)
         return state
     }
 
-    /// The upstream has said what it holds.
-    ///
-    /// - Parameters:
-    ///   - taken: The last event that the stage's snapshot includes.
-    ///   - committed: The last event whose outputs are in the log.
-    ///   - step: What the log holds a part of.
+    /// Called when the upstream has said what its log holds: `taken` is in the snapshot, outputs through `committed` in
+    /// the log.
     mutating func begin(taken: UInt64, committed: UInt64, resuming step: UnfinishedStep?) {
         (self.taken, self.committed) = (taken, committed)
         past = .fed(through: committed, step: step)
     }
 
-    /// All of the past was fed, but for a step that the log holds a part of.
+    /// All of the past was fed, except a step that the log holds in part.
     mutating func endPast() {
         guard case .fed(let through, let step) = past else { return }
         committed = through
         past = step.map { .endsIn($0) } ?? .whole
     }
 
-    /// What the log holds a part of does not come again.
+    /// The step that the log holds in part does not come again.
     mutating func dropResumption() {
         if case .endsIn = past { past = .whole }
     }
 
-    /// From here on the pipeline file's settings count.
     mutating func goOnUnderTodaysSettings() { past = .over }
 
     // MARK: Input
 
-    /// The stage was given all events through this one.
     @inline(__always)
     mutating func take(through sequence: UInt64) { taken = sequence }
 
-    /// Input has to wait; nothing more is taken until ``takeHeld()``.
+    /// Keeps input that must wait; no more is taken until ``takeHeld()``.
     mutating func hold(_ input: HeldInput) { held = input }
 
     mutating func takeHeld() -> HeldInput? { held.take() }
 
-    /// The stage is never given that event, and the log says so.
+    /// The log records that the stage never gets the event.
     mutating func setAside(_ sequence: UInt64) { (taken, committed, mustRecord) = (sequence, sequence, false) }
 
     // MARK: Steps
 
-    /// The stage is in the middle of an event or a wake. Of a step that the log holds a part of, so many outputs are known.
-    ///
-    /// - Parameters:
-    ///   - event: Nil for a wake.
-    ///   - outputsBefore: Outputs that wait to be appended, of earlier steps.
-    ///   - next: The sequence of the log's next event.
+    /// The stage is in the middle of an event, or of a wake if `event` is nil; `next` is the sequence of the log's next
+    /// event.
     mutating func beginStep(_ kind: UnfinishedStep.Kind, of event: UInt64?, behind outputsBefore: Int, next: UInt64) {
         if case .endsIn(let former) = past, former.kind == kind {
             step = OpenStep(unfinished: former, event: event, known: next - former.first)
@@ -300,10 +264,7 @@ struct HostState: Hashable {
         }
     }
 
-    /// After a restart a step is done again from its beginning.
-    ///
-    /// - Parameter count: How many outputs have come.
-    /// - Returns: How many of them the log has already.
+    /// A repeated step gives its first outputs again: returns how many of `count` outputs the log has already.
     mutating func dropKnown(of count: Int) -> Int {
         guard let known = step?.known, known > 0 else { return 0 }
         let dropped = min(count, Int(clamping: known))
@@ -318,21 +279,19 @@ struct HostState: Hashable {
 
     // MARK: Batches
 
-    /// The next batch is appended even if it holds no event.
     mutating func requireRecord() { mustRecord = true }
 
-    /// A part of a step is in the log; that the step ends is to be on record too.
+    /// A part of a step was appended; the end of the step needs a batch too.
     mutating func notePart() { (turn.parts, mustRecord) = (turn.parts + 1, true) }
 
-    /// What the stage said to all that it was given is in the log; or what it said to the events through `sequence`.
+    /// The outputs of all taken events were appended, or those of the events through `sequence`.
     mutating func noteAppended(through sequence: UInt64? = nil) { (committed, mustRecord) = (sequence ?? taken, false) }
 }
 
-/// One event, or one wake, whose outputs are appended part by part.
+/// One event or wake whose outputs are appended part by part.
 struct OpenStep: Hashable {
     let unfinished: UnfinishedStep
-    /// Nil for a wake.
     let event: UInt64?
-    /// Outputs still to come that the log has from before a restart.
+    /// How many of the coming outputs the log has from before a restart.
     var known: UInt64 = 0
 }

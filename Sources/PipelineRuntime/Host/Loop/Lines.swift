@@ -1,8 +1,8 @@
 import Glibc
 import JSON
 
-/// The lines of a frame, each without its line feed; valid as long as the frame, which the compiler does not hold: what a
-/// `for` loop gives is `Escapable`.
+/// The lines of a frame, each without its line feed. Valid as long as the frame, which the compiler cannot check: a `for`
+/// loop gives `Escapable` values.
 package struct Lines: Sequence, IteratorProtocol {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
@@ -11,10 +11,9 @@ package struct Lines: Sequence, IteratorProtocol {
 
     package var isAtEnd: Bool { position >= bytes.count }
 
-    /// Whether the frame ends with a line feed, as every whole one does.
+    /// Whether the frame ends with a line feed.
     static func areWhole(_ bytes: UnsafeRawBufferPointer) -> Bool { bytes.last == UInt8(ascii: "\n") }
 
-    /// How many lines end within the frame.
     static func count(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         var (count, position): (UInt64, Int) = (0, 0)
         while position < bytes.count, let base = bytes.baseAddress,

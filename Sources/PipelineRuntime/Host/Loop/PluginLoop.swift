@@ -6,21 +6,21 @@ import PipelineKit
 import Time
 import ZeroMQ
 
-/// What the host of a plugin's program asks whoever keeps the program running.
+/// What the loop of a plugin's program asks and tells the program's supervisor.
 struct PluginPrograms {
-    /// Called whenever the program has opened its link; says how the one before it ended, if one did.
+    /// Called when the program has opened its link. Returns how the program before it ended, if one did.
     var onOpen: () -> ChildProcess.Exit? = { nil }
-    /// Called when the event that it ended on is taken out of its way.
+    /// Called when the event that it crashed on is set aside.
     var onSetAside: () -> Void = {}
     /// Whether it has ended, and the next has not opened its link.
     var isDown: () -> Bool = { false }
 }
 
-/// The work of a host whose stage is a program in another language.
+/// The loop of a stage that is a program in another language.
 ///
-/// The program connects a DEALER to the endpoint in `BELFRY_LINK`, sends `open`, gets `welcome` and `batch` frames as
-/// any consumer does, and sends back `outputs` with the sequence they answer. The host appends them with that cursor,
-/// so the program needs no log, and what it had not answered when it died is sent to it again.
+/// The program connects a DEALER to the endpoint in `BELFRY_LINK` and sends `open`. It gets `welcome` and `batch` frames,
+/// as any consumer does, and sends back `outputs` with the sequence they answer. The host appends them with that cursor, so
+/// the program needs no log. A program that starts again gets every event without an answer again.
 final class PluginLoop: HostWork {
     var state: HostState
     let outlet: StageOutlet
@@ -29,10 +29,9 @@ final class PluginLoop: HostWork {
     private let plugin: ZMQSocket
     private let control: HostControl
     private var out = Outbox()
-    /// With its line feed, an event must fit the log.
+    /// An event and its line feed must fit the log.
     private var events = EventReader(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax - 1))
-    private var frames = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
-    private let message = ZMQMultipart()
+    private let frames = ControlFrames(side: .link, framesRule: "outputs have two, open one")
     private var peer: [UInt8]?
     private var upstream: (name: String, identity: LogIdentity)?
     private var waiting: [Waiting] = []
@@ -41,20 +40,18 @@ final class PluginLoop: HostWork {
     private var mark: UInt64 = 0
     private var eventsIn: UInt64 = 0
     private var refusedFrames = 0
-    /// Since when nothing has come from the program that it was waited for.
+    /// When the program last answered, or began to be waited for.
     private var silentSince = ContinuousClock.now
-    /// Whether that was said.
     private var hasComplained = false
-    /// What kinds of mistakes of the program's were said.
-    private var mistakesSaid: Set<String> = []
-    /// Whether the program may have sent something that was not read.
+    /// The codes of the program's mistakes that the operator was told of.
+    private var reportedMistakes: Set<String> = []
+    /// Whether messages from the program may wait.
     private var hasFrames = false
     var program = PluginPrograms()
-    /// Through which event the program gets one event at a time, because an earlier one ended with these in hand.
-    private var carefulThrough: UInt64 = 0
-    /// How often in a row the program has ended with that event alone in hand.
+    /// The last event that is sent on its own, because a program ended on the events through it.
+    private var sendSinglyThrough: UInt64 = 0
+    /// How often in a row a program ended on one event.
     private var crashes: (sequence: UInt64, count: UInt64) = (0, 0)
-    /// How many events were set aside since the program answered one.
     private var setAsideInARow: UInt64 = 0
 
     private static let patience = Duration.seconds(10)
@@ -67,7 +64,6 @@ final class PluginLoop: HostWork {
         var lines: [UInt8]
         var last: UInt64 { first + UInt64(count) - 1 }
 
-        /// One for each event.
         var events: [Waiting] {
             guard count > 1 else { return [self] }
             return lines.withUnsafeBytes { lines in
@@ -91,16 +87,16 @@ final class PluginLoop: HostWork {
     var sockets: [any MessageSocket] { [inlet.socket, plugin] }
     var timeout: Duration { inlet.patience }
     func trimmed(to first: UInt64) {}
-    /// What the program has answered.
+    /// The last event that the program has answered.
     private var answered: UInt64 { state.committed }
-    /// Also while the host stops: the program's outputs come in.
+    /// True while the host stops: the program's last outputs are input too.
     var wantsInput: Bool { state.held == nil }
-    /// What the program has not answered is sent to it again; it has no other past.
+    /// The program keeps nothing: it gets every event without an answer again.
     var need: RetentionFloor { RetentionFloor(upstream: answered + 1, own: .max) }
 
     var conditions: HostState.Conditions {
         .init(
-            isLogFull: outlet.isShort, hasAnswers: hasFrames && state.held == nil, isStopping: control.isStopAsked)
+            isLogFull: outlet.isDiskFull, hasAnswers: hasFrames && state.held == nil, isStopping: control.isStopAsked)
     }
     var isIdle: Bool { waiting.isEmpty || peer == nil }
 
@@ -136,13 +132,13 @@ final class PluginLoop: HostWork {
     }
 
     func endTurn() throws {
-        complainOfSilence()
+        reportSilence()
         inlet.keep = need.upstream
         try inlet.tick(at: .now)
     }
 
-    /// Says once that the program has not opened its link, or does not answer.
-    private func complainOfSilence() {
+    /// Tells the operator once that the program has not opened its link or does not answer.
+    private func reportSilence() {
         guard !program.isDown(), peer == nil || !waiting.isEmpty, state.held == nil else { return endSilence() }
         guard !hasComplained, .now - silentSince > PluginLoop.patience else { return }
         hasComplained = true
@@ -161,14 +157,14 @@ final class PluginLoop: HostWork {
         switch arrival {
         case .welcome(let log, let identity, _):
             try UpstreamRecord(plan).check(log, identity, endpoint: inlet.endpoint)
-            try outlet.recoverDeadLetters(upstream: log)
+            try outlet.deadLetters.recover(upstream: log)
             upstream = (log, identity)
         case .batch(let first, let count, let now, let lines):
             waiting.append(Waiting(first: first, count: count, now: now, lines: Array(lines)))
             state.take(through: first + UInt64(count) - 1)
             state.noteInput(bytes: lines.count)
             eventsIn += UInt64(count)
-            if answered >= carefulThrough { try sendLast() }
+            if answered >= sendSinglyThrough { try sendLast() }
         case .time(let now, let mark): promise = (now, mark)
         }
     }
@@ -193,28 +189,17 @@ final class PluginLoop: HostWork {
 
     private func takeOutputs() throws {
         while wantsInput {
-            switch try plugin.receive(into: message, wait: false) {
-            case .empty:
+            switch try frames.next(from: plugin, { try refuse($0, $1, $2) }) {
+            case .none:
                 hasFrames = false
                 return
-            case .tooManyFrames(let count):
-                try refuse(
-                    message.bytes(at: 0), "link.frames", "a message of \(count - 1) frames; outputs have two, open one")
-            case .received: try takeOutput()
+            case .refused: continue
+            case .frame(let control, let sender): try take(control, from: sender)
             }
         }
     }
 
-    private func takeOutput() throws {
-        guard message.count >= 2 else {
-            refusedFrames += 1
-            return
-        }
-        let sender = message.bytes(at: 0)
-        let control: JSONValue
-        do throws(JSONError) { control = try frames.parse(message[1]) } catch {
-            return try refuse(sender, "link.frame", "the control frame is not JSON: \(error)")
-        }
+    private func take(_ control: JSONValue, from sender: [UInt8]) throws {
         switch control.text(.type) {
         case "open": try open(control, sender)
         case "outputs": try outputs(control, sender)
@@ -225,7 +210,7 @@ final class PluginLoop: HostWork {
     private func refuse(_ peer: [UInt8], _ code: String, _ reason: String, isTold: Bool = true) throws {
         refusedFrames += 1
         _ = try plugin.send([peer, LinkFrame.error(code, reason)], wait: false)
-        guard isTold, mistakesSaid.insert(code).inserted else { return }
+        guard isTold, reportedMistakes.insert(code).inserted else { return }
         StandardError.write("\(plan.stage): the plugin's program was refused: \(reason) (\(code))")
     }
 
@@ -243,17 +228,17 @@ final class PluginLoop: HostWork {
         try sendAgain()
     }
 
-    /// All that is not answered; one event alone while it is not known which of them the program ends on.
+    /// Sends every batch without an answer; only the first one while the program gets events on their own.
     private func sendAgain() throws {
         guard state.held == nil else { return }
-        for batch in answered < carefulThrough ? waiting.prefix(1) : waiting[...] {
+        for batch in answered < sendSinglyThrough ? waiting.prefix(1) : waiting[...] {
             if let peer { try send(batch, to: peer) }
         }
     }
 
     private func outputs(_ control: JSONValue, _ sender: [UInt8]) throws {
         guard sender == peer else {
-            // Of a program that has ended since, as a rule: the next gets these events again.
+            // Usually from a program that has ended: the next one gets these events again.
             return try refuse(
                 sender, "link.outputs", "outputs come from the program that opened the link last", isTold: false)
         }
@@ -265,6 +250,7 @@ final class PluginLoop: HostWork {
                 "outputs need \"through\": the last sequence of the oldest batch not yet answered (\(oldest)); found: \(found)"
             )
         }
+        let message = frames.message
         let lines = message.count > 2 ? message[2] : UnsafeRawBufferPointer(start: nil, count: 0)
         if let fault = LinkFrame.fault(ofOutputs: control, lines) { return try refuse(sender, "link.outputs", fault) }
         endSilence()
@@ -275,14 +261,14 @@ final class PluginLoop: HostWork {
         try goOn()
     }
 
-    /// Appends the outputs in hand, and gives the program what had to wait for them.
+    /// Appends the held outputs, then sends the program the next event if it gets them one at a time.
     private func goOn() throws {
-        let (before, wasCareful) = (answered, answered < carefulThrough)
+        let (before, wasSingle) = (answered, answered < sendSinglyThrough)
         try save()
-        if wasCareful, answered > before { try sendAgain() }
+        if wasSingle, answered > before { try sendAgain() }
     }
 
-    /// Appends the outputs in hand. While there is no room for them, nothing more is taken from either side.
+    /// Appends the held outputs. While the log has no room for them, nothing more is taken from either side.
     private func save() throws {
         guard case .outputs(let through, let isSetAside) = state.held, let batch = waiting.first else { return }
         let name = upstream?.name ?? ""
@@ -297,25 +283,25 @@ final class PluginLoop: HostWork {
 
     // MARK: A program that ends again and again
 
-    /// A program has ended with events in hand: the next gets them one at a time, so that it shows on which of them it ends.
+    /// A program has ended while it had events: the next one gets them one at a time, which shows the one that it ends on.
     private func noteCrash(_ end: ChildProcess.Exit) throws {
         guard end.isCrash, state.held == nil, let first = waiting.first, let last = waiting.last else { return }
-        if first.count == 1, answered < carefulThrough || waiting.count == 1 {
+        if first.count == 1, answered < sendSinglyThrough || waiting.count == 1 {
             crashes = (first.first, crashes.sequence == first.first ? crashes.count + 1 : 1)
         }
-        carefulThrough = max(carefulThrough, last.last)
+        sendSinglyThrough = max(sendSinglyThrough, last.last)
         waiting = waiting.flatMap(\.events)
         guard crashes.sequence == first.first, crashes.count >= CrashJournal.crashesMax else { return }
-        guard setAsideInARow < CrashJournal.setAsideMax else { return complain() }
+        guard setAsideInARow < CrashJournal.setAsideMax else { return reportTooManyCrashes() }
         try setAside(after: end)
     }
 
-    private func complain() {
-        let before = "\(CrashJournal.setAsideMax) events before it, one after the other"
+    private func reportTooManyCrashes() {
+        let before = "\(CrashJournal.setAsideMax) events in a row before it"
         StandardError.write(
             """
             \(plan.stage): its program ended \(crashes.count) times with event \(crashes.sequence) of \(upstream?.name ?? "") \
-            in hand, as with \(before), so nothing more is set aside; mend the program
+            in hand, as with \(before), so no more events are set aside; fix the program
             """)
     }
 
@@ -347,8 +333,8 @@ final class PluginLoop: HostWork {
 }
 
 extension ChildProcess.Exit {
-    /// Whether what the program had in hand may be to blame. A program that ends for trouble of its own, such as a server
-    /// that it cannot reach, says so with 75 (sysexits: a temporary failure).
+    /// Whether an event may be the cause. A program that ends for a reason of its own, such as an unreachable server, exits
+    /// with 75 (sysexits: a temporary failure).
     fileprivate var isCrash: Bool {
         wasSignalled ? ![SIGTERM, SIGINT, SIGHUP].contains(status) : status != 0 && status != 75
     }

@@ -3,29 +3,27 @@ import JSON
 import PipelineKit
 import Time
 
-/// The batches of a stage's own log, one after the other, while the stage is fed its past: their `(cursor, now)` pairs say
-/// when it was woken between two events, and their events what transports answered.
+/// Reads the batches of a stage's own log during a rebuild. Their `(cursor, now)` pairs say when the stage was woken
+/// between two events; their events record the transports' answers.
 ///
-/// A batch means: feed the events up to its cursor, come to its time, then give the answers that it records. See
-/// ``BatchAnswers``.
+/// Each batch stands for three steps: feed the events up to its cursor, advance to its time, give the answers that it
+/// records. See ``BatchAnswers``.
 struct RecordedBatches {
     private let upstream: String
     private let reader: EventLogReader
     private var past: RecordedPast
     private let answers: RecordedAnswers?
-    /// Those of the batch at hand.
     private var batch = BatchAnswers(handsOut: true)
     /// The last event of the stage's own log that its state includes.
     private let included: UInt64
-    /// Where its past ends, though its log goes on.
+    /// Where the rebuild ends, though the log may go on.
     private let end: SnapshotMoment?
 
     /// - Parameters:
-    ///   - start: What the stage's state includes; nil where it begins anew. Batches from before bring no later time than
-    ///     it has.
+    ///   - start: The snapshot that the rebuild starts from; nil without one.
     ///   - answers: How to read transports' answers from the stage's own events; nil for a stage without transports.
-    ///   - unfinished: What the log's last batches are a part of.
-    ///   - end: Batches from after that are none of the past; nil where all are.
+    ///   - unfinished: The step that the log's last batches hold in part.
+    ///   - end: Where the rebuild ends; nil to read the whole log.
     init(
         _ plan: HostPlan, upstream: String, after start: SnapshotMoment?, answers: RecordedAnswers?,
         unfinished: UnfinishedStep? = nil, through end: SnapshotMoment? = nil
@@ -40,23 +38,21 @@ struct RecordedBatches {
         try step()
     }
 
-    /// What to do before the stage gets an event of its input; nil where that event comes next.
+    /// What to do before the stage gets this event; nil where the event comes next.
     mutating func next(before sequence: UInt64) -> RecordedPast.Action? {
         let action = past.next(fedThrough: sequence - 1)
         if case .feed = action { return nil }
         return action
     }
 
-    /// The event that the batch at hand says the stage never got; nil where there is none.
     var setAside: UInt64? { past.setAside }
 
-    /// The answer that came at once; nil where it came later.
+    /// The answer to a push that came at once; nil where it came later.
     mutating func takeAnswer(to id: Delivery.ID) -> TransportAnswer? { batch.atOnce(id) }
 
-    /// The answers that came at the end of the batch at hand.
+    /// The answers at the end of the current batch.
     mutating func takeAnswers() -> [TransportAnswer] { batch.takeRest() }
 
-    /// Goes on to the next batch.
     mutating func step() throws {
         let header = try read()
         let isOver = header.map(isBeyondEnd) ?? true

@@ -1,25 +1,24 @@
 import EventLog
 import Time
 
-/// What a stage did in its past, and in which order, as the batches of its own log have it: a value that reads no file.
-/// Whoever feeds a stage its past again tells it each batch, and does what it asks for: a host that starts, a snapshot's
-/// maker, replay.
+/// What a stage did in the past, in order, as the batches of its own log record it: a value that reads no file. A host that
+/// starts, a snapshot and a replay tell it each batch and do what it asks for.
 ///
 /// | State | What is asked for | What comes next |
 /// |---|---|---|
 /// | events | ``Action/feed(through:)`` the batch's cursor, then ``Action/advance(to:)`` its `now` | part |
-/// | part | to feed one event more, where the batch holds a part of what it led to; then ``Action/settle`` | behind |
+/// | part | one more event, where the batch holds a part of its outputs; then ``Action/settle`` | behind |
 /// | behind | ``Action/readBatch`` | events, by ``begin(_:)`` |
 /// | over | nothing | |
 package struct RecordedPast: Hashable {
     package enum Action: Hashable {
         /// Feed the stage its input through this event.
         case feed(through: UInt64)
-        /// Serve all deadlines up to a time, and come to it.
+        /// Serve all deadlines up to a time, and advance to it.
         case advance(to: Instant)
-        /// Give the stage the answers that the batch has on record, and that it was not given yet.
+        /// Give the stage the remaining answers that the batch records.
         case settle
-        /// Tell the next batch by ``begin(_:)``.
+        /// Read the next batch and call ``begin(_:)``.
         case readBatch
     }
 
@@ -30,23 +29,23 @@ package struct RecordedPast: Hashable {
     private let leftOut: UnfinishedStep?
     private var place = Place.behind
     private var now = Instant.epoch
-    /// The last event of the input that the batches so far answer whole.
+    /// The last input event whose outputs are complete in the batches so far.
     package private(set) var cursor: UInt64
-    /// What the batch holds a part of.
+    /// The step that the batch holds in part.
     package private(set) var unfinished: UnfinishedStep?
-    /// The event that the stage never got, as the batch says; nil where there is none.
+    /// The event that the batch sets aside; nil where there is none.
     package private(set) var setAside: UInt64?
 
     /// - Parameters:
     ///   - upstream: The name of the log that the stage reads.
-    ///   - cursor: The last event that its state includes.
-    ///   - feedsParts: Whether an event is fed that a batch holds a part of; else it is fed with the batch that ends it.
-    ///   - leftOut: Of a wake that the log does not hold whole, nothing is fed.
+    ///   - cursor: The last event that the stage's state includes.
+    ///   - feedsParts: Whether an event is fed with the first part of its outputs; else with the last.
+    ///   - leftOut: An unfinished step at the log's end. If it is a wake, its batches are skipped.
     package init(upstream: String, after cursor: UInt64, feedsParts: Bool, leavingOut leftOut: UnfinishedStep? = nil) {
         (self.upstream, self.cursor, self.feedsParts, self.leftOut) = (upstream, cursor, feedsParts, leftOut)
     }
 
-    /// - Parameter header: The next batch of the stage's own log; nil where the past is over.
+    /// - Parameter header: The next batch of the stage's own log; nil at its end.
     package mutating func begin(_ header: BatchHeader?) {
         guard let header, !isOfUnfinishedWake(header) else {
             (place, setAside) = (.over, nil)
@@ -61,12 +60,10 @@ package struct RecordedPast: Hashable {
         leftOut.map { $0.kind == .wake && header.lastSequence >= $0.first } ?? false
     }
 
-    /// The stage's state includes its input through that event by other means.
+    /// Tells it that the stage's state already includes its input through this event.
     package mutating func pass(_ sequence: UInt64) { cursor = max(cursor, sequence) }
 
-    /// What to do now; nil where the past is over.
-    ///
-    /// - Parameter fed: The last event of the input that the stage has got.
+    /// The next action for a stage that was fed through an event; nil at the end of the past.
     package mutating func next(fedThrough fed: UInt64) -> Action? {
         switch place {
         case .events:

@@ -4,11 +4,11 @@ import PipelineKit
 import Time
 import ZeroMQ
 
-/// The work of a host whose stage is fed by producers at its door.
+/// The loop of a stage that producers feed through its door.
 ///
-/// A producer numbers its lines from 1. The log's cursor holds each producer's last number, so a line that is sent
-/// again after a lost answer is not taken twice. It also holds whom the producer's name belongs to: others' lines under
-/// that name are refused, and leave no trace.
+/// A producer numbers its lines from 1. The log's cursor holds each producer's last number, so a line that is sent again
+/// after a lost answer is not taken twice. The cursor also records who owns the producer's name; lines of others under that
+/// name are refused and leave no trace.
 final class SourceLoop<S: Stage>: HostWork {
     var state: HostState
     let outlet: StageOutlet
@@ -20,8 +20,7 @@ final class SourceLoop<S: Stage>: HostWork {
     private(set) var clock: StageClock<S>
     private var out = Outbox()
     private var events = EventReader(limits: EventReader.doorLimits)
-    private var frames = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
-    private let message = ZMQMultipart()
+    private let frames = ControlFrames(side: .door, framesRule: "produce has two, others one")
     private var producers: ProducerPositions
     private var answers = DoorAnswers()
     private var eventsIn: UInt64 = 0
@@ -43,12 +42,11 @@ final class SourceLoop<S: Stage>: HostWork {
         state = .caughtUp(through: log.lastSequence)
         context = StageContext(
             log: log.identity, upstream: log.identity, upstreamName: log.name, registry: plan.registry)
-        let itself = (log.name, log.identity)
         past = try SettingsTimeline<S>(plan, settings, isNew: log.lastNow == .epoch)
-        let start = try SnapshotSearch<S>(plan, log, past, upstream: itself)?.newest()
+        let start = try SnapshotSearch<S>(plan, context, past, lastSequence: log.lastSequence)?.newest()
         clock = StageClock(try start?.stage ?? S(settings, context: context), now: log.lastNow)
         producers = ProducerPositions(log.cursor)
-        keeper = SnapshotKeeper(S.self, plan, log, upstream: itself)
+        keeper = SnapshotKeeper(S.self, plan, context, lastSequence: log.lastSequence)
         try clock.recall(
             from: plan.logDirectory, after: start?.moment.sequence ?? 0, through: log.lastSequence
         ) { keeper?.noteInput($0) }
@@ -58,8 +56,8 @@ final class SourceLoop<S: Stage>: HostWork {
 
     var sockets: [any MessageSocket] { [door] }
     var isIdle: Bool { true }
-    var conditions: HostState.Conditions { .init(isLogFull: outlet.isShort) }
-    var timeout: Duration { outlet.isShort ? .milliseconds(200) : .seconds(1) }
+    var conditions: HostState.Conditions { .init(isLogFull: outlet.isDiskFull) }
+    var timeout: Duration { outlet.isDiskFull ? .milliseconds(200) : .seconds(1) }
     var need: RetentionFloor { keeper.map { RetentionFloor($0.need) } ?? .everything }
 
     func fill(_ report: inout HostReport) {
@@ -94,14 +92,11 @@ final class SourceLoop<S: Stage>: HostWork {
     }
 
     private func receive() throws {
-        switch try door.receive(into: message, wait: false) {
-        case .empty: state.noteNoInput()
-        case .tooManyFrames(let count): refuseFrames(count)
-        case .received:
-            state.noteInput(bytes: message.byteCount)
-            keeper?.noteInput(message.byteCount)
-            try take()
-        }
+        let arrival = try frames.next(from: door, refuse)
+        if case .none = arrival { return state.noteNoInput() }
+        state.noteInput(bytes: frames.message.byteCount)
+        keeper?.noteInput(frames.message.byteCount)
+        if case .frame(let control, let peer) = arrival { try take(control, from: peer) }
     }
 
     private func commitTurn() throws {
@@ -109,14 +104,14 @@ final class SourceLoop<S: Stage>: HostWork {
         let isDone = try commitForAnswers()
         try answers.send(over: door, durable: outlet.log.durableBatches)
         guard isDone else { return }
-        putAside()
+        takeSnapshotIfDue()
         if state.held == nil, plan.clock == .event, let promised { outlet.server.promise(now: promised, mark: mark) }
     }
 
-    /// Whether the stage's state is that of its log.
+    /// Whether the stage's state covers exactly its log.
     var isSettled: Bool { out.count == 0 && !producers.hasChanged && state.isSettled(conditions) }
 
-    private func putAside() {
+    private func takeSnapshotIfDue() {
         guard keeper?.isDue() == true else { return }
         outlet.pauses.lap(.input)
         keeper?.take(clock.stage, moment, beside: SnapshotMaker(plan, past, context))
@@ -128,8 +123,7 @@ final class SourceLoop<S: Stage>: HostWork {
         return SnapshotMoment(position: last, sequence: last, now: clock.now)
     }
 
-    /// - Returns: Whether the log has what the stage and the producers' positions are made from. Else it has no room: what
-    ///   is to be appended stays, and the door is not read.
+    /// - Returns: False where the log has no room. Then the outputs stay, and the door is not read.
     @discardableResult
     private func commit() throws -> Bool {
         guard out.count > 0 || producers.hasChanged else { return true }
@@ -149,16 +143,7 @@ final class SourceLoop<S: Stage>: HostWork {
 
     // MARK: Frames
 
-    private func take() throws {
-        guard message.count >= 2 else {
-            refusedFrames += 1
-            return
-        }
-        let peer = message.bytes(at: 0)
-        let control: JSONValue
-        do throws(JSONError) { control = try frames.parse(message[1]) } catch {
-            return refuse(peer, "door.frame", "the control frame is not JSON: \(error)")
-        }
+    private func take(_ control: JSONValue, from peer: [UInt8]) throws {
         switch control.text(.type) {
         case "hello": hello(control, from: peer)
         case "produce": try produce(control, from: peer)
@@ -172,13 +157,9 @@ final class SourceLoop<S: Stage>: HostWork {
         answer(peer, LinkFrame.error(code, reason))
     }
 
-    private func refuseFrames(_ count: Int) {
-        refuse(message.bytes(at: 0), "door.frames", "a message of \(count - 1) frames; produce has two, others one")
-    }
-
     private func answer(_ peer: [UInt8], _ frame: [UInt8]) { answers.add(frame, to: peer) }
 
-    /// The log's last sequence once the turn's events are appended.
+    /// The log's last sequence once this turn's events are appended.
     private var lastWithPending: UInt64 { outlet.log.lastSequence + UInt64(out.count) }
 
     private func hello(_ control: JSONValue, from peer: [UInt8]) {
@@ -197,8 +178,8 @@ final class SourceLoop<S: Stage>: HostWork {
                 checksum: position.checksum?.value, refused: position.refused))
     }
 
-    /// How far the producer has come whose frame this is; a name that belongs to nobody is this producer's from its first
-    /// line on. Nil where the frame is refused.
+    /// How far the producer of this frame has come; nil where the frame is refused. A name without an owner belongs to this
+    /// producer from its first line on.
     private func knownPosition(
         of producer: String, _ control: JSONValue, _ peer: [UInt8]
     ) -> ProducerPositions.Position? {
@@ -207,19 +188,19 @@ final class SourceLoop<S: Stage>: HostWork {
             refuse(peer, "door.secret", "\"secret\" has 16 to 200 bytes")
             return nil
         }
-        let owners = ProducerOwner.owners(client: message.userID, secret: secret)
+        let owners = ProducerOwner.owners(client: frames.message.userID, secret: secret)
         guard let first = owners.first else {
             refuse(
                 peer, "door.secret",
-                "hello and produce need \"secret\", 16 to 200 bytes that this producer alone knows: its name belongs to it"
+                "hello and produce need \"secret\", 16 to 200 bytes that only this producer knows, to protect its name"
             )
             return nil
         }
         guard producers.hasRoom(for: producer) else {
             refuse(
                 peer, "door.producers",
-                "the door knows \(ProducerPositions.lastingMax) producers' names and takes no new one: send under one of "
-                    + "those, or without a lasting name (one that begins with '~')")
+                "the door knows \(ProducerPositions.lastingMax) producers' names and accepts no new one: use one of "
+                    + "these, or a passing name (one that begins with '~')")
             return nil
         }
         guard let known = producers[producer] else {
@@ -229,7 +210,7 @@ final class SourceLoop<S: Stage>: HostWork {
         guard owners.contains(owner) else {
             refuse(
                 peer, "door.owner",
-                "the producer name '\(producer)' belongs to who used it first, with another key or secret; send with that key "
+                "the producer name '\(producer)' belongs to its first user, who has another key or secret; send with that key "
                     + "or secret, or under another name")
             return nil
         }
@@ -239,7 +220,7 @@ final class SourceLoop<S: Stage>: HostWork {
     private func isName(_ name: String) -> Bool { (1...200).contains(name.utf8.count) }
 
     private func produce(_ control: JSONValue, from peer: [UInt8]) throws {
-        guard message.count == 3, let producer = control.text("producer"), isName(producer),
+        guard frames.message.count == 3, let producer = control.text("producer"), isName(producer),
             let first = control.natural(.first), first > 0
         else {
             return refuse(peer, "door.produce", "produce needs \"producer\", \"first\" (from 1) and a frame of lines")
@@ -249,7 +230,7 @@ final class SourceLoop<S: Stage>: HostWork {
         guard first <= next else {
             return refuse(peer, "door.gap", "line \(first) of '\(producer)' came, line \(next) is next")
         }
-        let admission = try admit(message[2], of: producer, first: first, behind: position)
+        let admission = try admit(frames.message[2], of: producer, first: first, behind: position)
         answer(peer, admission.answer(to: producer, last: lastWithPending))
     }
 
@@ -269,7 +250,7 @@ final class SourceLoop<S: Stage>: HostWork {
                 position.refused = start.refused.map { $0 + UInt64(out.rejections.count) }
             }
             number += 1
-            if out.lines.count >= StageOutlet.batchBytesFull, try !leave(producer, position) { break }
+            if out.lines.count >= StageOutlet.batchBytesFull, try !commitMidFrame(producer, position) { break }
         }
         producers.advance(producer, to: position)
         admission.through = position.through
@@ -278,7 +259,7 @@ final class SourceLoop<S: Stage>: HostWork {
         return admission
     }
 
-    /// - Returns: False where the log has no room for what came before: the producer sends this line again.
+    /// - Returns: False where the log has no room for the earlier lines: the producer sends this line again.
     @inline(__always)
     private func admit(
         _ line: UnsafeRawBufferPointer, _ number: UInt64, of producer: String, _ position: ProducerPositions.Position
@@ -295,7 +276,7 @@ final class SourceLoop<S: Stage>: HostWork {
             moment = VirtualTime.of(event, after: clock.now, into: &out)
         }
         if let moment {
-            if moment > clock.now, try !leave(producer, position) { return false }
+            if moment > clock.now, try !commitMidFrame(producer, position) { return false }
             if let event = events.read(line, sequence: number, into: &out) {
                 clock.receive(event, at: moment, into: &out)
             }
@@ -304,10 +285,8 @@ final class SourceLoop<S: Stage>: HostWork {
         return true
     }
 
-    /// Appends what is there, in the middle of a frame; what was refused stays for the answer.
-    ///
-    /// - Returns: False where the log has no room.
-    private func leave(_ producer: String, _ position: ProducerPositions.Position) throws -> Bool {
+    /// Commits in the middle of a frame; refused lines stay in the outbox. False where the log has no room.
+    private func commitMidFrame(_ producer: String, _ position: ProducerPositions.Position) throws -> Bool {
         let rejections = out.takeRejections()
         producers.advance(producer, to: position)
         let isDone = try commit()
@@ -317,7 +296,6 @@ final class SourceLoop<S: Stage>: HostWork {
         return isDone
     }
 
-    /// Moves virtual time by hand and passes a mark on.
     private func time(_ control: JSONValue, from peer: [UInt8]) throws {
         guard plan.clock == .event, let now = control["now"]?.int64, let mark = control.natural("mark") else {
             return refuse(peer, "door.time", "only a pipeline on virtual time takes \"time\" frames")

@@ -3,34 +3,33 @@ import JSON
 import PipelineKit
 import Time
 
-/// A stage's way out: its log, the link that serves the log, and its dead letters. The one place that appends.
+/// A stage's log, the link that serves it, and its dead letters. All appends go through it.
 final class StageOutlet {
     let log: EventLogWriter
     let server: LinkServer
-    private let deadLetters: DeadLetters
+    let deadLetters: DeadLetters
     private let stage: String
     private let sync: SyncPolicy
     private let steady: @Sendable () -> ContinuousClock.Instant
     private var placeChecked: ContinuousClock.Instant
     private(set) var room: DiskRoom
-    private let retention: Retention
+    let retention: Retention
     private var time: LogTime
     var pauses: PauseMeter
     private(set) var eventsOut: UInt64 = 0
 
     enum Commit {
         case appended
-        /// There was nothing to append.
         case unneeded
-        /// Nothing was appended, and what was to be is still in the outbox.
+        /// The log has no room. The outputs are still in the outbox.
         case noRoom
     }
 
-    /// A batch that has this much is appended at once; the log's own limit leaves room for one event's outputs more.
+    /// A batch of this size is appended at once. The log's own limit leaves room for one more event's outputs.
     static let batchBytesFull = 8 << 20
 
-    /// Takes the log before it binds: binding an `ipc` endpoint takes it away from whoever had it, and the log's lock
-    /// says whether someone has.
+    /// Opens the log before it binds. Binding an `ipc` endpoint takes it from the process that serves it, and the log's lock
+    /// shows whether there is such a process.
     init(_ plan: HostPlan, _ sockets: some HostConnections) throws {
         log = try EventLogWriter(plan.logOptions)
         stage = plan.stage
@@ -47,9 +46,7 @@ final class StageOutlet {
         server.first = try log.segments().first?.firstSequence ?? 1
     }
 
-    /// What time it is, where the stage goes by the machine's clock.
-    ///
-    /// - Parameter latest: The latest time that the stage has taken in.
+    /// The log's time now, for a stage on the machine's clock that has taken in `latest`.
     func now(from latest: Instant = .epoch) -> Instant {
         let wasTold = clockBehind != .zero
         let now = time.now(from: max(latest, log.lastNow))
@@ -57,36 +54,22 @@ final class StageOutlet {
         return now
     }
 
-    /// How far the machine's clock is behind the log's time: see ``LogTime/behind``.
     var clockBehind: Duration { time.behind }
 
-    /// Drops what of the logs may go.
-    ///
-    /// - Returns: The first sequence that is left, where something goes.
+    /// Removes old segments. Returns the first sequence that is left; nil where nothing is removed.
     func retain(_ need: RetentionFloor) -> UInt64? {
         guard let first = retention.turn(self, need) else { return nil }
         server.first = first
         return first
     }
 
-    /// Calls back when ``retain(_:)`` has something to do before its time, on any thread.
-    func onRemovable(_ body: @escaping @Sendable () -> Void) { retention.onReady(body) }
-
-    /// The segments of the dead letters; nil where there are none.
-    var deadLettersOnDisk: SegmentsOnDisk? { deadLetters.segmentsOnDisk }
-
-    /// Whether the last append found no room.
-    var isShort: Bool { room.shortage != nil }
-
-    var deadLetterCount: UInt64 { deadLetters.count }
-
-    func recoverDeadLetters(upstream: String) throws { try deadLetters.recover(upstream: upstream) }
-
-    /// Makes one turn's outputs and the cursor they answer one batch, and sends it on.
+    /// Whether the last append failed for lack of room.
+    var isDiskFull: Bool { room.shortage != nil }
+    /// Appends one turn's outputs, with the cursor they answer, as one batch, and publishes it.
     ///
-    /// After ``Commit/noRoom`` call it again, with no more in the outbox and the same cursor, until it is done.
+    /// After ``Commit/noRoom`` call it again with the same cursor and no further outputs, until it succeeds.
     ///
-    /// - Parameter always: Append even when there are no events, so that the cursor or a wake is on record.
+    /// - Parameter always: Append even without events, to record the cursor or a wake.
     func commit(_ out: inout Outbox, cursor: Cursor, now: Instant, always: Bool = false) throws -> Commit {
         guard room.mayTry(at: steady()) else { return .noRoom }
         let first: UInt64
@@ -112,9 +95,7 @@ final class StageOutlet {
         return .appended
     }
 
-    /// Does what needs room beside the log.
-    ///
-    /// - Returns: False where there is none: then it is to be tried again.
+    /// Runs work that writes beside the log; false where the disk is full, to try again later.
     func attempt(_ work: () throws(EventLogError) -> Void) throws -> Bool {
         guard room.mayTry(at: steady()) else { return false }
         do throws(EventLogError) { try work() } catch {
@@ -125,22 +106,18 @@ final class StageOutlet {
     }
 
     private func publish(_ out: inout Outbox, _ first: UInt64, _ now: Instant) throws {
-        let count = out.count
-        if count > 0 { try show(first, count, now, out.lines) }
-        eventsOut += UInt64(count)
+        if out.count > 0, sync != .always {
+            try server.publish(first: first, count: out.count, now: now, body: out.lines)
+        }
+        eventsOut += UInt64(out.count)
         for line in out.said { StandardError.write("\(stage): \(line)") }
         out.removeEvents()
     }
 
-    private func show(_ first: UInt64, _ count: Int, _ now: Instant, _ body: UnsafeRawBufferPointer) throws {
-        guard sync != .always else { return }
-        try server.publish(first: first, count: count, now: now, body: body)
-    }
-
-    /// Lets consumers see what has become durable since.
+    /// Shows consumers the batches that have become durable.
     ///
-    /// - Throws: ``EventLogError/syncFailed(file:errno:)`` where nothing becomes durable any more. Without it a stage
-    ///   without further input would go on for ever, and what it appended last would never be seen.
+    /// - Throws: ``EventLogError/syncFailed(file:errno:)`` where nothing becomes durable any more. Without this check a stage
+    ///   without further input would never notice.
     func revealDurable() throws {
         try log.check()
         try deadLetters.check()
@@ -150,7 +127,7 @@ final class StageOutlet {
 
     private static let placePatience = Duration.seconds(1)
 
-    /// Someone may have removed the data folder while the stage runs.
+    /// Checks that nobody removed the data folder.
     private func checkPlace() throws {
         let now = steady()
         guard now - placeChecked >= StageOutlet.placePatience else { return }
@@ -158,7 +135,7 @@ final class StageOutlet {
         try log.checkPlace()
     }
 
-    /// Makes the dead letters of now as durable as a snapshot is that knows of their input. For any thread.
+    /// Makes the present dead letters durable before a snapshot that covers their input. For any thread.
     var flushingDeadLetters: @Sendable () throws -> Void {
         if sync == .always, let flushing = deadLetters.flushing { return flushing }
         return {}
@@ -173,24 +150,21 @@ final class StageOutlet {
     }
 }
 
-/// Input that a stage could not use, kept with its reason in a log of its own beside the stage's.
+/// Rejected input with its reasons, in a log beside the stage's own.
 ///
-/// Dead letters are appended before the batch that moves the cursor past them, with the same cursor; after a crash
-/// between the two, those that the log already holds are skipped.
+/// Dead letters are appended before the batch whose cursor passes them, with the same cursor. After a crash between the
+/// two, those already in the log are skipped.
 final class DeadLetters {
     private let plan: HostPlan
     private let identity: LogIdentity
     private var writer: EventLogWriter?
-    private var held: UInt64
+    /// The last rejected event that the log holds.
+    private var held: UInt64 = 0
     private(set) var count: UInt64 = 0
 
-    init(_ plan: HostPlan, identity: LogIdentity) {
-        self.plan = plan
-        self.identity = identity
-        held = 0
-    }
+    init(_ plan: HostPlan, identity: LogIdentity) { (self.plan, self.identity) = (plan, identity) }
 
-    /// Opens the log of an earlier run, so that what it holds is not written twice.
+    /// Opens the log of an earlier run, so that its dead letters are not written twice.
     func recover(upstream: String) throws {
         guard plan.hasDeadLetters else { return }
         let writer = try open()
@@ -212,11 +186,9 @@ final class DeadLetters {
 
     var segmentsOnDisk: SegmentsOnDisk? { writer?.segmentsOnDisk }
 
-    /// Nil where there are none.
     var flushing: (@Sendable () throws -> Void)? { writer?.flushing }
 
-    /// Waits for the disk where the log's policy says so: behind a cursor that outlives the loss of power, no letter
-    /// before it may be missing.
+    /// Forces the dead letters to the disk, as the log's policy says: none may be missing before a durable cursor.
     func makeDurable() throws(EventLogError) {
         guard let writer, writer.durableSequence < writer.lastSequence else { return }
         try writer.flush()

@@ -1,13 +1,13 @@
 import EventLog
 import Time
 
-/// Which upstream log a stage's log was made from, kept beside it: a cursor means nothing in another log.
+/// The upstream log that a stage's log was made from, kept beside it: a cursor is useless for another log.
 struct UpstreamRecord {
     private let directory: String
 
     init(_ plan: HostPlan) { directory = plan.logDirectory }
 
-    /// The log that this one was made from; nil in a new log, or where only ``check(_:_:endpoint:)`` can say why not.
+    /// Nil in a new log, and where the record is unreadable, which ``check(_:_:endpoint:)`` reports.
     func recorded() -> (name: String, LogIdentity)? {
         do throws(EventLogError) {
             return try UpstreamNote.read(directory: directory).map { ($0.log, $0.identity) }

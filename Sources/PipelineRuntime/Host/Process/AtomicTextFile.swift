@@ -1,12 +1,17 @@
 import EventLog
 import Glibc
 
-/// Small files that are written whole or not at all, and durably.
+/// Reads and writes small text files. A write is durable, and leaves the old text or the new one.
 package enum AtomicTextFile {
-    /// Nil where there is no such file.
-    ///
-    /// - Throws: ``AtomicTextFileError``, also where the file holds more than that: a part of it would be another text.
+    /// Nil where there is no such file. A file longer than `bytesMax` is an error.
     static func read(_ path: String, bytesMax: Int) throws(AtomicTextFileError) -> String? {
+        guard let bytes = try readBytes(path, bytesMax: bytesMax) else { return nil }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw .unreadable(path) }
+        return text
+    }
+
+    /// Nil where there is no such file.
+    static func readBytes(_ path: String, bytesMax: Int = .max) throws(AtomicTextFileError) -> [UInt8]? {
         let file = uninterrupted { open(path, O_RDONLY | O_CLOEXEC) }
         guard file >= 0 else {
             if errno == ENOENT { return nil }
@@ -17,23 +22,20 @@ package enum AtomicTextFile {
         while true {
             let count = uninterrupted { Glibc.read(file, &piece, piece.count) }
             guard count >= 0 else { throw AtomicTextFileError.failed("read", path, errno) }
-            if count == 0 { break }
+            if count == 0 { return bytes }
             bytes += piece[..<count]
             guard bytes.count <= bytesMax else { throw AtomicTextFileError.tooLarge(path, bytesMax: bytesMax) }
         }
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw AtomicTextFileError.unreadable(path) }
-        return text
     }
 
-    /// - Throws: ``AtomicTextFileError``; the file is as it was, or holds the text and only its name may not outlive the
-    ///   loss of power.
+    /// - Throws: ``AtomicTextFileError``. The file is unchanged, unless only its name could not be made durable.
     static func write(_ text: String, to path: String, calls: FileCalls = FileCalls()) throws(AtomicTextFileError) {
         let draft = path + ".new"
         do throws(AtomicTextFileError) {
-            try fill(draft, Array(text.utf8), calls)
-            guard uninterrupted({ calls.rename(draft, path) }) == 0 else {
-                throw AtomicTextFileError.failed("write", path, errno)
-            }
+            let file = try attempt("write", draft) { calls.open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC) }
+            defer { close(file) }
+            try fill(file, Array(text.utf8), draft, calls)
+            _ = try attempt("write", path) { calls.rename(draft, path) }
         } catch {
             _ = calls.unlink(draft)
             throw error
@@ -41,12 +43,11 @@ package enum AtomicTextFile {
         try synchronizeFolder(of: path, calls)
     }
 
-    /// Makes a file for its owner alone. Returns when a loss of power takes neither the text nor the name away.
+    /// Makes a file that only its owner may use, and makes it durable.
     ///
-    /// - Throws: ``AtomicTextFileError``, with `EEXIST` where there is a file, and nothing is made.
+    /// - Throws: ``AtomicTextFileError``, with `EEXIST` where the file exists; then nothing is made.
     package static func make(_ path: String, holding text: String) throws(AtomicTextFileError) {
-        let file = uninterrupted { DataMode.owner.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC) }
-        guard file >= 0 else { throw AtomicTextFileError.failed("make", path, errno) }
+        let file = try attempt("make", path) { DataMode.owner.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC) }
         defer { close(file) }
         do throws(AtomicTextFileError) {
             try fill(file, Array(text.utf8), path, FileCalls())
@@ -57,48 +58,27 @@ package enum AtomicTextFile {
         }
     }
 
-    private static func fill(_ path: String, _ bytes: [UInt8], _ calls: FileCalls) throws(AtomicTextFileError) {
-        let file = uninterrupted { calls.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC) }
-        guard file >= 0 else { throw AtomicTextFileError.failed("write", path, errno) }
-        defer { close(file) }
-        try fill(file, bytes, path, calls)
+    private static func attempt(
+        _ verb: String, _ path: String, _ call: () -> CInt
+    ) throws(AtomicTextFileError) -> CInt {
+        let result = uninterrupted(call)
+        guard result >= 0 else { throw .failed(verb, path, errno) }
+        return result
     }
 
     private static func fill(
         _ file: Int32, _ bytes: [UInt8], _ path: String, _ calls: FileCalls
     ) throws(AtomicTextFileError) {
-        var done = 0
-        while done < bytes.count {
-            let count = uninterrupted { write(bytes[done...], to: file, at: done, calls) }
-            guard count > 0 else { throw AtomicTextFileError.failed("write", path, count == 0 ? EIO : errno) }
-            done += count
-        }
-        guard uninterrupted({ calls.syncAll(file) }) == 0 else {
-            throw AtomicTextFileError.failed("write", path, errno)
-        }
-    }
-
-    private static func write(_ bytes: ArraySlice<UInt8>, to file: Int32, at offset: Int, _ calls: FileCalls) -> Int {
-        bytes.withUnsafeBytes { rest in
-            var part = iovec(
-                iov_base: UnsafeMutableRawPointer(mutating: rest.baseAddress), iov_len: rest.count)
-            return calls.write(file, &part, 1, off_t(offset))
-        }
+        if let code = bytes.withUnsafeBytes({ calls.writeAll($0, to: file) }) { throw .failed("write", path, code) }
+        _ = try attempt("write", path) { calls.syncAll(file) }
     }
 
     /// Makes the name of a file durable.
     static func synchronizeFolder(of path: String, _ calls: FileCalls = FileCalls()) throws(AtomicTextFileError) {
         let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        try synchronize(folder: folder, calls)
-    }
-
-    private static func synchronize(folder path: String, _ calls: FileCalls) throws(AtomicTextFileError) {
-        let file = uninterrupted { calls.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-        guard file >= 0 else { throw AtomicTextFileError.failed("make durable", path, errno) }
+        let file = try attempt("make durable", folder) { calls.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         defer { close(file) }
-        guard uninterrupted({ calls.syncAll(file) }) == 0 else {
-            throw AtomicTextFileError.failed("make durable", path, errno)
-        }
+        _ = try attempt("make durable", folder) { calls.syncAll(file) }
     }
 }
 
@@ -114,8 +94,32 @@ package enum AtomicTextFileError: Error, Hashable, CustomStringConvertible {
         case .tooLarge(let path, let bytesMax):
             "\(path) has more than \(bytesMax) bytes, so it is not what Belfry wrote there"
         case .unreadable(let path):
-            "\(path) is not what Belfry wrote there; remove this file alone: it is written anew, and until then nothing "
-                + "of the log is removed"
+            "\(path) is not what Belfry wrote there; remove this file: Belfry writes it again, and until then removes "
+                + "nothing from the log"
+        }
+    }
+}
+
+extension FileCalls {
+    /// Writes all bytes at the beginning of a file. Returns the errno of a failure, after which a part may be written.
+    func writeAll(_ bytes: UnsafeRawBufferPointer, to file: CInt) -> CInt? {
+        var done = 0
+        while done < bytes.count {
+            let start = UnsafeMutableRawPointer(mutating: bytes.baseAddress.map { $0 + done })
+            var part = iovec(iov_base: start, iov_len: bytes.count - done)
+            let count = uninterrupted { write(file, &part, 1, off_t(done)) }
+            guard count > 0 else { return count == 0 ? EIO : errno }
+            done += count
+        }
+        return nil
+    }
+}
+
+extension [UInt64] {
+    /// The bytes as words in the machine's byte order; bytes beyond the last whole word are left out.
+    init(words bytes: [UInt8]) {
+        self = bytes.withUnsafeBytes { bytes in
+            (0..<bytes.count / 8).map { bytes.loadUnaligned(fromByteOffset: 8 * $0, as: UInt64.self) }
         }
     }
 }

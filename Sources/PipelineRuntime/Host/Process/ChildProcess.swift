@@ -5,10 +5,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A child process: started at once, waited for without blocking a thread of the pool.
+/// A child process. It starts at once; waiting for it blocks no thread of the cooperative pool.
 ///
-/// Standard error is ours. Of our other descriptors it gets none, whatever else starts at that moment, which Foundation's
-/// `Process` does not promise.
+/// The child inherits our standard error and no further descriptor, even while other threads start processes. Foundation's
+/// `Process` does not promise that.
 package final class ChildProcess: Sendable {
     package struct Exit: Sendable, Hashable {
         package var status: Int32
@@ -18,12 +18,11 @@ package final class ChildProcess: Sendable {
         package var text: String { wasSignalled ? "was ended by signal \(status)" : "exited with status \(status)" }
     }
 
-    /// What a child's standard input and output are.
+    /// The child's standard input and output.
     package enum Standard: Sendable {
-        /// The input is a socket that ends when this process does, however that happens, so a child that watches it never
-        /// outlives us. See ``SupervisorLine``. The output is the given descriptor of ours.
+        /// The input is a socket that closes when this process ends, however that happens, so a child that watches it never
+        /// outlives us. See ``SupervisorLine``. The output is our descriptor `output`.
         case lifeline(output: Int32)
-        /// One descriptor for both, which stays the caller's to close.
         case descriptor(Int32)
     }
 
@@ -34,7 +33,7 @@ package final class ChildProcess: Sendable {
     /// Our end of the lifeline; -1 where there is none.
     private let lifeline: Int32
 
-    /// - Throws: ``ChildProcessError`` where the program is not there or cannot be started.
+    /// - Throws: ``ChildProcessError`` where the program does not exist or cannot be started.
     package init(
         _ command: [String], directory: String? = nil, environment: [String: String] = [:],
         standard: Standard = .lifeline(output: STDERR_FILENO)
@@ -91,8 +90,8 @@ package final class ChildProcess: Sendable {
         return child
     }
 
-    /// A child would inherit the signals that the starting thread has blocked, and the threads of Swift's pool block
-    /// most, SIGTERM among them; and those that are ignored.
+    /// Without these, a child would inherit ignored signals, and those that the starting thread has blocked: threads of
+    /// Swift's pool block most, SIGTERM among them.
     private static func attributes() -> posix_spawnattr_t {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -105,7 +104,7 @@ package final class ChildProcess: Sendable {
         return attributes
     }
 
-    /// Until the exit is noted the process is not reaped, so that no signal reaches another one with its number.
+    /// Notes the exit before the process is reaped, so that no signal reaches another process with the same number.
     private func watch() {
         var info = siginfo_t()
         _ = uninterrupted { waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) }
@@ -123,10 +122,10 @@ package final class ChildProcess: Sendable {
         exit.withLock { if $0 == nil { kill(pid, number) } }
     }
 
-    /// Ends the child's standard input, where that is a lifeline.
+    /// Closes the child's standard input, where that is a lifeline.
     package func endInput() { if lifeline >= 0 { shutdown(lifeline, Int32(SHUT_WR)) } }
 
-    /// Calls `body` with our end of the lifeline, which is there for that long.
+    /// Calls `body` with our end of the lifeline, which stays open meanwhile.
     func withLine<Result>(_ body: (SupervisorLine) -> Result) -> Result {
         withExtendedLifetime(self) { body(SupervisorLine(descriptor: lifeline)) }
     }
@@ -137,21 +136,21 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// - Returns: Nil where it still runs after that time. Blocks the thread.
+    /// Blocks the thread. Nil where the child still runs after that time.
     package func wait(atMost patience: DispatchTimeInterval) -> Exit? {
         _ = ended.wait(timeout: .now() + patience)
         return exited
     }
 
-    /// Nil while it runs.
+    /// Nil while the child runs.
     package var exited: Exit? { exit.withLock { $0 } }
 
     private var noted: Exit {
-        guard let exited else { preconditionFailure("an end is told of when it was noted") }
+        guard let exited else { preconditionFailure("a child's end was announced before its exit was noted") }
         return exited
     }
 
-    /// Where a program lies that is given as a path or by a name in PATH.
+    /// The path of a program that is given as a path or by a name in PATH.
     package static func find(_ program: String) -> String? {
         if program.contains("/") { return FileManager.default.isExecutableFile(atPath: program) ? program : nil }
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"

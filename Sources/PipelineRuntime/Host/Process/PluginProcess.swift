@@ -2,11 +2,11 @@ import Glibc
 import PipelineKit
 import Synchronization
 
-/// Keeps a plugin's program running: started, watched, and started again after it ends, with growing pauses.
+/// Keeps a plugin's program running: starts it, watches it, and restarts it after growing pauses.
 ///
-/// The program's standard input is a pipe that nothing is written to and that ends with this process, however that
-/// ends: so a program knows that its host was killed. One that does not listen is ended by a ``PluginWatch``. What a
-/// program prints goes to standard error: standard output is for our data.
+/// The program's standard input is a pipe that closes when this process ends, however that happens, so a program knows that
+/// its host is gone. A ``PluginWatch`` ends a program that does not read it. The program's standard output goes to standard
+/// error, because the host's standard output is for data.
 final class PluginProcess: Sendable {
     private let command: [String]
     private let directory: String?
@@ -16,10 +16,10 @@ final class PluginProcess: Sendable {
     private struct State {
         var isStopped = false
         var hasOpened = false
-        /// How the program ended last, until the next has opened its link.
+        /// How the last program ended, until the next one opens its link.
         var end: ChildProcess.Exit?
         var child: ChildProcess?
-        /// Whether what the program ended on was taken out of its way.
+        /// Whether the event that it crashed on was set aside.
         var isForgiven = false
     }
 
@@ -29,10 +29,8 @@ final class PluginProcess: Sendable {
         self.name = name
     }
 
-    /// How long the program may take to end before it is killed.
     static let grace = Duration.seconds(5)
 
-    /// Asks the program to end, and kills it where it does not listen.
     func stop() {
         let child = state.withLock { state -> ChildProcess? in
             state.isStopped = true
@@ -46,12 +44,10 @@ final class PluginProcess: Sendable {
         }
     }
 
-    /// Ends in a row without the link opened, after which the program is taken to be broken.
+    /// How many programs in a row may end without opening the link.
     private static let failuresMax = 5
 
-    /// The program has opened its link: it works.
-    ///
-    /// - Returns: How the one before it ended; nil where none has ended since the last that opened.
+    /// Notes that the program has opened its link. Returns how the one before it ended, if it has since the last call.
     func noteOpen() -> ChildProcess.Exit? {
         state.withLock { state in
             state.hasOpened = true
@@ -59,10 +55,9 @@ final class PluginProcess: Sendable {
         }
     }
 
-    /// Whether the program has ended, and the next has not opened its link.
     var isDown: Bool { state.withLock { $0.end != nil } }
 
-    /// What it ended on is taken out of its way: should it end again, that is for another reason.
+    /// Notes that the event that it crashed on was set aside: the pauses begin anew.
     func forgetFailures() { state.withLock { $0.isForgiven = true } }
 
     private func takeForgiven() -> Bool {
@@ -79,7 +74,7 @@ final class PluginProcess: Sendable {
         }
     }
 
-    /// - Throws: ``ChildProcessError`` when the program cannot be started, or always ends before it opens its link.
+    /// - Throws: ``ChildProcessError`` where the program cannot be started, or repeatedly ends before it opens its link.
     func keepRunning(endpoint: String) async throws {
         var pauses = RestartPauses()
         var failures = 0
@@ -109,14 +104,13 @@ final class PluginProcess: Sendable {
     }
 }
 
-/// Ends a plugin's program that outlives this process: a process of its own, which does nothing until then.
+/// A small process that ends a plugin's program after this process has ended.
 ///
-/// The system could do that (`PR_SET_PDEATHSIG`), but `posix_spawn` cannot ask it to, and it takes the end of the
-/// starting thread for the process's.
+/// `PR_SET_PDEATHSIG` would not do: `posix_spawn` cannot set it, and it fires at the end of the starting thread.
 private struct PluginWatch {
     private let child: ChildProcess
 
-    /// Waits for the end of its standard input, which is ours; asks the program to end, and kills it if it does not.
+    /// Waits until standard input closes, which is when this process ends; then stops the program, and kills it if it stays.
     private static let script = """
         read -r _
         kill -TERM "$0" || exit 0
@@ -130,14 +124,14 @@ private struct PluginWatch {
             ["/bin/sh", "-c", script, "\(program.pid)"], standard: .lifeline(output: STDERR_FILENO))
     }
 
-    /// The program has ended: its number may soon be another's.
+    /// Called when the program has ended, before its number can belong to another process.
     func end() async {
         child.signal(SIGKILL)
         _ = await child.wait()
     }
 }
 
-/// Pauses between restarts: they begin anew once a run has lasted.
+/// Growing pauses between restarts. They begin anew after a run of ``lasting``.
 struct RestartPauses {
     private static let pauses = DoublingWait(first: .milliseconds(100), most: .seconds(10))
     private static let lasting = Duration.seconds(10)

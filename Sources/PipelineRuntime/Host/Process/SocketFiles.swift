@@ -1,15 +1,14 @@
 import EventLog
 import Glibc
 
-/// The files behind `ipc://` endpoints.
+/// The socket files behind `ipc://` endpoints.
 package enum SocketFiles {
-    /// Makes the folder that an `ipc://` endpoint lies in.
+    /// Makes the folder of an `ipc://` endpoint's file.
     static func prepare(_ endpoint: String, _ mode: DataMode) throws {
         guard let path = path(of: endpoint), let slash = path.lastIndex(of: "/") else { return }
         try makeFolder(String(path[..<slash]), mode)
     }
 
-    /// Gives the file of an endpoint that was bound just now its mode.
     static func settle(_ endpoint: String, _ mode: DataMode) {
         if let path = path(of: endpoint) { mode.settleSocket(path) }
     }
@@ -18,14 +17,14 @@ package enum SocketFiles {
         endpoint.hasPrefix("ipc://") ? String(endpoint.dropFirst("ipc://".count)) : nil
     }
 
-    /// Whether a process listens behind an `ipc://` endpoint; a file that a killed process left does not count.
+    /// Whether a process serves an `ipc://` endpoint. A file that a killed process left behind is not served.
     static func isServed(_ endpoint: String) -> Bool {
         guard let path = path(of: endpoint).map({ Array($0.utf8) }) else { return false }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         guard path.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
-        // A process that takes no connections at the moment would hold up one that waits.
+        // Non-blocking, so that a process that accepts no connections cannot delay us.
         let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
         let file = socket(AF_UNIX, Int32(type), 0)
         guard file >= 0 else { return false }
@@ -37,7 +36,7 @@ package enum SocketFiles {
         }
     }
 
-    /// Makes a folder and those above it, where they are missing.
+    /// Makes a folder and its missing parents.
     package static func makeFolder(_ path: String, _ mode: DataMode) throws {
         if let code = mode.makeFolders(path) { throw AtomicTextFileError.failed("make folder", path, code) }
     }

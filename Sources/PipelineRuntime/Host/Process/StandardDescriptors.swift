@@ -1,8 +1,7 @@
 import Glibc
 
-/// Where a program reads its standard input and writes its output and its messages.
-///
-/// Those of the process, unless a command is run inside another program: that one says where its words go.
+/// The descriptors of standard input, output and error: the process's own, unless a command runs inside another program,
+/// which then sets them.
 package struct StandardDescriptors: Sendable {
     package let input: Int32
     package let output: Int32
@@ -14,6 +13,6 @@ package struct StandardDescriptors: Sendable {
         self.error = error
     }
 
-    /// Those of the command that runs in this task.
+    /// The descriptors of the command that runs in this task.
     @TaskLocal package static var current = StandardDescriptors()
 }

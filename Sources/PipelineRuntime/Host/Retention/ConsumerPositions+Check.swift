@@ -1,6 +1,6 @@
 import EventLog
 
-/// Checks that `consumers.json` is what was written. A stage does not start where it is not.
+/// Checks that `consumers.json` is intact. A stage with a damaged one does not start.
 package struct ConsumerPositionsCheck: LogCheck {
     package init() {}
 

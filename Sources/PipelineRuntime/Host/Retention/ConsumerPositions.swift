@@ -2,11 +2,11 @@ import EventLog
 import Events
 import JSON
 
-/// From where on each stage that reads a log may still ask for it: `consumers.json` beside the log, so that a stage
-/// that is down still has what it needs.
+/// The first sequence that each reader of a log may still ask for. Kept as `consumers.json` beside the log, so that it
+/// counts while a reader is down.
 ///
-/// The file may be behind: then more is kept than is needed, never less. Its last element is the CRC-32C of all before
-/// it; files of earlier builds have none, and are believed.
+/// The file may be out of date: then more of the log is kept than needed, never less. Its last element is the CRC-32C of
+/// everything before it. Files of earlier builds have no checksum and are trusted.
 struct ConsumerPositions {
     static let fileName = "consumers.json"
 
@@ -14,7 +14,7 @@ struct ConsumerPositions {
     private var firsts: [String: UInt64] = [:]
     private var saved: [String: UInt64] = [:]
 
-    /// - Throws: ``AtomicTextFileError`` where the file is there and not what Belfry wrote.
+    /// - Throws: ``AtomicTextFileError`` where the file is damaged.
     init(logDirectory: String) throws {
         path = logDirectory + "/" + Self.fileName
         guard let text = try AtomicTextFile.read(path, bytesMax: 1 << 20) else { return }
@@ -22,13 +22,13 @@ struct ConsumerPositions {
         (self.firsts, saved) = (firsts, firsts)
     }
 
-    /// The first sequence that any of these may ask for: all of the log for one that has never said.
+    /// The first sequence that any of these consumers may ask for; 1 if one of them has never reported.
     func first(of consumers: [String]) -> UInt64 { consumers.map { firsts[$0] ?? 1 }.min() ?? .max }
 
-    /// - Returns: Whether a consumer needs more than it did: that is to be saved at once.
-    mutating func take(_ told: [String: UInt64]) -> Bool {
-        let needsMore = told.contains { $1 < firsts[$0] ?? 1 }
-        firsts.merge(told) { $1 }
+    /// - Returns: Whether a consumer needs more than before: that must be saved at once.
+    mutating func take(_ reported: [String: UInt64]) -> Bool {
+        let needsMore = reported.contains { $1 < firsts[$0] ?? 1 }
+        firsts.merge(reported) { $1 }
         return needsMore
     }
 

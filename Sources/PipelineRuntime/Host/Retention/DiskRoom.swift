@@ -2,31 +2,27 @@ import EventLog
 import Time
 import ZeroMQ
 
-/// Whether a stage's logs have room. While they have none, the stage takes nothing in and tries again now and then.
+/// Whether the disk has room for a stage's logs. While it has none, the stage takes no input and tries again now and then.
 struct DiskRoom {
-    typealias Shortage = HostReport.Shortage
-
-    /// How long a full disk is left alone between two tries.
     static let pause = Duration.milliseconds(200)
 
     let stage: String
-    private(set) var shortage: Shortage?
+    private(set) var shortage: HostReport.Shortage?
     private var nextTry: ContinuousClock.Instant?
 
     init(stage: String) { self.stage = stage }
 
     func mayTry(at time: ContinuousClock.Instant) -> Bool { nextTry.map { time >= $0 } ?? true }
 
-    /// Takes note of a failure, and says so where it is news.
-    ///
-    /// - Throws: The failure, where room would not help.
+    /// Notes a lack of room, and reports the first of a series. Throws any other failure.
     mutating func note<Failure: Error>(_ error: Failure, at time: ContinuousClock.Instant) throws(Failure) {
-        guard let new = Shortage(error) else { throw error }
-        if shortage == nil { StandardError.write("\(stage): disk full: \(error); no input is taken until there is") }
+        guard let new = HostReport.Shortage(error) else { throw error }
+        if shortage == nil {
+            StandardError.write("\(stage): disk full: \(error); no input is taken until there is room")
+        }
         (shortage, nextTry) = (new, time + DiskRoom.pause)
     }
 
-    /// Takes note that something was appended.
     mutating func noteRoom() {
         guard let shortage else { return }
         StandardError.write("\(stage): there is room again in \(shortage.file); going on")
@@ -35,7 +31,7 @@ struct DiskRoom {
 }
 
 extension HostReport.Shortage {
-    /// Nil where the error is no lack of room.
+    /// Nil where the error is not a lack of room.
     init?(_ error: any Error) {
         switch error {
         case EventLogError.full(let file, let bytesNeeded, _): self.init(file: file, bytesNeeded: bytesNeeded)

@@ -3,23 +3,23 @@ import PipelineKit
 import Synchronization
 import Time
 
-/// Drops the oldest segments of a stage's log, as the pipeline file's `retention` says.
+/// Removes the oldest segments of a stage's log, by the pipeline file's `retention`.
 ///
-/// A segment goes when it is older than `age` or the log is larger than `bytes`, and nobody needs it any more:
+/// A segment is removed when it is older than `age` or the log is larger than `bytes`, and nobody needs it any more:
 ///
-/// - The stages of the pipeline file that read the log tell over their links from where on they may ask for it again:
-///   from the older of their two newest snapshots. A stage without two snapshots needs all of it, and so does one that
-///   has never connected. What a stage told is kept beside the log, so that it holds while the stage is down.
+/// - Each stage that reads the log reports over its link the first sequence that it may ask for again: that of the older of
+///   its two newest snapshots. A stage with fewer snapshots, or that has never connected, needs the whole log. The reports
+///   are kept beside the log, so that they count while the stage is down.
 /// - Any other consumer, such as `belfry tap`, counts while it is connected.
 /// - The stage itself needs its log from its own snapshots on.
 ///
-/// Dead letters go by age alone, and never below their own floor.
+/// Dead letters are removed by age alone, and never before their own minimum age.
 ///
-/// Files are listed, written and removed on a queue: the stage does not wait for them.
+/// A queue lists, writes and removes the files, so that the stage does not wait.
 final class Retention {
     private let plan: HostPlan
     private let files: RetentionFiles
-    private var needs: ConsumerPositions?
+    private var positions: ConsumerPositions?
     private var segment: UInt64 = 0
     private var nextCheck: ContinuousClock.Instant?
 
@@ -28,16 +28,15 @@ final class Retention {
     init(_ plan: HostPlan) {
         self.plan = plan
         files = RetentionFiles(plan)
-        do { needs = try ConsumerPositions(logDirectory: plan.logDirectory) } catch {
+        do { positions = try ConsumerPositions(logDirectory: plan.logDirectory) } catch {
             StandardError.write("\(plan.stage): nothing is removed from '\(plan.logName)': \(error)")
         }
     }
 
-    /// Looks whether something may go: when a segment was begun, and every minute.
-    ///
-    /// - Returns: The first sequence that stays, where something is about to go: nobody may be let in before it.
+    /// Looks for removable segments. Returns the first remaining sequence before some are removed: consumers may not
+    /// start earlier.
     func turn(_ outlet: StageOutlet, _ need: RetentionFloor) -> UInt64? {
-        takeNeeds(outlet.server)
+        takeReports(outlet.server)
         if let removable = files.takeRemovable() { return remove(removable, outlet, need) }
         let time = plan.time.steady()
         guard plan.retention.isOn, outlet.log.segmentFirst != segment || nextCheck.map({ time >= $0 }) ?? true else {
@@ -48,20 +47,19 @@ final class Retention {
         return nil
     }
 
-    /// Calls back when ``turn(_:_:)`` has something to do before its time, on any thread.
+    /// Sets a callback, on any thread, for when ``turn(_:_:)`` can remove segments.
     func onReady(_ body: @escaping @Sendable () -> Void) { files.onReady(body) }
 
-    /// Waits until nothing is being removed.
     func finish() { files.wait() }
 
-    private func takeNeeds(_ server: LinkServer) {
-        guard var needs, let told = server.takeTold() else { return }
-        let needsMore = needs.take(told.filter { plan.consumers.contains($0.key) })
-        self.needs = needs
-        if needsMore { files.save(needs) }
+    private func takeReports(_ server: LinkServer) {
+        guard var positions, let reported = server.takeReported() else { return }
+        let needsMore = positions.take(reported.filter { plan.consumers.contains($0.key) })
+        self.positions = positions
+        if needsMore { files.save(positions) }
     }
 
-    /// Somebody may need more than when it was looked for.
+    /// Checks again what is needed: it may be more than when the segments were listed.
     private func remove(_ removable: [SegmentFacts], _ outlet: StageOutlet, _ need: RetentionFloor) -> UInt64? {
         let needed = firstNeeded(outlet, need)
         let removable = Array(removable.prefix { $0.lastSequence < needed })
@@ -71,29 +69,28 @@ final class Retention {
     }
 
     private func firstNeeded(_ outlet: StageOutlet, _ need: RetentionFloor) -> UInt64 {
-        guard let needs else { return 1 }
-        return min(need.own, needs.first(of: plan.consumers), outlet.server.firstNeeded(besides: plan.consumers))
+        guard let positions else { return 1 }
+        return min(need.own, positions.first(of: plan.consumers), outlet.server.firstNeeded(besides: plan.consumers))
     }
 
     private func look(_ outlet: StageOutlet, _ need: RetentionFloor) {
         let now = plan.clock == .wall ? outlet.now() : outlet.log.lastNow
-        if let letters = outlet.deadLettersOnDisk {
+        if let letters = outlet.deadLetters.segmentsOnDisk {
             files.remove(from: letters, before: now.advanced(by: .zero - plan.retention.deadLettersAge))
         }
-        guard let needs else { return }
-        files.save(needs)
+        guard let positions else { return }
+        files.save(positions)
         files.look(for: plan.retention, outlet.log.segmentsOnDisk, before: firstNeeded(outlet, need), at: now)
     }
 }
 
-/// What of retention waits for the disk.
 final class RetentionFiles: Sendable {
     private let plan: HostPlan
     private let queue: any SyncQueue
     private let state = Mutex(State())
 
     private struct State {
-        /// What may go, once the host knows.
+        /// Listed, and not yet taken by the host.
         var removable: [SegmentFacts] = []
         var onReady: (@Sendable () -> Void)?
         var hasComplained = false
@@ -108,14 +105,14 @@ final class RetentionFiles: Sendable {
 
     func wait() { queue.now {} }
 
-    func save(_ needs: ConsumerPositions) {
+    func save(_ positions: ConsumerPositions) {
         attempt {
-            var needs = needs
-            try needs.save()
+            var positions = positions
+            try positions.save()
         }
     }
 
-    /// Looks which segments may go; ``takeRemovable()`` gives them.
+    /// Lists the removable segments for ``takeRemovable()``.
     func look(
         for retention: RetentionSettings, _ segments: SegmentsOnDisk, before needed: UInt64, at now: Instant
     ) {
@@ -131,7 +128,7 @@ final class RetentionFiles: Sendable {
         }
     }
 
-    /// What may go, once.
+    /// The segments that were listed last; nil if none are removable.
     func takeRemovable() -> [SegmentFacts]? {
         state.withLock { state in
             defer { state.removable = [] }
@@ -143,7 +140,7 @@ final class RetentionFiles: Sendable {
         attempt { try segments.remove(removable) }
     }
 
-    /// Removes the segments whose events are all older.
+    /// Removes the segments whose events are all older than a time.
     func remove(from segments: SegmentsOnDisk, before time: Instant) {
         attempt {
             let old = try segments.list().prefix { $0.lastNow.map { $0 < time } ?? true }
@@ -152,7 +149,7 @@ final class RetentionFiles: Sendable {
         }
     }
 
-    /// The first sequence that age and size let stay.
+    /// The first sequence that age and size do not remove.
     private static func bound(_ segments: [SegmentFacts], _ retention: RetentionSettings, _ now: Instant) -> UInt64 {
         var total = segments.reduce(0) { $0 + $1.bytes }
         var bound: UInt64 = 1

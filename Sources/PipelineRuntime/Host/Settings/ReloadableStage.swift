@@ -1,33 +1,28 @@
 import PipelineKit
 import Synchronization
 
-/// One stage in this process, which may come to other settings while it works: then one host ends as at any stop, and
-/// another goes on from its log and snapshot, with the same transports. What they have under way goes on meanwhile.
+/// A stage in this process whose settings may change while it runs: its host stops, and a new host goes on from the log and
+/// snapshot with the same transports. Their pushes in flight are not interrupted.
 package final class ReloadableStage: Sendable {
     private let transports = StageTransports()
     private let state: Mutex<State>
 
     private struct State {
         var host: StageHost
-        var next: Successor?
+        var next: Prospect?
         var isStopping = false
         var isOver = false
     }
 
-    fileprivate struct Successor: Sendable {
-        var host: StageHost
-        var change: StageTransports.Change
-    }
-
     package init(_ host: StageHost) { state = Mutex(State(host: host)) }
 
-    /// The one that works now.
+    /// The host that runs now.
     package var host: StageHost { state.withLock { $0.host } }
 
-    /// Whether it was not asked to stop, nor ended by itself.
+    /// Whether it has neither ended nor been asked to stop.
     package var isGoingOn: Bool { state.withLock { !$0.isStopping && !$0.isOver } }
 
-    /// Returns when the stage was stopped and all it took in is durable.
+    /// Returns when the stage was stopped and everything that it took is durable.
     package func run() async throws {
         defer { end() }
         do {
@@ -43,7 +38,7 @@ package final class ReloadableStage: Sendable {
         await transports.close()
     }
 
-    /// Asks the stage to finish the batch in hand, make it durable and return.
+    /// Asks the stage to finish the current batch, make it durable and return.
     package func stop() {
         state.withLock { state in
             state.isStopping = true
@@ -51,6 +46,7 @@ package final class ReloadableStage: Sendable {
         }.control.stop()
     }
 
+    /// Replaces a host that has stopped by its successor, if there is one.
     private func succeed(_ past: StageHost) async -> StageHost? {
         let (next, isOver) = state.withLock { state in
             defer { state.next = nil }
@@ -82,40 +78,41 @@ package final class ReloadableStage: Sendable {
 
     // MARK: Reloading
 
-    /// What the stage could go on with.
+    /// A reload that was checked and can be applied.
     package struct Prospect: Sendable {
-        /// What is other, for the operator: of transports what they say, of all else the keys.
+        /// The differences, for the operator: descriptions for transports, keys for all other settings.
         package let said: [String]
-        fileprivate let next: Successor
+        fileprivate let host: StageHost
+        fileprivate let change: StageTransports.Change
     }
 
-    /// Sees whether the stage could go on with what the pipeline file says by now, and changes nothing. One call at a time.
+    /// Checks whether the stage could go on as another host, and changes nothing. One call at a time.
     ///
-    /// - Returns: For ``take(_:)`` or ``drop(_:)``; nil where nothing is other.
-    /// - Throws: ``ReloadError``, or what is wrong with a transport or an address.
+    /// - Returns: For ``take(_:)`` or ``drop(_:)``; nil where nothing differs.
+    /// - Throws: ``ReloadError``, or the error of a transport or an address.
     package func prospect(of next: StageHost) async throws -> Prospect? {
         let present = host
-        // It opens its transports before.
+        // A starting host is still opening its transports.
         guard await present.control.wait(until: { $0.phase != .starting }) else { throw ReloadError.ended }
         if let obstacle = present.plan.obstacle(to: next.plan) { throw obstacle }
         try await next.checkAddresses(beside: present.plan)
         let change = try await transports.change(to: next.bindings(), of: next)
         let keys = next.plan.keysThatDiffer(from: present.plan).filter { !change.tells(of: $0) }
         let said = change.said + (keys.isEmpty ? [] : [keys.joined(separator: ", ")])
-        if !said.isEmpty { return Prospect(said: said, next: Successor(host: next, change: change)) }
+        if !said.isEmpty { return Prospect(said: said, host: next, change: change) }
         await transports.drop(change)
         return nil
     }
 
-    package func drop(_ prospect: Prospect) async { await transports.drop(prospect.next.change) }
+    package func drop(_ prospect: Prospect) async { await transports.drop(prospect.change) }
 
-    /// Goes on with it. When this returns, the new host works.
+    /// Applies the reload. Returns when the new host runs.
     ///
-    /// - Throws: ``ReloadError/ended``.
+    /// - Throws: ``ReloadError/ended``
     package func take(_ prospect: Prospect) async throws {
         let present: StageHost? = state.withLock { state in
             guard !state.isStopping, !state.isOver else { return nil }
-            state.next = prospect.next
+            state.next = prospect
             return state.host
         }
         guard let present else {
@@ -123,7 +120,7 @@ package final class ReloadableStage: Sendable {
             throw ReloadError.ended
         }
         present.control.stop()
-        let control = prospect.next.host.control
+        let control = prospect.host.control
         guard await control.wait(until: { $0.phase != .starting && $0.phase != .stopped }) else {
             throw ReloadError.ended
         }
@@ -131,7 +128,7 @@ package final class ReloadableStage: Sendable {
 }
 
 extension StageTransports.Change {
-    /// Whether what is said names the transport that a key belongs to.
+    /// Whether a description already names the transport of a key.
     fileprivate func tells(of key: String) -> Bool {
         let words = key.split(separator: ".")
         guard words.count > 1, words[0] == "transports" else { return false }
@@ -139,21 +136,21 @@ extension StageTransports.Change {
     }
 }
 
+/// Why a stage cannot go on with another pipeline file.
 package enum ReloadError: Error, Hashable, CustomStringConvertible {
     case otherLog(String, present: String)
     case otherUpstream(String, present: String)
-    /// A program does what a stage of this process did, or the other way round.
+    /// The stage becomes a program, or stops being one.
     case otherProgram
-    /// The stage stopped meanwhile.
     case ended
 
     package var description: String {
         switch self {
         case .otherLog(let log, let present):
-            "by `data` and `log` it would write \(log), and it writes \(present): that takes a restart"
+            "`data` and `log` would make it write \(log) instead of \(present): restart the stage"
         case .otherUpstream(let log, let present):
-            "by `data` and `from` it would read \(log), and it reads \(present): that takes a restart"
-        case .otherProgram: "`command` comes or goes: that takes a restart"
+            "`data` and `from` would make it read \(log) instead of \(present): restart the stage"
+        case .otherProgram: "`command` was added or removed: restart the stage"
         case .ended: "the stage was stopped"
         }
     }

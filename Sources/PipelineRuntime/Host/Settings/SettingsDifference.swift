@@ -1,30 +1,19 @@
 import EventLog
 import JSON
 
-/// By which keys two records of settings differ. Their values are nobody's to see.
+/// The keys in which two records of settings differ. Values are not shown, since they may be secret.
 enum SettingsDifference {
-    /// - Parameters: Records as ``PipelineKit/SettingsReader/record(without:)`` writes them.
-    /// - Returns: Key paths in alphabetical order, as `transports.apns.apps[2].topic` and `window`; of what only one of the
-    ///   two has, the key alone.
+    /// Key paths in alphabetical order, such as `transports.apns.apps[2].topic`; a key of only one record without those
+    /// below it.
     static func keys(of record: String, _ other: String) -> [String] {
         if record == other { return [] }
         do throws(JSONError) {
-            return try with(record) { one throws(JSONError) in
-                try with(other) { keys(of: one, $0, at: "") }
+            return try SettingsHistory.withJSON(record) { one throws(JSONError) in
+                try SettingsHistory.withJSON(other) { keys(of: one, $0, at: "") }
             }
         } catch {
             return ["settings"]
         }
-    }
-
-    private static func with<Result>(
-        _ record: String, _ body: (JSONValue) throws(JSONError) -> Result
-    ) throws(JSONError) -> Result {
-        var parser = JSONParser(limits: JSONLimits(bytesMax: SettingsFile.bytesMax))
-        let bytes = Array(record.utf8)
-        return try bytes.withUnsafeBytes { bytes in
-            Swift.Result { () throws(JSONError) in try body(try parser.parse(bytes)) }
-        }.get()
     }
 
     private static func keys(of one: JSONValue, _ other: JSONValue, at path: String) -> [String] {

@@ -3,20 +3,19 @@ import JSON
 import PipelineKit
 import Time
 
-/// The settings that a stage's log was written under, in the order in which they came: `settings.ndjson` beside it.
-///
-/// Without it a log could be replayed only as long as nobody edits the pipeline file.
+/// The settings that a stage's log was written under, in order: `settings.ndjson` beside the log. With them the log can be
+/// replayed after the pipeline file has changed.
 package struct SettingsHistory: Sendable {
-    /// One line: from where on a stage ran with which settings.
+    /// One line: settings, and the position from which they counted.
     package struct Entry: Hashable, Sendable {
-        /// The last upstream sequence that the stage had taken in before.
+        /// The last upstream sequence that the stage took under the settings before.
         package var after: UInt64
-        /// The `now` of its log's last batch before; later batches are under these settings.
+        /// The `now` of the last batch under the settings before.
         package var now: Instant
         /// The stage's kind.
         package var kind: String
-        /// The settings as ``PipelineKit/SettingsReader/record(without:)`` writes them. Where a changed default is
-        /// missing, it counts as it did before.
+        /// The settings as ``PipelineKit/SettingsReader/record(without:)`` writes them. A missing setting has the default of
+        /// that time.
         package var settings: String
 
         package init(after: UInt64, now: Instant, kind: String, settings: String) {
@@ -29,7 +28,7 @@ package struct SettingsHistory: Sendable {
 
     package private(set) var entries: [Entry]
     package let path: String
-    /// The log's; nil where it is not known.
+    /// The log's identity; nil where it is unknown.
     private let log: LogIdentity?
 
     /// - Throws: ``EventLogError/wrongSettings(file:line:reason:)``.
@@ -44,14 +43,12 @@ package struct SettingsHistory: Sendable {
         }
     }
 
-    /// A history that is kept elsewhere.
-    ///
-    /// - Parameter path: What errors call it.
+    /// A history that is not read from a log's folder; errors call it `path`.
     package init(_ entries: [Entry], path: String) {
         (self.entries, self.path, log) = (entries, path, nil)
     }
 
-    /// Puts one more entry on record, unless it says what the last one does.
+    /// Records one more entry, unless it equals the last one.
     package mutating func append(_ entry: Entry) throws {
         if let last = entries.last, last.kind == entry.kind, last.settings == entry.settings { return }
         let all = entries + [entry]
@@ -71,10 +68,10 @@ package struct SettingsHistory: Sendable {
         } catch { return nil }
     }
 
-    /// The settings of all entries as a pipeline file has them, without what they led to.
+    /// The settings of all entries as a pipeline file has them, without seals.
     package var plainRecords: [String] { entries.map { reader(of: $0)?.record(hasSeals: false) ?? $0.settings } }
 
-    /// The stage with what its settings led to last, for as far as it has the same.
+    /// The stage with the seals of the last entry, wherever its settings are the same.
     package func sealing(_ stage: PipelineStage) -> PipelineStage {
         guard let last = entries.last.flatMap(reader) else { return stage }
         return stage.sealed(like: last)
@@ -104,14 +101,13 @@ package struct SettingsHistory: Sendable {
         }
     }
 
-    private static func withJSON<Result>(
+    static func withJSON<Result>(
         _ text: String, _ body: (JSONValue) throws(JSONError) -> Result
     ) throws(JSONError) -> Result {
         var parser = JSONParser(limits: JSONLimits(bytesMax: SettingsFile.bytesMax))
         let bytes = Array(text.utf8)
-        let result = bytes.withUnsafeBytes { bytes in
+        return try bytes.withUnsafeBytes { bytes in
             Swift.Result { () throws(JSONError) in try body(try parser.parse(bytes)) }
-        }
-        return try result.get()
+        }.get()
     }
 }

@@ -1,14 +1,14 @@
 import PipelineKit
 import Time
 
-/// What a host knows of the settings its stage ran with, and of those it is to run with now.
+/// The settings that a stage ran with in the past, and its settings in the pipeline file.
 struct SettingsTimeline<S: Stage> {
     let today: S.Settings
     private var history: SettingsHistory
     private let record: String
 
-    /// - Parameter isNew: Whether the log holds nothing yet. One that holds something and says nothing of settings is
-    ///   taken to be made under those of the pipeline file, by a build that knew no changed default.
+    /// - Parameter isNew: Whether the log is empty. A log with events and without recorded settings was written under those
+    ///   of the pipeline file, by a build from before any default changed.
     init(_ plan: HostPlan, _ today: S.Settings, isNew: Bool) throws {
         self.today = today
         record = plan.settingsRecord
@@ -19,15 +19,14 @@ struct SettingsTimeline<S: Stage> {
         }
     }
 
-    /// Whether the pipeline file has changed since the log was last written to.
+    /// Whether the pipeline file has changed since the last entry.
     var hasChanged: Bool { history.entries.last.map { $0.settings != record || $0.kind != S.kind } ?? false }
 
-    /// The settings of the past. A stage that takes no snapshots cannot change them on the way: it has today's.
-    func epochs(from position: UInt64) throws -> SettingsPeriods<S> {
+    /// The settings of the past. A stage without snapshots cannot change settings while it runs, so it has today's.
+    func periods(from position: UInt64) throws -> SettingsPeriods<S> {
         try SettingsPeriods(S.snapshotVersion == nil ? nil : history, else: today, from: position)
     }
 
-    /// Puts today's settings on record, from there on.
     mutating func record(after sequence: UInt64, now: Instant) throws {
         try history.append(.init(after: sequence, now: now, kind: S.kind, settings: record))
     }

@@ -4,98 +4,73 @@ import PipelineKit
 import Synchronization
 import Time
 
-/// Which snapshots a stage may take over, as far as is known before its log is looked at.
-struct SnapshotForm: Sendable {
-    var stage: String
-    var version: Int
-    var log: LogIdentity
-    var upstream: LogIdentity
-    var upstreamName: String
-
-    func fit(lastSequence: UInt64) -> SnapshotFit {
-        SnapshotFit(stage: stage, version: version, log: log, upstream: upstream, lastSequence: lastSequence)
-    }
-
-    func header(_ moment: SnapshotMoment) -> SnapshotHeader {
-        SnapshotHeader(
-            stage: stage, version: version, log: log, upstream: upstream,
-            cursor: Cursor([upstreamName: moment.position]), sequence: moment.sequence, now: moment.now)
-    }
-}
-
-/// Where a state stands: what it includes of the upstream's log, the last sequence of its own, and its clock.
+/// A point in a stage's life: the last upstream event, the last event of its own log, and its time.
 struct SnapshotMoment: Hashable, Sendable {
     var position: UInt64
     var sequence: UInt64
     var now: Instant
 
-    /// Where reading the stage's own log begins. Wakes that came after it may stand before the next event: in the
-    /// segment of the last one before, where that was full by then.
+    /// Where a rebuild begins to read the stage's own log: later wakes may be in this event's segment.
     var firstRead: UInt64 { max(sequence, 1) }
 }
 
-/// Makes and writes a stage's snapshots behind its back, one at a time.
+/// Makes and writes a stage's snapshots in the background, one at a time.
 ///
-/// One that cannot be made or written costs nothing but time at the next start. It is said once, and another is tried when
+/// A snapshot that fails only makes the next start slower. The failure is reported once, and the next snapshot is tried when
 /// it is due.
 final class SnapshotFiles: Sendable {
-    /// What older snapshots may take up, beside the newest ones: see ``SnapshotStore/thin(bytesMax:countMax:)``.
+    /// Limits for older snapshots: see ``SnapshotStore/thin(bytesMax:countMax:)``.
     static let bytesMax: UInt64 = 256 << 20
     static let countMax = 64
 
-    let form: SnapshotForm
+    private let fit: SnapshotFit
+    private let upstreamName: String
     private let store: SnapshotStore
     private let name: String
-    /// Where files are written and removed.
     private let queue: any SyncQueue
-    /// Where they are made.
     private let background: any SyncQueue
     private let share: Double?
     private let state = Mutex(State())
 
     private struct State {
         var isAtWork = false
-        /// Whether the one that is being made is for nothing.
+        /// Whether the snapshot that is being made is to be dropped.
         var isUnwanted = false
         var isHurried = false
-        /// Whether the last one could not be made.
         var hasFailed = false
         var hasComplained = false
         var newestBytes: UInt64 = 0
         var moments: [SnapshotMoment] = []
     }
 
-    /// - Parameter lastSequence: The log's; what was taken beyond it is none of its past.
-    init(_ plan: HostPlan, _ form: SnapshotForm, lastSequence: UInt64) {
-        self.form = form
+    init(_ plan: HostPlan, _ fit: SnapshotFit, upstreamName: String) {
+        (self.fit, self.upstreamName) = (fit, upstreamName)
         name = plan.stage
         store = plan.snapshots
         queue = plan.calls.makeQueue()
         background = plan.calls.makeBackgroundQueue()
         share = plan.calls.backgroundShare
-        refresh(lastSequence)
+        refresh(fit.lastSequence)
     }
 
-    /// Whether one is being made or written.
     var isAtWork: Bool { state.withLock { $0.isAtWork } }
-    /// Whether the next may be made beside the stage: not after one that could not.
+    /// Whether the next may be made in the background: not after a failure.
     var mayMake: Bool { state.withLock { !$0.hasFailed } }
-    /// How large the last one was.
     var newestBytes: UInt64 { state.withLock { $0.newestBytes } }
-    /// Those that this stage can start from, oldest first.
+    /// The snapshots that this stage can start from, oldest first.
     var moments: [SnapshotMoment] { state.withLock { $0.moments } }
 
-    /// - Parameter flush: Makes durable what must be before the snapshot is; done beside the stage.
+    /// - Parameter flush: Called on another thread first, to make durable what the snapshot depends on.
     func write(_ moment: SnapshotMoment, _ bytes: [UInt8], after flush: @escaping @Sendable () throws -> Void) {
         state.withLock { ($0.isAtWork, $0.isUnwanted, $0.hasFailed) = (true, false, false) }
-        writeLater(form.header(moment), bytes, DiskPace(), flush)
+        writeLater(header(moment), bytes, DiskPace(), flush)
     }
 
-    /// Makes the state for one beside the stage, a little at a time, and writes it.
+    /// Makes a snapshot in the background, slowly, and writes it.
     ///
     /// - Parameters:
-    ///   - flush: Makes durable what must be before the snapshot is.
-    ///   - make: Calls `check` now and then, ends when that throws, and reads at the pace `disk`.
+    ///   - flush: Makes durable what the snapshot depends on.
+    ///   - make: Calls `check` now and then, stops when that throws, and reads files at the pace `disk`.
     func make(
         _ moment: SnapshotMoment, after flush: @escaping @Sendable () throws -> Void,
         _ make: @escaping @Sendable (_ check: @escaping () throws -> Void, _ disk: DiskPace) throws -> SnapshotWriter
@@ -114,18 +89,17 @@ final class SnapshotFiles: Sendable {
                     pace?.rest()
                 }
                 let writer = try make(check, disk)
-                writeLater(form.header(moment), SnapshotFiles.bytes(writer), disk, flush)
+                writeLater(header(moment), SnapshotFiles.bytes(writer), disk, flush)
             } catch { giveUp(error) }
         }
     }
 
-    /// Gives up the one that is being made; the next is made without a pause.
+    /// Drops the snapshot that is being made. The next is made without pauses.
     func hurry() { state.withLock { ($0.isUnwanted, $0.isHurried) = (true, true) } }
 
-    /// Gives up the one that is being made. Does not wait for it: from now on it writes nothing.
+    /// Drops the snapshot that is being made, without waiting for it: from now on it writes nothing.
     func stopMaking() { state.withLock { $0.isUnwanted = true } }
 
-    /// Returns when nothing is being written.
     func wait() { queue.now {} }
 
     func remove(where isUseless: @escaping @Sendable (SnapshotMoment) -> Bool) {
@@ -159,7 +133,7 @@ final class SnapshotFiles: Sendable {
     private func giveUp(_ error: any Error) {
         let isFailure = !(error is CancellationError)
         state.withLock { ($0.isAtWork, $0.hasFailed) = (false, $0.hasFailed || isFailure) }
-        if isFailure { complain("it cannot be made beside the stage, which writes the next itself: \(error)") }
+        if isFailure { complain("it cannot be made in the background; the stage makes the next one itself: \(error)") }
     }
 
     private func checkWanted() throws {
@@ -176,8 +150,15 @@ final class SnapshotFiles: Sendable {
         refresh(header.sequence)
     }
 
+    private func header(_ moment: SnapshotMoment) -> SnapshotHeader {
+        SnapshotHeader(
+            stage: fit.stage, version: fit.version, log: fit.log, upstream: fit.upstream,
+            cursor: Cursor([upstreamName: moment.position]), sequence: moment.sequence, now: moment.now)
+    }
+
     private func refresh(_ lastSequence: UInt64) {
-        let fit = form.fit(lastSequence: lastSequence)
+        var fit = fit
+        fit.lastSequence = lastSequence
         attempt { () throws(EventLogError) in
             let files = try store.list().filter { $0.header.map { fit.objection(to: $0) == nil } ?? false }
             state.withLock { state in
@@ -203,30 +184,23 @@ final class SnapshotFiles: Sendable {
     }
 }
 
-/// Keeps work down to a share of one processor. Belongs to the thread that works.
+/// Limits background work to a share of one processor. Belongs to the working thread.
 private final class Pace {
     private let share: Double
-    /// What the thread had used by the end of the last rest.
-    private var used = Pace.used
+    /// The thread's processor time after the last rest.
+    private var used = PauseMeter.processorTime
 
-    /// Short enough that nobody waits for long, long enough that to ask for the time costs nothing.
-    private static let workMin = 500_000
+    /// Short enough that nobody waits for long, and long enough that reading the clock costs little.
+    private static let workMin = Duration.microseconds(500)
 
     init(_ share: Double) { self.share = share }
 
-    /// Sleeps where enough was done since the last time.
+    /// Sleeps, if enough work was done since the last rest.
     func rest() {
-        let worked = Pace.used - used
+        let worked = PauseMeter.processorTime - used
         guard worked >= Pace.workMin else { return }
-        usleep(UInt32(Double(worked) / 1_000 * (1 / share - 1)))
-        used = Pace.used
-    }
-
-    /// Of the calling thread, in nanoseconds.
-    private static var used: Int {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return time.tv_sec * 1_000_000_000 + time.tv_nsec
+        usleep(UInt32(worked / .microseconds(1) * (1 / share - 1)))
+        used = PauseMeter.processorTime
     }
 }
 
@@ -241,7 +215,7 @@ extension HostPlan {
         var store = SnapshotStore(logDirectory: logDirectory)
         store.calls = calls
         store.removesDamaged = true
-        // Without a promise to survive the loss of power there is nothing to wait for: CRCs find what it tore.
+        // A log under `never` may lose events with the power anyway, so snapshots need no sync; their CRCs find torn files.
         if sync == .never { store.calls.sync = { _ in 0 } }
         return store
     }

@@ -2,14 +2,13 @@ import EventLog
 import PipelineKit
 import Time
 
-/// When a stage's state is put aside: after so much input, and at a clean stop. Belongs to the host's thread.
+/// Takes snapshots of a stage's state, after a certain amount of input and at a clean stop. Belongs to the host's thread.
 ///
-/// The state is put aside as it is when all that the stage has said is appended, so that what a snapshot includes is in
-/// the log, or gave nothing to be there. Pushes that are out are a part of it.
+/// A snapshot is taken when all outputs are appended, so its input is reflected in the log. It includes the pushes in flight.
 struct SnapshotKeeper {
-    /// Reading a state and writing it down costs about as much as reading so much input.
+    /// Reading and writing a byte of state costs about as much as this much input.
     private static let inputPerStateByte = 4
-    /// One that is not made when so many times the input has come that it takes gives way to one that is made at once.
+    /// A background snapshot that takes longer than this many intervals is dropped, and the next is made without pauses.
     private static let intervalsMax = 4
 
     private let files: SnapshotFiles
@@ -17,16 +16,16 @@ struct SnapshotKeeper {
     private var inputBytes = 0
 
     /// Nil where the stage or the pipeline file takes no snapshots.
-    init?<S: Stage>(_ type: S.Type, _ plan: HostPlan, _ log: EventLogWriter, upstream: (String, LogIdentity)) {
-        guard let version = S.snapshotVersion, let every = plan.snapshotBytes else { return nil }
-        let form = SnapshotForm(
-            stage: S.kind, version: version, log: log.identity, upstream: upstream.1, upstreamName: upstream.0)
-        files = SnapshotFiles(plan, form, lastSequence: log.lastSequence)
+    init?<S: Stage>(_ type: S.Type, _ plan: HostPlan, _ context: StageContext, lastSequence: UInt64) {
+        guard let every = plan.snapshotBytes, let fit = SnapshotFit(type, context, lastSequence: lastSequence) else {
+            return nil
+        }
+        files = SnapshotFiles(plan, fit, upstreamName: context.upstreamName)
         self.every = every
     }
 
-    /// What of its logs the stage needs to start again: from the older of its two newest snapshots, since the newest
-    /// may turn out to be damaged. All of it while there are not two.
+    /// The snapshot that the stage's logs are kept for: the older of the two newest, since the newest may be damaged. Nil
+    /// while there are fewer than two.
     var need: SnapshotMoment? {
         let newest = files.moments.suffix(SnapshotStore.newestKept)
         return newest.count == SnapshotStore.newestKept ? newest.min { $0.position < $1.position } : nil
@@ -34,7 +33,7 @@ struct SnapshotKeeper {
 
     mutating func noteInput(_ bytes: Int) { inputBytes += bytes }
 
-    /// Whether enough came in for another, and the last one is written.
+    /// Whether enough input came for another snapshot, and the last one is written.
     func isDue() -> Bool {
         let due = max(every, SnapshotKeeper.inputPerStateByte * Int(clamping: files.newestBytes))
         guard inputBytes >= due else { return false }
@@ -43,11 +42,11 @@ struct SnapshotKeeper {
         return false
     }
 
-    /// Puts the stage's state aside as it is now.
+    /// Takes a snapshot of the stage's present state.
     ///
     /// - Parameters:
-    ///   - maker: Does it beside the stage; nil where the stage has to wait for it.
-    ///   - flush: Makes durable what must be before the snapshot is. Called on another thread.
+    ///   - maker: Makes it in the background; nil to make it on this thread.
+    ///   - flush: Called on another thread first, to make durable what the snapshot depends on.
     mutating func take<S: Stage>(
         _ stage: S, _ moment: SnapshotMoment, beside maker: SnapshotMaker<S>?,
         after flush: @escaping @Sendable () throws -> Void = {}
@@ -58,7 +57,7 @@ struct SnapshotKeeper {
         files.make(moment, after: flush) { try maker.state(at: moment, check: $0, disk: $1) }
     }
 
-    /// Takes one last where something was taken in since the one before, and waits until it is written.
+    /// Takes a last snapshot if there was new input, and waits until it is written.
     func finish<S: Stage>(
         _ stage: S, _ moment: SnapshotMoment, after flush: @escaping @Sendable () throws -> Void = {}
     ) {
@@ -67,13 +66,12 @@ struct SnapshotKeeper {
         files.wait()
     }
 
-    /// Gives up the one that is being made, and waits until nothing is being written.
     func wait() {
         files.stopMaking()
         files.wait()
     }
 
-    /// Removes those that no stage can go on from any more, because what follows them in a log is gone.
+    /// Removes snapshots from which a stage can no longer go on, because the following events were removed from a log.
     func remove(where isUseless: @escaping @Sendable (SnapshotMoment) -> Bool) { files.remove(where: isUseless) }
 
     private func isNew(_ moment: SnapshotMoment) -> Bool {

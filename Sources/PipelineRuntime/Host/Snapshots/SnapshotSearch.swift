@@ -2,17 +2,16 @@ import EventLog
 import PipelineKit
 import Time
 
-/// A stage as one of its snapshots left it.
+/// A stage with the state of one of its snapshots.
 struct RestoredStage<S: Stage> {
     var stage: S
     var moment: SnapshotMoment
 }
 
-/// Finds the newest snapshot that a stage can go on from, and restores the stage from it: when a host starts, before it
-/// feeds the stage what came after.
+/// Finds the newest snapshot that a stage can start from, and restores the stage from it.
 ///
-/// Whatever is wrong with one is said on standard error, and an older one serves, or the whole history: snapshots
-/// change how long a start takes, never what comes of it.
+/// A damaged or unfit snapshot is reported on standard error. Then an older one is used, or the whole log: snapshots only
+/// change how long a start takes.
 final class SnapshotSearch<S: Stage> {
     private let plan: HostPlan
     private let past: SettingsTimeline<S>
@@ -23,44 +22,33 @@ final class SnapshotSearch<S: Stage> {
     private var told: Set<String> = []
 
     /// Nil where the stage or the pipeline file takes no snapshots.
-    convenience init?(
-        _ plan: HostPlan, _ log: EventLogWriter, _ past: SettingsTimeline<S>, upstream: (name: String, LogIdentity)
-    ) {
-        let context = StageContext(
-            log: log.identity, upstream: upstream.1, upstreamName: upstream.name, registry: plan.registry)
-        self.init(plan, context, past, lastSequence: log.lastSequence)
-    }
-
-    /// - Parameters:
-    ///   - lastSequence: Of the stage's own log.
-    ///   - disk: The pace at which a snapshot is read.
+    ///
+    /// - Parameter lastSequence: Of the stage's own log.
     init?(
         _ plan: HostPlan, _ context: StageContext, _ past: SettingsTimeline<S>, lastSequence: UInt64,
         disk: DiskPace = DiskPace()
     ) {
-        guard let version = S.snapshotVersion, plan.snapshotBytes != nil else { return nil }
+        guard plan.snapshotBytes != nil, let fit = SnapshotFit(S.self, context, lastSequence: lastSequence) else {
+            return nil
+        }
+        self.fit = fit
         self.plan = plan
         self.past = past
         self.context = context
         var store = plan.snapshots
         store.pace = disk
         self.store = store
-        fit = SnapshotFit(
-            stage: S.kind, version: version, log: context.log, upstream: context.upstream, lastSequence: lastSequence)
     }
 
-    /// The newest that includes at most that much of the upstream's log; nil where there is none.
+    /// The newest snapshot with at most this much of the upstream's log; nil where there is none.
     ///
-    /// - Throws: Where a snapshot of a past that the log has lost cannot be removed: once the log has grown again, it
-    ///   would pass for its own.
+    /// - Throws: Where a snapshot that is ahead of the log cannot be removed: once the log has grown, it would seem to fit.
     func newest(through position: UInt64 = .max) throws -> RestoredStage<S>? {
-        try removeLostPasts()
+        try removeAheadOfLog()
         return newest { $0.position <= position }
     }
 
-    /// The newest that was taken at a moment, or before. Those that do not fit are passed over without a word.
-    ///
-    /// - Parameter progress: Called now and then while it is read.
+    /// The newest snapshot at or before a moment. Unfit ones are skipped silently.
     func newest(notAfter moment: SnapshotMoment, progress: @escaping () -> Void) -> RestoredStage<S>? {
         newest(progress) { [fit] in
             fit.objection(to: $0) == nil && $0.position <= moment.position && $0.now <= moment.now
@@ -79,7 +67,7 @@ final class SnapshotSearch<S: Stage> {
         return nil
     }
 
-    /// Removes those that include more of the upstream's log than that: the upstream has lost what they were made from.
+    /// Removes the snapshots that include later events of the upstream, which the upstream has lost.
     func remove(after position: UInt64) throws {
         try store.remove { $0.header.map { $0.log == fit.log && $0.position > position } ?? false }
     }
@@ -97,17 +85,18 @@ final class SnapshotSearch<S: Stage> {
 
     private func restore(_ snapshot: Snapshot, _ progress: (() -> Void)?) throws(SnapshotError) -> RestoredStage<S> {
         var stage: S
-        do { stage = try S(past.epochs(from: snapshot.header.position).first, context: context) } catch {
-            throw SnapshotError("the stage's settings are refused: \(error)", at: 0)
+        do { stage = try S(past.periods(from: snapshot.header.position).first, context: context) } catch {
+            throw SnapshotError("the recorded settings are refused: \(error)", at: 0)
         }
         var reader = SnapshotReader(snapshot.state.span.bytes)
         if let progress { reader.onProgress(progress) }
         try stage.restore(from: &reader)
-        guard reader.isAtEnd else { throw SnapshotError("there is more than the stage reads", at: 0) }
+        guard reader.isAtEnd else { throw SnapshotError("the stage did not read all of it", at: 0) }
         return RestoredStage(stage: stage, moment: SnapshotMoment(snapshot.header))
     }
 
-    private func removeLostPasts() throws {
+    /// The log has lost events that these snapshots include.
+    private func removeAheadOfLog() throws {
         try store.remove { file in
             guard let header = file.header, header.log == fit.log, header.sequence > fit.lastSequence else {
                 return false
@@ -120,5 +109,14 @@ final class SnapshotSearch<S: Stage> {
     private func say(_ problem: String) {
         guard told.insert(problem).inserted else { return }
         StandardError.write("\(plan.stage): snapshot passed over: \(problem)")
+    }
+}
+
+extension SnapshotFit {
+    /// Nil for a stage without snapshots.
+    init?<S: Stage>(_ type: S.Type, _ context: StageContext, lastSequence: UInt64) {
+        guard let version = S.snapshotVersion else { return nil }
+        self.init(
+            stage: S.kind, version: version, log: context.log, upstream: context.upstream, lastSequence: lastSequence)
     }
 }

@@ -2,13 +2,8 @@ import EventLog
 import PipelineKit
 
 extension StageClock {
-    /// Takes back what a source's own log holds.
-    ///
-    /// - Parameters:
-    ///   - directory: The log's folder.
-    ///   - position: The last event that the stage's state includes.
-    ///   - last: The last event to take back.
-    ///   - onBatch: Called before each batch with its bytes; what it throws ends it all.
+    /// Feeds a source the events of its own log after `position` again. An error of `onBatch`, called with sizes, ends
+    /// the work.
     mutating func recall(
         from directory: String, after position: UInt64, through last: UInt64, onBatch: (Int) throws -> Void
     ) throws {

@@ -2,12 +2,11 @@ import EventLog
 import PipelineKit
 import Time
 
-/// A stage that is fed its past: its input, and the wakes, answers and settings that its own log has on record. What it
-/// says meanwhile is in its log already.
+/// Rebuilds a stage's state: feeds it its input, and the wakes, answers and settings that its own log records. The outputs
+/// are in the log already and are dropped.
 struct StageRebuild<S: Stage>: ~Copyable {
     private var clock: StageClock<S>
-    private var epochs: SettingsPeriods<S>
-    /// The last event of the upstream's log to feed.
+    private var periods: SettingsPeriods<S>
     let through: UInt64
     private let context: StageContext
     private var batches: RecordedBatches
@@ -15,13 +14,15 @@ struct StageRebuild<S: Stage>: ~Copyable {
     private var out = Outbox()
 
     init(
-        _ clock: StageClock<S>, _ context: StageContext, _ epochs: SettingsPeriods<S>, through: UInt64,
+        _ clock: StageClock<S>, _ context: StageContext, _ periods: SettingsPeriods<S>, through: UInt64,
         by batches: RecordedBatches
     ) {
-        (self.clock, self.context, self.epochs, self.through, self.batches) = (clock, context, epochs, through, batches)
+        (self.clock, self.context, self.periods, self.through, self.batches) = (
+            clock, context, periods, through, batches
+        )
     }
 
-    /// Feeds the next event, which is at most ``through``.
+    /// Feeds the next event, at most ``through``.
     mutating func feed(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws {
         try come(toBefore: sequence)
         if batches.setAside == sequence { return }
@@ -30,19 +31,15 @@ struct StageRebuild<S: Stage>: ~Copyable {
         finishStep()
     }
 
-    /// Comes to the end of the recorded batches, when all events were fed.
+    /// Handles the remaining recorded batches, once all events were fed.
     mutating func finish() throws {
         try live(before: .max)
         try adoptSettings(before: through)
         forgetOutputs()
     }
 
-    /// Feeds all events up to ``through`` from the upstream's log, and comes to the end of the recorded batches.
-    ///
-    /// - Parameters:
-    ///   - directory: The log's folder.
-    ///   - position: The last event that the stage's state includes.
-    ///   - check: Called now and then; what it throws ends it all.
+    /// Feeds all events after `position` from the upstream's log, then the remaining batches. An error of `check` ends
+    /// the work.
     mutating func feed(from directory: String, after position: UInt64, check: () throws -> Void) throws {
         let reader = try EventLogReader(directory: directory, from: .sequence(position + 1))
         var next = position + 1
@@ -59,11 +56,10 @@ struct StageRebuild<S: Stage>: ~Copyable {
         try finish()
     }
 
-    /// Adopts the settings that came after the last event.
     mutating func adoptLastSettings() throws { try adoptSettings(before: .max) }
 
-    /// The stage as its past left it, and the settings that come after.
-    consuming func ended() -> (StageClock<S>, SettingsPeriods<S>) { (clock, epochs) }
+    /// The rebuilt stage, and the settings that come later.
+    consuming func ended() -> (StageClock<S>, SettingsPeriods<S>) { (clock, periods) }
 
     private mutating func come(toBefore sequence: UInt64) throws {
         try live(before: sequence)
@@ -71,13 +67,13 @@ struct StageRebuild<S: Stage>: ~Copyable {
         forgetOutputs()
     }
 
-    /// Does all that the stage did before it got that event.
+    /// Does everything that the stage did before it got this event.
     private mutating func live(before sequence: UInt64) throws {
         while let action = batches.next(before: sequence) {
             switch action {
             case .feed: return
             case .advance(let now):
-                while let settings = epochs.next(beforeWakeAt: now) { try adopt(settings) }
+                while let settings = periods.next(beforeWakeAt: now) { try adopt(settings) }
                 serveDeadlines(through: now)
                 clock.advance(to: now, into: &out)
             case .settle:
@@ -89,7 +85,7 @@ struct StageRebuild<S: Stage>: ~Copyable {
     }
 
     private mutating func adoptSettings(before sequence: UInt64) throws {
-        while let settings = epochs.next(beforeEvent: sequence) { try adopt(settings) }
+        while let settings = periods.next(beforeEvent: sequence) { try adopt(settings) }
     }
 
     private mutating func adopt(_ settings: S.Settings) throws {
@@ -112,7 +108,7 @@ struct StageRebuild<S: Stage>: ~Copyable {
         answer()
     }
 
-    /// Gives the answers that the log has in the batch of the push itself. A push without one is still out.
+    /// Gives the stage the answers that are in the batch of the push itself. A push without one is still in flight.
     private mutating func answer() {
         while case let deliveries = out.takeDeliveries(), !deliveries.isEmpty {
             for delivery in deliveries {

@@ -1,13 +1,13 @@
-/// An address that a stage is to serve and cannot.
+/// An address that a stage cannot serve.
 package struct AddressError: Error, Hashable, CustomStringConvertible {
-    /// The key of the stage that gives the address, or its default.
+    /// The setting that gives the address.
     package let key: String
     /// What is wrong, and what to do.
     package let reason: String
 
     init(key: String, reason: String) { (self.key, self.reason) = (key, reason) }
 
-    /// - Parameter endpoint: One that another process serves.
+    /// For an endpoint that another process serves.
     init(key: String, inUse endpoint: String) {
         let (what, tool) = endpoint.hasPrefix("tcp://") ? ("port", "ss -ltnp") : ("socket", "ss -lxp")
         self.init(

@@ -1,11 +1,10 @@
 import Synchronization
 import ZeroMQ
 
-/// Starts a host as often as it takes, while the disk has no room for what a start writes: the log's folder and the
-/// small files in it.
+/// Starts a host again and again while the disk is too full for the log's folder and the small files in it.
 ///
-/// So a stage whose disk is full waits from the beginning just as it would later: it says so once, and in health. As
-/// soon as it has run, its appends wait by themselves, and any other failure ends it.
+/// So a stage on a full disk waits at its start as it would wait later: it reports it once, and in `health`. After the first
+/// successful start appends wait by themselves, and any other error ends the host.
 final class DiskFullStartup: Sendable {
     private let plan: HostPlan
     private let control: HostControl
@@ -22,24 +21,26 @@ final class DiskFullStartup: Sendable {
         state = Mutex(State(room: DiskRoom(stage: plan.stage)))
     }
 
-    /// Returns when `attempt` has, or when the host was asked to stop before its disk had room.
+    /// Returns when `attempt` has returned, or when the host was asked to stop before the disk had room.
     func run(_ sockets: HostSockets, _ attempt: (HostSockets) throws -> Void) throws {
         control.observe { [self] report in
             guard report.phase == .running else { return false }
             noteRun()
             return true
         }
-        var desk: HealthDesk?
+        var server: StartupHealthServer?
         while true {
-            do { return try attempt(desk.map { sockets.serving($0.socket) } ?? sockets) } catch { try note(error) }
+            do {
+                return try attempt(HostSockets(plan: plan, context: sockets.context, server: server?.socket))
+            } catch { try note(error) }
             if control.isStopAsked { return }
-            if desk == nil { desk = try makeDesk(sockets) }
-            try desk?.answer(for: DiskRoom.pause)
+            if server == nil { server = try makeServer(sockets) }
+            try server?.answer(for: DiskRoom.pause)
         }
     }
 
-    private func makeDesk(_ sockets: HostSockets) throws -> HealthDesk? {
-        do { return try HealthDesk(plan, control, sockets.makeServer()) } catch {
+    private func makeServer(_ sockets: HostSockets) throws -> StartupHealthServer? {
+        do { return try StartupHealthServer(plan, control, sockets.makeServer()) } catch {
             try note(error)
             return nil
         }

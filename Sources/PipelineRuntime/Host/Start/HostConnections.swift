@@ -1,30 +1,27 @@
 import PipelineKit
 
-/// Connects one host with the world: over ZeroMQ, or in a simulation.
+/// Makes the sockets of one host: over ZeroMQ, or in a simulation.
 protocol HostConnections {
-    /// Where consumers come to read the stage's log.
+    /// The socket for readers of the stage's log.
     func bindServer() throws -> any MessageSocket
-    /// Where producers come.
     func bindDoor() throws -> any MessageSocket
-    /// The way to the upstream.
     func connect(after: UInt64) throws -> any StageInlet
 }
 
-/// What a stage's host uses of a link's downstream end.
+/// A stage's connection to its upstream.
 protocol StageInlet: AnyObject {
     var socket: any MessageSocket { get }
     var endpoint: String { get }
     var patience: Duration { get }
     var refusedFrames: Int { get }
-    /// The first sequence that may be asked for again, as the upstream is told.
+    /// The first sequence that this consumer may ask for again. The upstream is told.
     var keep: UInt64? { get set }
-    /// The first sequence that the upstream's log still has, as it said last.
+    /// The first sequence that was left in the upstream's log when it last said so.
     var upstreamFirst: UInt64 { get }
 
     func receive() throws -> LinkClient.Arrival?
     func grant(_ bytes: Int) throws
     func tick(at time: ContinuousClock.Instant) throws
-    /// Asks for another part of the log than before.
     func open(after: UInt64) throws
     func close() throws
 }

@@ -1,8 +1,8 @@
 import PipelineKit
 
 extension HostPlan {
-    /// The keys of the pipeline file by which the two differ, as `log.sync`, `bind`, `transports.apns.attempts`; those that
-    /// concern all stages first. Where there are none, a host with the other plan would do nothing else.
+    /// The pipeline file's keys that differ, such as `log.sync`, `bind`, `transports.apns.attempts`; those of all stages
+    /// first. Empty where a host with the other plan would do the same.
     package func keysThatDiffer(from other: HostPlan) -> [String] {
         let log = [
             ("data.mode", mode == other.mode), ("seed", identity == other.identity), ("log.sync", sync == other.sync),
@@ -19,7 +19,7 @@ extension HostPlan {
         return (log + links).filter { !$0.1 }.map(\.0) + settings
     }
 
-    /// What stands in the way of a host with another plan that goes on from this one's log, in this one's process.
+    /// Why a host with the next plan cannot go on with this one's log in this process; nil where it can.
     func obstacle(to next: HostPlan) -> ReloadError? {
         if next.logDirectory != logDirectory { return .otherLog(next.logDirectory, present: logDirectory) }
         if next.inputLog != inputLog {

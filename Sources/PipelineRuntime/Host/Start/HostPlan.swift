@@ -5,15 +5,15 @@ import PipelineKit
 import Time
 import ZeroMQ
 
-/// Where a host's time comes from.
+/// The clock of a host.
 package enum HostClock: Sendable, Hashable {
-    /// The machine's clock, never going back within a log.
+    /// The machine's clock. It never goes back within a log.
     case wall
-    /// The input's own times, passed down from stage to stage: `belfry run`, replay and tests. Nothing waits.
+    /// The times in the input, passed down from stage to stage: for `belfry run`, replay and tests. Nothing waits.
     case event
 }
 
-/// All that a host must know to run one stage; made from a pipeline file.
+/// Everything that a host needs to run one stage; made from a pipeline file.
 package struct HostPlan: Sendable {
     /// The stage's name in the pipeline file.
     package var stage: String
@@ -21,53 +21,42 @@ package struct HostPlan: Sendable {
     package var logName: String
     /// The folder that holds the logs of the pipeline.
     package var logsDirectory: String
-    /// What a new log gets as its identity; nil: one is drawn.
-    package var identity: LogIdentity?
-    /// Of the folders and sockets that it makes.
-    package var mode: DataMode
-    /// When the stage's appends are forced to the disk.
-    package var sync: SyncPolicy
-    /// A segment is closed before it would grow larger; one batch may be larger alone.
-    package var segmentBytesMax: Int
-    /// Input between two snapshots of the stage's state; nil: none are taken.
-    package var snapshotBytes: Int?
-    /// Which segments of the log, and which dead letters, may go.
-    package var retention: RetentionSettings
-    /// The stage's own settings, as they are kept beside its log.
+    /// The identity of a new log; nil: drawn at random.
+    var identity: LogIdentity?
+    var mode: DataMode
+    var sync: SyncPolicy
+    /// A segment is closed before it would grow larger. One larger batch gets a segment of its own.
+    var segmentBytesMax: Int
+    /// How much input there is between two snapshots; nil: no snapshots.
+    var snapshotBytes: Int?
+    var retention: RetentionSettings
+    /// The stage's own settings, as they are recorded beside its log.
     var settingsRecord: String
-    /// The same for a log that kept none so far.
+    /// The record for a log that has none yet.
     var firstSettingsRecord: String
-    let registry: Registry
-    /// The stages of the pipeline file that read this one's log.
-    package var consumers: [String]
+    var surroundings: HostSurroundings
+    var consumers: [String]
     /// Where consumers connect.
     package var bind: String
     /// Where the upstream's consumers connect; nil for a source.
     package var upstream: String?
-    /// The folder of the upstream's log, if it is on this machine; nil for a source.
-    package var inputLog: String?
-    /// Where producers connect; nil for any stage but a source.
+    /// The folder of the upstream's log, which exists only on the same machine; nil for a source.
+    var inputLog: String?
+    /// Where producers connect; nil unless the stage is a source.
     package var door: String?
-    /// Where the host's time comes from.
-    package var clock: HostClock
-    package var time = HostTime()
-    /// How its logs reach the disk.
-    package var calls = FileCalls()
-    /// How much of a step's outputs is appended at once.
-    package var partBytes = Outbox.partBytes
-    /// Whether the stage has a process to itself, so that a crash of the process is its own.
-    var isAlone = true
-    /// How the stage's process before this one ended, if whoever started both says so.
-    var endBefore: String?
-    /// The pipeline's folder.
-    package var data: String
+    var data: String
     var curve: CurvePlan?
-    /// A program that does the stage's work over a link; nil for a stage of this process.
-    package var command: [String]
+    /// The program that does the stage's work over a link; empty for a stage in this process.
+    var command: [String]
     /// The folder that the program starts in.
-    package var directory: String?
-    /// Where the program connects.
+    var directory: String?
+    /// The endpoint that the program connects to.
     package var pluginEndpoint: String
+
+    var clock: HostClock { surroundings.clock }
+    var time: HostTime { surroundings.time }
+    var calls: FileCalls { surroundings.calls }
+    var registry: Registry { surroundings.registry }
 
     var logDirectory: String { logsDirectory + "/" + logName }
 
@@ -79,7 +68,7 @@ package struct HostPlan: Sendable {
         options(logName, identity)
     }
 
-    /// The dead letters' identity follows from the log's, so that a seeded pipeline is the same to the last byte.
+    /// The identity of the dead letters' log follows from the stage's log, so that a seeded pipeline is reproducible.
     func deadLetterOptions(beside log: LogIdentity) -> EventLogOptions {
         options(deadLettersName, LogIdentity(seed: log.description, name: deadLettersName))
     }
@@ -94,12 +83,10 @@ package struct HostPlan: Sendable {
 }
 
 extension HostPlan {
-    /// - Parameter toolKeys: See ``HostSurroundings/toolKeys``.
-    /// - Throws: ``SettingsError`` when the stage's kind is not registered, or does not fit its place.
-    init(
-        _ stage: PipelineStage, of file: PipelineFile, clock: HostClock, registry: Registry,
-        toolKeys: CurveKeyPair? = nil
-    ) throws {
+    /// - Throws: ``SettingsError`` where the stage's kind is unknown or does not fit its place in the pipeline.
+    init(_ stage: PipelineStage, of file: PipelineFile, in surroundings: HostSurroundings) throws {
+        self.surroundings = surroundings
+        let registry = surroundings.registry
         let type = registry.stages[stage.kind]
         if stage.command.isEmpty { try HostPlan.check(stage, type, registry) }
         self.stage = stage.name
@@ -114,21 +101,19 @@ extension HostPlan {
         retention = file.log.retention
         settingsRecord = registry.record(of: stage)
         firstSettingsRecord = registry.recordAsWritten(of: stage)
-        self.registry = registry
         consumers = file.downstream(of: stage).map(\.name)
         bind = stage.bind
         upstream = file.upstream(of: stage)?.bind
         inputLog = file.upstream(of: stage).map { "\(file.data)/logs/\($0.logName)" }
         var settings = stage.settings
         door = stage.from == nil ? HostPlan.door(of: stage, try settings.optionalAddress("door"), file) : nil
-        self.clock = clock
-        curve = try CurvePlan(stage, of: file, tool: toolKeys)
+        curve = try CurvePlan(stage, of: file, tool: surroundings.toolKeys)
         command = stage.command
         directory = stage.directory
         pluginEndpoint = "ipc://\(file.data)/\(stage.name).plugin"
     }
 
-    /// In one process the door is as close as the links, wherever the file puts it.
+    /// The door's address. A stage on an `inproc` link has an `inproc` door, whatever the file says.
     private static func door(of stage: PipelineStage, _ given: String?, _ file: PipelineFile) -> String {
         if stage.bind.hasPrefix("inproc://") { return stage.bind + "-door" }
         return given ?? "ipc://\(file.data)/\(stage.name).door"

@@ -2,32 +2,14 @@ import Glibc
 import PipelineKit
 import ZeroMQ
 
-/// Makes the sockets of one host, on the host's own thread.
+/// Makes the ZeroMQ sockets of one host, on the host's own thread.
 struct HostSockets: HostConnections {
-    private let plan: HostPlan
-    private let context: HostContext
-    /// Where the stage's readers connect, once that is bound.
-    private let server: ZMQSocket?
+    let plan: HostPlan
+    let context: HostContext
+    /// The socket for readers, if it is bound already.
+    var server: ZMQSocket?
 
-    init(_ plan: HostPlan, _ context: HostContext, server: ZMQSocket? = nil) {
-        self.plan = plan
-        self.context = context
-        self.server = server
-    }
-
-    /// The same with a server that is bound already.
-    func serving(_ server: ZMQSocket) -> HostSockets { HostSockets(plan, context, server: server) }
-
-    /// Credit bounds what a link holds, so the sockets need no high-water mark of their own.
-    private var options: ZMQSocketOptions {
-        ZMQSocketOptions().with {
-            $0.sendHighWaterMessages = 0
-            $0.receiveHighWaterMessages = 0
-            $0.linger = .milliseconds(500)
-            $0.reconnectInterval = .milliseconds(20)
-            $0.reconnectIntervalMax = .milliseconds(500)
-        }
-    }
+    private var options: ZMQSocketOptions { .link(linger: .milliseconds(500)) }
 
     func bindServer() throws -> any MessageSocket { try server ?? makeServer() }
 
@@ -59,7 +41,7 @@ struct HostSockets: HostConnections {
 
     private func bind(_ socket: ZMQSocket, _ endpoint: String, key: String) throws {
         try SocketFiles.prepare(endpoint, plan.mode)
-        // libzmq gives an endpoint up a moment after its socket was closed: an earlier host of this process may do so now.
+        // libzmq frees an endpoint some time after its socket was closed, so an earlier host of this process may still have it.
         let limit = ContinuousClock.now + HostSockets.patience
         while true {
             do throws(ZMQError) { return try bindOnce(socket, endpoint) } catch {
@@ -72,7 +54,7 @@ struct HostSockets: HostConnections {
 
     private static let patience = Duration.milliseconds(500)
 
-    /// libzmq would take a socket file away from the process that serves it.
+    /// Checks first whether a process serves the socket file: libzmq would take the file from it.
     private func bindOnce(_ socket: ZMQSocket, _ endpoint: String) throws(ZMQError) {
         guard !SocketFiles.isServed(endpoint) else {
             throw ZMQError(code: EADDRINUSE, operation: "bind", endpoint: endpoint)
@@ -81,11 +63,9 @@ struct HostSockets: HostConnections {
         SocketFiles.settle(endpoint, plan.mode)
     }
 
-    // MARK: Before a change
+    // MARK: Before a reload
 
-    /// Sees whether a host with this plan could serve those of its addresses that another one, which works, does not.
-    ///
-    /// - Throws: ``AddressError``.
+    /// Checks whether a host with this plan could serve its addresses, except those of the present host.
     func checkAddresses(beside present: HostPlan) throws {
         if plan.bind != present.bind { try check(plan.bind, key: "bind") }
         if let door = plan.door, door != present.door { try check(door, key: "door") }
@@ -98,7 +78,7 @@ struct HostSockets: HostConnections {
     }
 
     private func tryOut(_ endpoint: String, key: String) throws {
-        // To close a socket takes its file away a moment later, then perhaps another's.
+        // Closing an `ipc` socket would remove its file a moment later, when it may belong to another socket.
         guard endpoint.hasPrefix("tcp://") else {
             try SocketFiles.prepare(endpoint, plan.mode)
             if SocketFiles.isServed(endpoint) { throw AddressError(key: key, inUse: endpoint) }

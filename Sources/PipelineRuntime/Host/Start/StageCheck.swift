@@ -2,15 +2,13 @@ import Glibc
 import PipelineKit
 import Time
 
-/// What can be known of a stage without starting it: its kind, its place, its settings and those of its transports.
+/// Checks a stage without starting it: its kind, its place in the pipeline, its settings and those of its transports.
 package struct StageCheck: Sendable {
     private let registry: Registry
 
     package init(registry: Registry) { self.registry = registry }
 
-    /// For ``PipelineFile/load(path:registry:check:)``.
-    ///
-    /// - Throws: All mistakes that can be told apart.
+    /// For ``PipelineFile/load(path:registry:check:)``. Throws all mistakes that can be found independently.
     package func callAsFunction(_ stage: PipelineStage) throws(PipelineFileError) {
         do throws(SettingsError) {
             guard stage.command.isEmpty else { return try checkProgram(of: stage) }

@@ -1,11 +1,12 @@
+import Glibc
 import Time
 
-/// The clocks of a host: what time it is, and how long something takes.
+/// The clocks of a host.
 package struct HostTime: Sendable {
     package var wall: @Sendable () -> Instant
     package var steady: @Sendable () -> ContinuousClock.Instant
-    /// Another number each time the machine is started: then files hold no more than what was forced to the disk.
-    package var boot: @Sendable () -> UInt64 = { ProcessFacts.boot }
+    /// A number that changes with each boot of the machine: after a boot, files hold only what was forced to the disk.
+    package var boot: @Sendable () -> UInt64 = { HostTime.bootNumber }
 
     package init(
         wall: @escaping @Sendable () -> Instant = { Instant.wall() },
@@ -13,5 +14,15 @@ package struct HostTime: Sendable {
     ) {
         self.wall = wall
         self.steady = steady
+    }
+
+    /// 0 where the system does not tell it.
+    private static var bootNumber: UInt64 {
+        let file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return 0 }
+        defer { close(file) }
+        var text = [UInt8](repeating: 0, count: 64)
+        let count = read(file, &text, text.count)
+        return text.prefix(max(0, count)).reduce(0) { ($0 &* 31 &+ UInt64($1)) }
     }
 }

@@ -1,5 +1,5 @@
 extension LogTime {
-    /// What the operator of a stage is told when ``behind`` has become or ceased to be something to tell.
+    /// What the operator is told when ``behind`` becomes zero or stops being zero.
     var text: String {
         if behind == .zero { return "the log's time is that of the machine's clock again" }
         let difference = Self.text(behind)
@@ -10,10 +10,10 @@ extension LogTime {
         }
         return
             "the machine's clock is \(difference) behind the log's time, which goes on from where it is, a tenth "
-            + "slower than the clock, until the two agree; what waits is not held up"
+            + "slower than the clock, until the two agree; no wait takes longer"
     }
 
-    /// For people: in the largest unit of which there are two or more.
+    /// For people: in the largest unit that gives two or more.
     package static func text(_ difference: Duration) -> String {
         let seconds = abs(difference.components.seconds)
         for (unit, length) in [("days", Int64(86_400)), ("h", 3_600), ("min", 60)] where seconds >= 2 * length {

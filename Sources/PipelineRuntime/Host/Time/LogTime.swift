@@ -1,30 +1,29 @@
 import Time
 
-/// The time that a stage's log goes by: the machine's clock, but it never goes back and never stands still.
+/// The time of a stage's log: the machine's clock, except that it never goes back and never stops.
 ///
-/// Where the machine's clock is behind the log, because it was set back or because the log was once stamped by a clock
-/// that was wrong, the log's time goes on from where it is, as fast as time passes. So what waits for a time waits for as
-/// long as it was to, and not until the clock has caught up.
+/// The machine's clock may be behind the log, because it was set back or because a wrong clock once stamped the log. Then
+/// the log's time goes on from where it is, at nearly the usual speed. So every wait takes as long as it should, and does
+/// not last until the clock has caught up.
 package struct LogTime {
-    /// A step forward of the machine's clock up to this long is taken at once. Of a longer one so much is taken in each
-    /// second that passes, so that a clock set wrong by years does not end everything that waits.
+    /// A jump of the machine's clock up to this long is followed at once. A longer jump is followed by this much in each
+    /// second, so that a clock that is years ahead does not end every wait.
     package static let stepMax = Duration.seconds(60)
     private static let pace = Int(stepMax.components.seconds)
-    /// The operator is told when the machine's clock is further behind.
+    /// The operator is told when the machine's clock is further behind than this.
     package static let lagTold = Duration.seconds(10)
-    /// While the machine's clock is behind, one part in so many of the time that passes is left out.
+    /// While the machine's clock is behind, the log's time loses one part in this many.
     private static let slowness = 10
 
     private let sources: HostTime
     private var last: (time: Instant, steady: ContinuousClock.Instant)?
-    /// How far the machine's clock is behind the log's time; negative where it is ahead. Zero unless that is to be told.
+    /// How far the machine's clock is behind the log's time; negative where it is ahead. Zero for small differences.
     package private(set) var behind = Duration.zero
 
     package init(_ sources: HostTime) { self.sources = sources }
 
-    /// What time it is. When it is asked for the first time the machine's clock counts as far as it is ahead of the log.
-    ///
-    /// - Parameter log: The latest time that the stage knows of, from its own log or the one it reads.
+    /// The log's time now, at least `log`, the latest time that the stage knows. At first the machine's clock counts if
+    /// it is ahead.
     package mutating func now(from log: Instant) -> Instant {
         let (wall, steady) = (sources.wall(), sources.steady())
         let time = last.map { follow(wall, $0.time, passed: max(.zero, steady - $0.steady), log) } ?? max(log, wall)

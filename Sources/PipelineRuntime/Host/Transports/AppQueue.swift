@@ -1,36 +1,32 @@
 import PipelineKit
 
-/// The pushes of one app at one transport that wait for room, in their order.
+/// The pushes of one app that wait for room at one transport, in order.
 ///
-/// A device whose pushes are answered slowly keeps only a part of the room: what comes for it beyond that is parked, in
-/// its order, and lets the pushes of other devices pass.
+/// A device that is slow to answer may use only a part of the room. Its further pushes are parked, in order, and pushes for
+/// other devices pass them.
 struct AppQueue {
-    private var waiting = PushLine()
-    private var parked: [UInt64: PushLine] = [:]
-    /// Devices in the order in which a push of theirs was first parked.
+    private var waiting = PushBuffer()
+    private var parked: [UInt64: PushBuffer] = [:]
     private var parkedDevices: [UInt64] = []
-    /// Devices with parked pushes that have had an answer since.
+    /// Devices with parked pushes and an answer since.
     private var ready: [UInt64] = []
-    /// What is on its way to each device.
     private var loads: [UInt64: Load] = [:]
     private(set) var count = 0
     private(set) var inFlight = 0
-    /// How long answers take of late; nil before the first.
+    /// The recent answer time; nil before the first answer.
     private var answerTime: Duration?
 
-    /// The pushes on their way to one device.
+    /// The pushes in flight to one device.
     private struct Load {
         var count = 0
-        /// When the device last had an answer, or its first push went out.
+        /// When the device last answered, or when its first push was sent.
         var progress: ContinuousClock.Instant
     }
 
-    /// Answers that take longer are slow.
     private static let slow = Duration.milliseconds(250)
 
-    /// Whether answers have come, and soon.
     var isFast: Bool { answerTime.map { $0 < Self.slow } ?? false }
-    /// Whether pushes wait for room that would be answered soon, as far as is known.
+    /// Whether pushes wait for room, and answers are fast or still unknown.
     var pressesForRoom: Bool { (!waiting.isEmpty || !ready.isEmpty) && (answerTime == nil || isFast) }
     var isEmpty: Bool { count == 0 }
 
@@ -39,7 +35,7 @@ struct AppQueue {
         count += 1
     }
 
-    /// Puts back what was taken and did not go out, before all others.
+    /// Puts back pushes that were not sent, before all others.
     mutating func putBack(_ pushes: [Delivery]) {
         for push in pushes.reversed() {
             inFlight -= 1
@@ -49,9 +45,7 @@ struct AppQueue {
         }
     }
 
-    /// The next push that may go out, where all of the room is so much.
-    ///
-    /// - Parameter perDevice: The most that one device may have under way.
+    /// The next push that may be sent, with at most `room` in flight, and `perDevice` to one device.
     mutating func next(room: Int, perDevice: Int = .max, at now: ContinuousClock.Instant) -> Delivery? {
         guard count > 0 else { return nil }
         let share = max(1, min(room / 16, perDevice))
@@ -74,12 +68,12 @@ struct AppQueue {
                 return begin(push, now)
             }
             if parked[device] == nil { parkedDevices.append(device) }
-            parked[device, default: PushLine()].append(push)
+            parked[device, default: PushBuffer()].append(push)
         }
         return nil
     }
 
-    /// No other device waits: one that is answered soon may have more of the room.
+    /// Where no other device waits, a device that answers soon may use more of the room.
     private mutating func nextBeyondShare(_ most: Int, _ now: ContinuousClock.Instant) -> Delivery? {
         parkedDevices.removeAll { parked[$0] == nil }
         for device in parkedDevices {
@@ -102,9 +96,7 @@ struct AppQueue {
         return push
     }
 
-    /// A push that went out is answered, and has no room any more.
-    ///
-    /// - Parameter keepsDevice: Whether the next push of its device waits for ``release(_:)``.
+    /// A push was answered, and its room is free. `keepsDevice`: the device's next push waits for ``release(_:)``.
     mutating func noteAnswer(
         _ device: UInt64, after time: Duration, at now: ContinuousClock.Instant, keepsDevice: Bool
     ) {
@@ -114,14 +106,12 @@ struct AppQueue {
         if !keepsDevice { release(device) }
     }
 
-    /// A push of the device is over.
     mutating func release(_ device: UInt64) {
         guard device != 0, let load = loads[device] else { return }
         if load.count > 1 { loads[device]?.count -= 1 } else { loads[device] = nil }
         if parked[device] != nil { ready.append(device) }
     }
 
-    /// Takes pushes out that are not to go out any more.
     mutating func remove(where isUnwanted: (Delivery) -> Bool) {
         waiting.removeAll(where: isUnwanted)
         for device in parked.keys { parked[device]?.removeAll(where: isUnwanted) }
@@ -130,8 +120,7 @@ struct AppQueue {
     }
 }
 
-/// Pushes one behind the other.
-private struct PushLine {
+private struct PushBuffer {
     private var pushes: [Delivery?] = []
     private var start = 0
 
@@ -155,7 +144,7 @@ private struct PushLine {
         return pushes[start].take()
     }
 
-    /// The memory of those that went out is given back now and then.
+    /// Frees the memory of removed pushes now and then.
     private mutating func drop() {
         start += 1
         if start == pushes.count {

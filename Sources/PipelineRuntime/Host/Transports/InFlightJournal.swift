@@ -1,40 +1,40 @@
 import EventLog
 import PipelineKit
 
-/// Which pushes transports may have: kept beside the log, so that the answers to those that a crash sends again say that
-/// they may come twice.
+/// The pushes that transports may have, kept in files beside the log. After a crash they are sent again, and their answers
+/// then say that they may arrive twice.
 ///
-/// What is marked was with a transport when a process died or the transport was closed. Where the files cannot tell, after
-/// the loss of power or because they are damaged, it is every push that had come by then and is not over.
+/// The files name the pushes that a transport had when a process died or the transport was closed. Where the files cannot be
+/// trusted, after the loss of power or because of damage, every unfinished push from before counts as such.
 struct InFlightJournal {
     typealias Entry = InFlightJournalRecord.Entry
 
     private let files: InFlightJournalFiles
     private let boot: UInt64
-    /// The number of each transport that is open, by its name.
-    private let lives: [String: UInt64]
+    private let sessions: [String: UInt64]
+    /// Every push up to this one may have been sent.
     private var horizon: UInt64 = 0
-    /// What may have been sent by a transport that is no more.
-    private var doubtful: Set<UInt64> = []
-    /// What open transports have, and which one has it.
+    /// The pushes that a closed transport may have sent.
+    private var unknown: Set<UInt64> = []
+    /// The session that has each push in flight.
     private var present: [UInt64: UInt64] = [:]
-    /// Questions that no transport was asked.
-    private var lost: Set<UInt64> = []
+    /// Status queries that no open transport can answer.
+    private var unanswered: Set<UInt64> = []
 
-    /// More are not kept one by one.
-    private static let doubtfulMax = 65_536
+    /// With more of them, ``horizon`` covers them all.
+    private static let unknownMax = 65_536
 
     /// - Parameters:
     ///   - boot: See ``HostTime/boot``.
-    ///   - lives: The number of each transport that is open, by its name.
+    ///   - sessions: The session number of each open transport, by its name.
     ///   - after: The log's last sequence.
-    ///   - last: The last push that there is.
-    ///   - answers: The answers that the log holds behind a sequence.
+    ///   - last: The last push in the upstream's log.
+    ///   - answers: Reads the answers in the log after a sequence.
     init(
-        _ files: InFlightJournalFiles, boot: UInt64, lives: [String: UInt64], after: UInt64, through last: UInt64,
+        _ files: InFlightJournalFiles, boot: UInt64, sessions: [String: UInt64], after: UInt64, through last: UInt64,
         answers: (UInt64) throws -> [TransportAnswer]
     ) rethrows {
-        (self.files, self.boot, self.lives) = (files, boot, lives)
+        (self.files, self.boot, self.sessions) = (files, boot, sessions)
         switch files.read() {
         case nil: break
         case .torn, .foreign: horizon = last
@@ -52,50 +52,48 @@ struct InFlightJournal {
             return
         }
         let over = Set(
-            try answers(record.after).lazy.filter { !$0.isUnderWay && $0.reason != Self.lost }.map(\.id.number))
-        let open = Set(lives.values)
+            try answers(record.after).lazy.filter { !$0.isUnderWay && $0.reason != Self.answerLost }.map(\.id.number))
+        let open = Set(sessions.values)
         for entry in record.entries where !over.contains(entry.push) {
-            if open.contains(entry.life) { present[entry.push] = entry.life } else { doubtful.insert(entry.push) }
+            if open.contains(entry.session) { present[entry.push] = entry.session } else { unknown.insert(entry.push) }
         }
-        guard doubtful.count > Self.doubtfulMax else { return }
-        (doubtful, horizon) = ([], max(horizon, last))
+        guard unknown.count > Self.unknownMax else { return }
+        (unknown, horizon) = ([], max(horizon, last))
     }
 
-    // MARK: Questions
+    // MARK: Status queries
 
-    /// The answer to a question whose transport is no more; nil where there is one that can give it.
-    mutating func lostAnswer(to delivery: Delivery) -> TransportAnswer? {
-        guard delivery.isStatusQuery, present[delivery.id.number] != lives[delivery.transport, default: 0] else {
+    /// The host's own answer to a status query whose transport is closed; nil where an open transport can answer.
+    mutating func answerForClosedTransport(to delivery: Delivery) -> TransportAnswer? {
+        guard delivery.isStatusQuery, present[delivery.id.number] != sessions[delivery.transport, default: 0] else {
             return nil
         }
-        lost.insert(delivery.id.number)
-        return TransportAnswer(delivery.id, .deferred, reason: Self.lost, attempts: 1)
+        unanswered.insert(delivery.id.number)
+        return TransportAnswer(delivery.id, .deferred, reason: Self.answerLost, attempts: 1)
     }
 
-    /// What is said of a push whose transport is no more: nothing is known of it, before as after.
-    private static let lost = "its answer was lost"
+    /// The reason in such an answer. It says nothing about whether the push was sent.
+    private static let answerLost = "its answer was lost"
 
     // MARK: Pushes
 
-    /// To be called before pushes go out, when all earlier answers are on record.
-    ///
-    /// - Parameter after: The log's last sequence.
+    /// Records pushes before they are sent, `after` the log's last sequence. All earlier answers must be in the log.
     mutating func note(_ deliveries: some Sequence<Delivery>, after: UInt64) throws(EventLogError) {
-        var former: [(push: UInt64, life: UInt64?)] = []
+        var former: [(push: UInt64, session: UInt64?)] = []
         for delivery in deliveries {
-            let (number, life) = (delivery.id.number, lives[delivery.transport] ?? 0)
-            let present = present.updateValue(life, forKey: number)
-            // A device may have come to another transport, while one still has its push.
-            if let present, present != life { doubtful.insert(number) }
+            let (number, session) = (delivery.id.number, sessions[delivery.transport] ?? 0)
+            let present = present.updateValue(session, forKey: number)
+            // A device may move to another transport while the first one still has its push.
+            if let present, present != session { unknown.insert(number) }
             former.append((number, present))
         }
         do throws(EventLogError) { try files.write(record(after: after)) } catch {
-            for (push, life) in former { present[push] = life }
+            for (push, session) in former { present[push] = session }
             throw error
         }
     }
 
-    /// Says of the answers which pushes may come twice. The answers are on record before anything else is noted.
+    /// Marks the answers to pushes that may arrive twice. The answers are logged before anything else is noted.
     mutating func mark(_ answers: inout [TransportAnswer]) {
         for index in answers.indices { mark(&answers[index]) }
     }
@@ -103,16 +101,14 @@ struct InFlightJournal {
     private mutating func mark(_ answer: inout TransportAnswer) {
         let number = answer.id.number
         if !answer.isUnderWay { present[number] = nil }
-        if !lost.isEmpty, lost.remove(number) != nil { return }
+        if !unanswered.isEmpty, unanswered.remove(number) != nil { return }
         if answer.id.push <= horizon { answer.mayRepeat = true }
-        if !doubtful.isEmpty, doubtful.remove(number) != nil { answer.mayRepeat = true }
+        if !unknown.isEmpty, unknown.remove(number) != nil { answer.mayRepeat = true }
     }
 
-    // MARK: Rest
+    // MARK: At rest
 
-    /// To be called when all answers are on record, and no transport is waited for.
-    ///
-    /// - Parameter after: The log's last sequence.
+    /// Records that no push is in flight, `after` the log's last sequence. All answers must be in the log.
     mutating func rest(after: UInt64) throws(EventLogError) {
         var record = record(after: after)
         record.isAtRest = true
@@ -122,9 +118,9 @@ struct InFlightJournal {
 
     private func record(after: UInt64) -> InFlightJournalRecord {
         var record = InFlightJournalRecord(boot: boot, after: after, horizon: horizon)
-        record.entries.reserveCapacity(present.count + doubtful.count)
-        for (push, life) in present { record.entries.append(Entry(push: push, life: life)) }
-        for push in doubtful { record.entries.append(Entry(push: push, life: 0)) }
+        record.entries.reserveCapacity(present.count + unknown.count)
+        for (push, session) in present { record.entries.append(Entry(push: push, session: session)) }
+        for push in unknown { record.entries.append(Entry(push: push, session: 0)) }
         return record
     }
 }

@@ -1,13 +1,13 @@
 import EventLog
 
-/// Checks that the files of an ``InFlightJournalRecord`` are whole.
+/// Checks that the files of an ``InFlightJournalRecord`` are intact.
 package struct InFlightJournalCheck: LogCheck {
-    /// A stage that runs may be writing them.
+    /// A running stage may be writing the files, so a torn one is read again.
     private static let triesMax = 3
 
     package init() {}
 
-    /// No event depends on them, and a crash may tear one.
+    /// No event depends on the files, and a crash may tear one of them.
     package var isOfCache: Bool { true }
 
     package func check(_ log: VerifiedLog) throws(EventLogError) -> [VerifyReport.Problem] {

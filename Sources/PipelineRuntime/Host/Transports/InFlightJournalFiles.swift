@@ -2,9 +2,9 @@ import EventLog
 import Glibc
 import Time
 
-/// The two files that hold an ``InFlightJournalRecord``, written in turn: where one is torn, what it was to say had not begun.
+/// The two files of an ``InFlightJournalRecord``, written in turn: if one is torn, the other has the record before it.
 final class InFlightJournalFiles {
-    /// Their names in the folder of the stage's log.
+    /// File names in the folder of the stage's log.
     static let names = ["under-way.0", "under-way.1"]
 
     private let folder: String
@@ -20,8 +20,7 @@ final class InFlightJournalFiles {
 
     deinit { for file in files { close(file) } }
 
-    /// The later record; nil where nothing was ever written. ``InFlightJournalRecord/Reading/torn`` where there was, and none
-    /// is whole.
+    /// The later record; nil where nothing was ever written. ``InFlightJournalRecord/Reading/torn`` where no file is intact.
     func read() -> InFlightJournalRecord.Reading? {
         let found = Self.names.compactMap { read("\(folder)/\($0)") }
         if found.contains(.foreign) { return .foreign }
@@ -32,38 +31,18 @@ final class InFlightJournalFiles {
     }
 
     func read(_ path: String) -> InFlightJournalRecord.Reading? {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return errno == ENOENT ? nil : .foreign }
-        defer { close(file) }
-        var status = stat()
-        guard fstat(file, &status) == 0 else { return .foreign }
-        // What was never written to has nothing to say.
-        guard status.st_size > 0 else { return nil }
-        var words = [UInt64](repeating: 0, count: (Int(status.st_size) + 7) / 8)
-        let count = words.withUnsafeMutableBytes { Self.fill($0, from: file) }
-        guard let count else { return .foreign }
-        words.removeLast(words.count - count / 8)
-        return InFlightJournalRecord.read(words, for: log)
-    }
-
-    private static func fill(_ buffer: UnsafeMutableRawBufferPointer, from file: CInt) -> Int? {
-        var done = 0
-        while done < buffer.count {
-            let count = uninterrupted {
-                pread(file, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(done))
-            }
-            guard count >= 0 else { return nil }
-            if count == 0 { break }
-            done += count
-        }
-        return done
+        do throws(AtomicTextFileError) {
+            // An empty file was never written.
+            guard let bytes = try AtomicTextFile.readBytes(path), !bytes.isEmpty else { return nil }
+            return InFlightJournalRecord.read([UInt64](words: bytes), for: log)
+        } catch { return .foreign }
     }
 
     // MARK: Writing
 
-    /// Takes the place of the record before the last. The first one of a process takes both places, and is on the disk.
+    /// Overwrites the older record. The first record of a process is written to both files and forced to the disk.
     ///
-    /// - Throws: ``EventLogError/failed(operation:file:errno:)``; the last record still counts.
+    /// - Throws: ``EventLogError/failed(operation:file:errno:)``; then the last record still counts.
     func write(_ record: InFlightJournalRecord) throws(EventLogError) {
         guard files.isEmpty else { return try put(record) }
         do throws(EventLogError) {
@@ -80,7 +59,6 @@ final class InFlightJournalFiles {
         }
     }
 
-    /// Forces the last record to the disk.
     func synchronize() throws(EventLogError) {
         guard !files.isEmpty else { return }
         guard uninterrupted({ calls.sync(files[place]) }) == 0 else {
@@ -88,7 +66,6 @@ final class InFlightJournalFiles {
         }
     }
 
-    /// Where the last record is.
     private var place: Int { Int(generation & 1) }
 
     private func put(_ record: InFlightJournalRecord) throws(EventLogError) {
@@ -96,23 +73,10 @@ final class InFlightJournalFiles {
         record.generation = generation + 1
         record.write(for: log, into: &words)
         let place = Int(record.generation & 1)
-        if let code = words.withUnsafeBytes({ write($0, to: files[place]) }) {
+        if let code = words.withUnsafeBytes({ calls.writeAll($0, to: files[place]) }) {
             throw .failed(operation: "write", file: "\(folder)/\(Self.names[place])", errno: code)
         }
         generation = record.generation
-    }
-
-    /// - Returns: Nil, or the code of what failed with part of it written.
-    private func write(_ bytes: UnsafeRawBufferPointer, to file: CInt) -> CInt? {
-        var done = 0
-        while done < bytes.count {
-            let start = UnsafeMutableRawPointer(mutating: bytes.baseAddress.map { $0 + done })
-            var part = iovec(iov_base: start, iov_len: bytes.count - done)
-            let count = uninterrupted { calls.write(file, &part, 1, off_t(done)) }
-            guard count > 0 else { return count == 0 ? EIO : errno }
-            done += count
-        }
-        return nil
     }
 
     private func opened(_ path: String, _ flags: CInt) throws(EventLogError) -> CInt {

@@ -2,43 +2,41 @@ import EventLog
 import PipelineKit
 import Time
 
-/// What two small files beside a stage's log say of the pushes that its transports may have.
+/// The pushes that a stage's transports may have, as recorded in two small files beside the log.
 ///
-/// An answer that the log holds behind ``after`` tells that its push is over. So one write before pushes go out is enough,
-/// and none when they are answered.
+/// An answer in the log after ``after`` says that its push is finished. So the files are written once before pushes are sent,
+/// and not again for their answers.
 struct InFlightJournalRecord: Hashable {
-    /// One push at one device, in the hands of one transport.
+    /// One push to one device, in one transport's session.
     struct Entry: Hashable {
-        /// See ``PipelineKit/Delivery/ID/number``.
         var push: UInt64
-        /// A number of the transport's own, from when it is opened until it is closed; 0 where that is over.
-        var life: UInt64
+        /// The transport's session number; 0 after the session.
+        var session: UInt64
     }
 
     /// The later of two records counts.
     var generation: UInt64 = 0
-    /// The machine's start that the record is of.
     var boot: UInt64
-    /// The log's last sequence when the record was written: the answers behind it tell which pushes are over.
+    /// The log's last sequence at the time; later answers tell which pushes are finished.
     var after: UInt64
-    /// Of all pushes through this one nobody knows whether they were sent.
+    /// Every push up to this one may have been sent.
     var horizon: UInt64 = 0
-    /// Whether it was forced to the disk when the stage had come to rest.
+    /// Whether it was forced to the disk with no push in flight.
     var isAtRest = false
-    /// What transports have, and what may have been sent by those that are gone.
+    /// The pushes that transports have, and those that closed transports may have sent.
     var entries: [Entry] = []
 }
 
 extension InFlightJournalRecord {
     enum Reading: Hashable {
-        /// There is nothing that was written whole.
+        /// No intact record.
         case torn
-        /// Another log's, or in a form that this build does not know.
+        /// Of another log, or in an unknown format.
         case foreign
         case record(InFlightJournalRecord)
     }
 
-    /// `BFUW`, and the version of the form. In the machine's own order of bytes.
+    /// `BFUW` and the format's version, in the machine's byte order.
     private static let mark: UInt64 = 0x4246_5557_0000_0002
     private static let headerCount = 10
 
@@ -49,7 +47,7 @@ extension InFlightJournalRecord {
         ]
         for entry in entries {
             words.append(entry.push)
-            words.append(entry.life)
+            words.append(entry.session)
         }
         words[1] = Self.checksum(words[...])
     }
@@ -66,7 +64,7 @@ extension InFlightJournalRecord {
         var record = InFlightJournalRecord(generation: words[4], boot: words[5], after: words[6], horizon: words[7])
         record.isAtRest = words[8] == 1
         record.entries = stride(from: headerCount, to: total, by: 2).map {
-            Entry(push: words[$0], life: words[$0 + 1])
+            Entry(push: words[$0], session: words[$0 + 1])
         }
         return .record(record)
     }

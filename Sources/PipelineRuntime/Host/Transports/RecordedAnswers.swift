@@ -2,15 +2,13 @@ import EventLog
 import JSON
 import PipelineKit
 
-/// Reads transports' answers from a stage's own events.
+/// Reads transports' answers from the events of a stage's own log.
 package struct RecordedAnswers {
     private let answer: (borrowing InputEvent) -> TransportAnswer?
 
     package init<S: Stage>(of type: S.Type) { answer = { S.answer(recordedIn: $0) } }
 
-    /// The answers in a batch, in their order.
-    ///
-    /// - Parameter sequence: The last event that does not count.
+    /// The answers in a batch after a sequence, in order.
     package func read(_ batch: EventLogReader.Batch, after sequence: UInt64 = 0) -> [TransportAnswer] {
         var parser = JSONParser(limits: EventReader.linkLimits)
         var found: [TransportAnswer] = []
@@ -30,7 +28,6 @@ package struct RecordedAnswers {
         } catch { return nil }
     }
 
-    /// All answers that a log holds behind an event.
     func read(from directory: String, after sequence: UInt64) throws -> [TransportAnswer] {
         let first = try EventLogs.summary(directory: directory).firstSequence
         let reader = try EventLogReader(directory: directory, from: .sequence(max(first, sequence + 1)))
@@ -42,20 +39,20 @@ package struct RecordedAnswers {
 
 /// The answers that one batch of a stage's own log records.
 ///
-/// Where the batch's cursor says that pushes are out, those that are handed out while its events are fed were answered
-/// later: see ``EventLog/Cursor/firstOut``. Else each was answered at once. The other answers came at the batch's end.
+/// A push that the batch hands out was answered later, if the batch's cursor says so (``EventLog/Cursor/firstOut``), or else
+/// at once. All other answers came at the end of the batch.
 package struct BatchAnswers {
     private let handsOut: Bool
     private var answers: [TransportAnswer?]
     private var next = 0
-    /// Where the answers to a push are, once one was asked for out of its order.
+    /// The indices of each push's answers, once answers were asked for out of order.
     private var places: [Delivery.ID: [Int]]?
 
     package init(_ answers: [TransportAnswer] = [], handsOut: Bool) {
         (self.answers, self.handsOut) = (answers, handsOut)
     }
 
-    /// The answer that came at once: accepted where the batch does not say. Nil where the answer came later.
+    /// The answer that came at once: accepted, unless the batch records another. Nil where the answer came later.
     package mutating func atOnce(_ id: Delivery.ID) -> TransportAnswer? {
         handsOut ? nil : take(id) ?? TransportAnswer(id, .accepted)
     }
@@ -71,7 +68,6 @@ package struct BatchAnswers {
         return nil
     }
 
-    /// The last place comes first: places are taken from the end.
     private mutating func index() {
         var found: [Delivery.ID: [Int]] = [:]
         for place in answers.indices.reversed() {
@@ -80,7 +76,7 @@ package struct BatchAnswers {
         places = found
     }
 
-    /// The answers that were not taken, in their order.
+    /// The remaining answers, in order.
     package mutating func takeRest() -> [TransportAnswer] {
         defer { self = BatchAnswers(handsOut: handsOut) }
         return answers.compactMap(\.self)

@@ -2,18 +2,17 @@ import EventLog
 import PipelineKit
 import Synchronization
 
-/// The transports of one stage, open for as long as its process works: a host that follows another goes on with them.
+/// The open transports of one stage. They stay open as long as its process runs: after a reload the next host uses them.
 final class StageTransports: Sendable {
-    private let places = Mutex<[String: Place]>([:])
-    private let commons = SharedResources()
+    private let entries = Mutex<[String: Entry]>([:])
+    private let shared = SharedResources()
 
-    fileprivate struct Place {
+    fileprivate struct Entry {
         var open: OpenTransport
         var origin: Origin
         var transport: any Transport { open.transport }
     }
 
-    /// What a transport was made from.
     fileprivate struct Origin: Hashable {
         var kind: String
         var settings: String
@@ -26,7 +25,7 @@ final class StageTransports: Sendable {
             (folder, inputLog, sync) = (plan.logDirectory, plan.inputLog, plan.sync)
         }
 
-        /// Whether a transport that was made from the other could go on with these settings.
+        /// Whether more than the transport's own settings differ, so that it must be opened anew.
         func isAnother(than other: Origin) -> Bool {
             var one = self
             one.settings = other.settings
@@ -34,48 +33,49 @@ final class StageTransports: Sendable {
         }
     }
 
-    /// What is to happen to the transports between two hosts.
+    /// The changes of a reload.
     struct Change: Sendable {
-        /// What the operator is told.
-        private(set) var said: [String] = []
-        fileprivate var opened: [String: Place] = [:]
+        fileprivate(set) var said: [String] = []
+        fileprivate var opened: [String: Entry] = [:]
         fileprivate var closed: [String] = []
         fileprivate var changed: [(name: String, origin: Origin, change: TransportChange)] = []
+
+        fileprivate mutating func close(_ name: String, _ text: String) {
+            closed.append(name)
+            said.append(text)
+        }
     }
 
-    /// Opens those of a host that are not open yet.
     func open(_ bindings: [TransportBinding], of host: StageHost) async throws -> [String: OpenTransport] {
-        let present = places.withLock { $0 }
-        var made: [(String, Place)] = []
+        let present = entries.withLock { $0 }
+        var made: [(String, Entry)] = []
         for binding in bindings where present[binding.name] == nil {
             made.append((binding.name, try make(binding, of: host)))
         }
-        for (name, place) in made.sorted(by: { $0.0 < $1.0 }) {
-            try await place.transport.open()
-            places.withLock { $0[name] = place }
+        for (name, entry) in made.sorted(by: { $0.0 < $1.0 }) {
+            try await entry.transport.open()
+            entries.withLock { $0[name] = entry }
         }
-        return places.withLock { $0.mapValues(\.open) }
+        return entries.withLock { $0.mapValues(\.open) }
     }
 
-    private func make(_ binding: TransportBinding, of host: StageHost) throws -> Place {
-        Place(open: OpenTransport(transport: try host.transport(binding, commons)), origin: Origin(binding, host.plan))
+    private func make(_ binding: TransportBinding, of host: StageHost) throws -> Entry {
+        Entry(open: OpenTransport(transport: try host.transport(binding, shared)), origin: Origin(binding, host.plan))
     }
 
     func close() async {
-        let closed = places.withLock { places in
-            defer { places = [:] }
-            return places.values.map(\.transport)
+        let closed = entries.withLock { entries in
+            defer { entries = [:] }
+            return entries.values.map(\.transport)
         }
         await withTaskGroup { group in
             for transport in closed { group.addTask { await transport.close() } }
         }
     }
 
-    // MARK: Another host
+    // MARK: Reloading
 
-    /// Makes ready for a host with other settings. What works now is left as it is.
-    ///
-    /// - Throws: Where one of them could not work.
+    /// Prepares a reload; the present transports are not touched. Throws where one of them could not work.
     func change(to bindings: [TransportBinding], of host: StageHost) async throws -> Change {
         var change = Change()
         do {
@@ -84,7 +84,7 @@ final class StageTransports: Sendable {
             await drop(change)
             throw error
         }
-        for name in places.withLock({ $0.keys.sorted() }) where !bindings.contains(where: { $0.name == name }) {
+        for name in entries.withLock({ $0.keys.sorted() }) where !bindings.contains(where: { $0.name == name }) {
             change.close(name, "\(name) closed")
         }
         return change
@@ -92,47 +92,33 @@ final class StageTransports: Sendable {
 
     private func add(_ binding: TransportBinding, of host: StageHost, to change: inout Change) async throws {
         let (name, origin) = (binding.name, Origin(binding, host.plan))
-        guard let place = places.withLock({ $0[name] }) else {
-            let place = try make(binding, of: host)
-            try await place.transport.open()
-            return change.open(name, place)
+        guard let entry = entries.withLock({ $0[name] }) else {
+            let entry = try make(binding, of: host)
+            try await entry.transport.open()
+            change.opened[name] = entry
+            return change.said.append("\(name) opened")
         }
-        if origin.isAnother(than: place.origin) { return change.close(name, "\(name) opened anew") }
-        if let own = try await host.change(place.transport, to: binding) {
+        if origin.isAnother(than: entry.origin) { return change.close(name, "\(name) opened anew") }
+        if let own = try await host.change(entry.transport, to: binding) {
             change.changed.append((name, origin, own))
-            if !own.said.isEmpty { change.say("\(name): " + own.said.joined(separator: ", ")) }
-        } else if origin != place.origin {
+            if !own.said.isEmpty { change.said.append("\(name): " + own.said.joined(separator: ", ")) }
+        } else if origin != entry.origin {
             change.close(name, "\(name) opened anew")
         }
     }
 
-    /// To be called between two hosts. What was closed to be opened anew is opened with the next.
+    /// Applies a reload, between two hosts. The next host opens the transports that must be opened anew.
     func apply(_ change: Change) async {
         for one in change.changed { await one.change.apply() }
-        let closed = places.withLock { places in
-            for one in change.changed { places[one.name]?.origin = one.origin }
-            places.merge(change.opened) { $1 }
-            return change.closed.compactMap { places.removeValue(forKey: $0)?.transport }
+        let closed = entries.withLock { entries in
+            for one in change.changed { entries[one.name]?.origin = one.origin }
+            entries.merge(change.opened) { $1 }
+            return change.closed.compactMap { entries.removeValue(forKey: $0)?.transport }
         }
         for transport in closed { await transport.close() }
     }
 
-    /// The change is not to be.
     func drop(_ change: Change) async {
-        for place in change.opened.values { await place.transport.close() }
-    }
-}
-
-extension StageTransports.Change {
-    fileprivate mutating func say(_ text: String) { said.append(text) }
-
-    fileprivate mutating func close(_ name: String, _ text: String) {
-        closed.append(name)
-        say(text)
-    }
-
-    fileprivate mutating func open(_ name: String, _ place: StageTransports.Place) {
-        opened[name] = place
-        say("\(name) opened")
+        for entry in change.opened.values { await entry.transport.close() }
     }
 }

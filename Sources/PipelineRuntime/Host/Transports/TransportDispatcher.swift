@@ -6,88 +6,49 @@ import Synchronization
 import Time
 import ZeroMQ
 
-/// Takes pushes, in order, in place of every transport that the pipeline file names.
-package typealias PushSink = @Sendable ([Delivery]) -> Void
-
-/// What a host is given by the program around it.
-package struct HostSurroundings: Sendable {
-    package var registry: Registry
-    package var context: HostContext
-    package var clock: HostClock
-    /// Where the console transport writes its lines.
-    package var console: @Sendable (String) throws -> Void
-    /// For `belfry run` and tests: no transport is opened, every push goes here.
-    package var sink: PushSink?
-    package var time = HostTime()
-    package var calls = FileCalls()
-    /// How much of a step's outputs is appended at once.
-    package var partBytes = Outbox.partBytes
-    /// Whether the stage has a process to itself, so that a crash of the process is its own.
-    package var isAlone = true
-    /// How the stage's process before this one ended, if whoever started both says so.
-    package var endBefore: String?
-    /// The keys of a tool that speaks to stages and runs none: it needs no stage's secret key.
-    package var toolKeys: CurveKeyPair?
-
-    package init(
-        registry: Registry, context: HostContext, clock: HostClock = .wall,
-        console: @escaping @Sendable (String) throws -> Void = { print($0) }, sink: PushSink? = nil
-    ) {
-        self.registry = registry
-        self.context = context
-        self.clock = clock
-        self.console = console
-        self.sink = sink
-    }
-}
-
-/// A transport, and a number that it has from when it is opened until it is closed.
+/// A transport and its session number, which it has from when it is opened until it is closed.
 struct OpenTransport: Sendable {
     var transport: any Transport
-    var life = UInt64.random(in: 1 ... .max)
+    var session = UInt64.random(in: 1 ... .max)
 }
 
-/// The transports of one stage's host, and the pushes that wait for room at them.
+/// Hands a stage's pushes to its transports, and collects the answers.
 ///
-/// A push goes out as soon as its transport has room for it: a slow device, app or transport keeps only its own part of
-/// the room. Answers are taken as they come.
+/// A push is sent as soon as its transport has room. A slow device, app or transport uses only its own part of the room.
 final class TransportDispatcher: Sendable {
     private let transports: [String: any Transport]
     private let streams: [String: AsyncStream<[Delivery]>]
-    /// Where continuous transports take pushes, in their order: the host's thread goes on meanwhile.
+    /// Hands pushes to continuous transports, in order, while the host's thread goes on.
     private let outgoing = DispatchQueue(label: "belfry.outgoing")
-    /// Where the pushes go of a host that opens no transport.
     let sink: PushSink?
     private let state: Mutex<State>
     private let steady: @Sendable () -> ContinuousClock.Instant
 
     fileprivate struct State {
-        /// In the order of their names.
-        var lanes: [TransportQueue]
-        /// What the host has not taken yet. Until then an answered push has its room.
+        var queues: [TransportQueue]
+        /// The answers that the host has not taken. Their pushes still use their room.
         var answers: [Arrival] = []
-        /// Whether one of the answers changes what may go out.
-        var hasNews = false
+        /// Whether an answer ends an address or stops an app, which changes what may be sent.
+        var mustSettleFirst = false
         var complaints: [String] = []
         var answered: @Sendable () -> Void = {}
     }
 
     fileprivate struct Arrival {
         var answer: TransportAnswer
-        /// The lane that it came through; nil for the host's own answer.
-        var lane: Int?
+        /// The transport's queue; nil for the host's own answer.
+        var queue: Int?
         var time: ContinuousClock.Instant
     }
 
-    /// The pushes that one transport gets now.
     struct Handover {
-        fileprivate var lane: Int
+        fileprivate var queue: Int
         var pushes: [Delivery]
     }
 
-    /// So many pushes of one app may wait before the stage takes nothing more in.
+    /// With this many waiting pushes of one app the stage takes no more input.
     private static let waitingMax = 4_096
-    /// The same while other apps have pushes too, which are not to wait for this one.
+    /// The same limit while other apps have pushes too, which should not wait for this app.
     private static let sharedWaitingMax = 16_384
 
     init(
@@ -97,59 +58,57 @@ final class TransportDispatcher: Sendable {
         self.transports = transports.mapValues(\.transport)
         self.sink = sink
         self.steady = steady
-        var lanes: [TransportQueue] = []
+        var queues: [TransportQueue] = []
         var streams: [String: AsyncStream<[Delivery]>] = [:]
         for (name, open) in transports.sorted(by: { $0.key < $1.key }) {
             if let transport = open.transport as? any ContinuousTransport {
-                lanes.append(TransportQueue(name, .init(transport, life: open.life)))
+                queues.append(TransportQueue(name, .init(transport, session: open.session)))
             } else {
                 let (stream, batches) = AsyncStream.makeStream(of: [Delivery].self)
                 streams[name] = stream
-                lanes.append(TransportQueue(name, .init(open, batches)))
+                queues.append(TransportQueue(name, .init(open, batches)))
             }
         }
         self.streams = streams
-        state = Mutex(State(lanes: lanes))
+        state = Mutex(State(queues: queues))
     }
 
-    /// Transports that are elsewhere: their answers come through ``take(_:from:)``.
+    /// For transports in a simulation: their answers come through ``take(_:from:)``.
     init(
-        ways: [String: TransportQueue.Way], steady: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+        routes: [String: TransportQueue.Route], steady: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         (transports, streams, sink, self.steady) = ([:], [:], nil, steady)
-        state = Mutex(State(lanes: ways.sorted { $0.key < $1.key }.map { TransportQueue($0.key, $0.value) }))
+        state = Mutex(State(queues: routes.sorted { $0.key < $1.key }.map { TransportQueue($0.key, $0.value) }))
     }
 
-    /// The number of each transport that is open, by its name; none with a sink.
-    var lives: [String: UInt64] {
-        state.withLock { state in Dictionary(uniqueKeysWithValues: state.lanes.map { ($0.name, $0.way.life) }) }
+    /// The session number of each open transport, by its name; none with a sink.
+    var sessions: [String: UInt64] {
+        state.withLock { state in Dictionary(uniqueKeysWithValues: state.queues.map { ($0.name, $0.route.session) }) }
     }
 
-    /// Whether answers wait to be taken.
     var hasAnswers: Bool { state.withLock { !$0.answers.isEmpty } }
 
-    /// Whether no transport has a push, and all answers were taken.
-    var isResting: Bool { state.withLock { $0.answers.isEmpty && $0.lanes.allSatisfy { $0.inFlight == 0 } } }
+    /// Whether no push is in flight and no answer waits.
+    var isResting: Bool { state.withLock { $0.answers.isEmpty && $0.queues.allSatisfy { $0.inFlight == 0 } } }
 
-    /// Whether no push waits either.
+    /// Whether, in addition, no push waits.
     var isIdle: Bool {
-        state.withLock { $0.answers.isEmpty && $0.lanes.allSatisfy { $0.inFlight == 0 && $0.waitingCount == 0 } }
+        state.withLock { $0.answers.isEmpty && $0.queues.allSatisfy { $0.inFlight == 0 && $0.waitingCount == 0 } }
     }
 
-    /// Whether more pushes may be made.
     var hasRoom: Bool {
         let now = steady()
         return state.withLock { state in
-            guard state.lanes.contains(where: { $0.longestQueue >= Self.waitingMax }) else { return true }
-            guard state.lanes.reduce(0, { $0 + $1.waitingCount }) < Self.sharedWaitingMax else { return false }
-            return state.lanes.count { $0.inFlight > 0 || $0.waitingCount > 0 } > 1
-                || state.lanes.contains { $0.isShared(at: now) }
+            guard state.queues.contains(where: { $0.longestQueue >= Self.waitingMax }) else { return true }
+            guard state.queues.reduce(0, { $0 + $1.waitingCount }) < Self.sharedWaitingMax else { return false }
+            return state.queues.count { $0.inFlight > 0 || $0.waitingCount > 0 } > 1
+                || state.queues.contains { $0.isShared(at: now) }
         }
     }
 
     // MARK: Work
 
-    /// Works until ``stop()``; `answered` is called whenever answers have come.
+    /// Works until ``stop()``. Calls `answered` whenever answers have come.
     func work(answered: @escaping @Sendable () -> Void) async {
         state.withLock { $0.answered = answered }
         await withTaskGroup(of: Void.self) { group in
@@ -163,62 +122,62 @@ final class TransportDispatcher: Sendable {
     private func work(_ batches: AsyncStream<[Delivery]>, _ transport: any Transport, _ name: String) async {
         for await batch in batches {
             var answers = await transport.deliver(batch)
-            // A transport that is stopped may leave answers out: those pushes are handed out again.
+            // A stopped transport may leave answers out: those pushes are handed out again after the restart.
             if !Task.isCancelled { answers += missing(answers, to: batch, from: name) }
             take(answers, from: name)
         }
     }
 
     func stop() {
-        for lane in state.withLock({ $0.lanes }) { lane.way.end() }
+        for queue in state.withLock({ $0.queues }) { queue.route.end() }
     }
 
     // MARK: Pushes
 
-    /// Takes pushes that go out in their order as there is room for them.
+    /// Queues pushes. They are sent in order, as there is room.
     func append(_ pushes: [Delivery]) {
         guard !pushes.isEmpty else { return }
         let now = steady()
         state.withLock { state in
             for push in pushes {
-                if let lane = state.lanes.firstIndex(where: { $0.name == push.transport }) {
-                    state.lanes[lane].append(push, at: now)
+                if let queue = state.queues.firstIndex(where: { $0.name == push.transport }) {
+                    state.queues[queue].append(push, at: now)
                 } else {
-                    state.answers.append(Arrival(answer: .noTransport(push), lane: nil, time: now))
+                    state.answers.append(Arrival(answer: .noTransport(push), queue: nil, time: now))
                 }
             }
         }
     }
 
-    /// Gives these answers to the pushes that still wait.
+    /// Removes the pushes of these answers that still wait, and answers them so.
     func withdraw(_ answers: [TransportAnswer]) {
         guard !answers.isEmpty else { return }
         let byNumber = Dictionary(answers.map { ($0.id.number, $0) }) { $1 }
         let removed = state.withLock { state in
-            state.lanes.indices.filter { state.lanes[$0].waitingCount > 0 }.flatMap {
-                state.lanes[$0].remove(Set(byNumber.keys))
+            state.queues.indices.filter { state.queues[$0].waitingCount > 0 }.flatMap {
+                state.queues[$0].remove(Set(byNumber.keys))
             }
         }
         take(removed.compactMap { byNumber[$0.number] })
     }
 
-    /// Takes out what there is room for: to be sent with ``send(_:)``, or put back.
+    /// Takes the pushes for which there is room: ``send(_:)`` them or put them back.
     ///
-    /// Nothing goes out while an answer waits that may change what is sent, such as one that ends a token.
+    /// Nothing is sent while an answer waits that may change what is sent, such as one that ends a token.
     func next() -> [Handover] {
         let now = steady()
         return state.withLock { state in
-            guard !state.hasNews else { return [] }
-            return state.lanes.indices.compactMap { lane in
-                let pushes = state.lanes[lane].next(at: now)
-                return pushes.isEmpty ? nil : Handover(lane: lane, pushes: pushes)
+            guard !state.mustSettleFirst else { return [] }
+            return state.queues.indices.compactMap { queue in
+                let pushes = state.queues[queue].next(at: now)
+                return pushes.isEmpty ? nil : Handover(queue: queue, pushes: pushes)
             }
         }
     }
 
     func putBack(_ handovers: [Handover]) {
         state.withLock { state in
-            for handover in handovers { state.lanes[handover.lane].putBack(handover.pushes) }
+            for handover in handovers { state.queues[handover.queue].putBack(handover.pushes) }
         }
     }
 
@@ -226,8 +185,8 @@ final class TransportDispatcher: Sendable {
         guard !handover.pushes.isEmpty else { return }
         let now = steady()
         let (name, send) = state.withLock { state in
-            state.lanes[handover.lane].begin(handover.pushes, at: now)
-            return (state.lanes[handover.lane].name, state.lanes[handover.lane].way.send)
+            state.queues[handover.queue].begin(handover.pushes, at: now)
+            return (state.queues[handover.queue].name, state.queues[handover.queue].route.send)
         }
         if let transport = transports[name] as? any ContinuousTransport {
             outgoing.async { transport.take(handover.pushes) { [weak self] in self?.take($0, from: name) } }
@@ -238,23 +197,18 @@ final class TransportDispatcher: Sendable {
 
     // MARK: Answers
 
-    /// Takes answers that a transport gives.
-    func take(_ answers: [TransportAnswer], from name: String) {
+    /// - Parameter name: The transport; nil for the host's own answers.
+    func take(_ answers: [TransportAnswer], from name: String? = nil) {
         guard !answers.isEmpty else { return }
         let now = steady()
         let answered = state.withLock { state in
-            let lane = state.lanes.firstIndex { $0.name == name }
-            state.answers += answers.map { Arrival(answer: $0, lane: lane, time: now) }
-            state.hasNews = state.hasNews || answers.contains(where: \.endsAddress)
+            let queue = state.queues.firstIndex { $0.name == name }
+            state.answers += answers.map { Arrival(answer: $0, queue: queue, time: now) }
+            guard name != nil else { return {} }
+            state.mustSettleFirst = state.mustSettleFirst || answers.contains(where: \.endsAddress)
             return state.answered
         }
         answered()
-    }
-
-    /// Takes answers of the host's own.
-    func take(_ answers: [TransportAnswer]) {
-        let now = steady()
-        state.withLock { state in state.answers += answers.map { Arrival(answer: $0, lane: nil, time: now) } }
     }
 
     private func missing(
@@ -267,11 +221,11 @@ final class TransportDispatcher: Sendable {
         }
     }
 
-    /// The answers that have come, each push's first or last. Their pushes have no room any more.
+    /// The answers that have come. The room of their pushes is free then.
     func takeAnswers() -> [TransportAnswer] {
         state.withLock { state in
             let arrivals = state.answers
-            (state.answers, state.hasNews) = ([], false)
+            (state.answers, state.mustSettleFirst) = ([], false)
             var answers: [TransportAnswer] = []
             answers.reserveCapacity(arrivals.count)
             for arrival in arrivals where state.settle(arrival) { answers.append(arrival.answer) }
@@ -279,7 +233,7 @@ final class TransportDispatcher: Sendable {
         }
     }
 
-    /// What transports did that they should not, for the operator.
+    /// Wrong answers of transports, for the operator.
     func takeComplaints() -> [String] {
         state.withLock { state in
             defer { state.complaints = [] }
@@ -289,28 +243,27 @@ final class TransportDispatcher: Sendable {
 }
 
 extension TransportDispatcher.State {
-    /// - Returns: Whether the answer counts.
     fileprivate mutating func settle(_ arrival: TransportDispatcher.Arrival) -> Bool {
-        guard let lane = arrival.lane else { return true }
-        switch lanes[lane].settle(arrival.answer, at: arrival.time) {
+        guard let queue = arrival.queue else { return true }
+        switch queues[queue].settle(arrival.answer, at: arrival.time) {
         case .first, .late: return true
         case .known: return false
         case .surplus:
-            if complaints.count < Self.complaintsMax { complaints.append(surplus(arrival.answer, lanes[lane].name)) }
+            if complaints.count < Self.complaintsMax { complaints.append(surplus(arrival.answer, queues[queue].name)) }
             return false
         }
     }
 
     private func surplus(_ answer: TransportAnswer, _ name: String) -> String {
         "transport \(name) answers push \(answer.id.push) at \(answer.id.device), which it does not have: the answer "
-            + "does not count"
+            + "is ignored"
     }
 
     private static let complaintsMax = 10
 }
 
 extension TransportAnswer {
-    /// Whether no further push may go to its address, or none of its app.
+    /// Whether no further push may be sent to its address or to its app.
     fileprivate var endsAddress: Bool { [.unregistered, .unknownAddress, .stopped].contains(outcome) }
 
     fileprivate static func noTransport(_ push: Delivery) -> TransportAnswer {
@@ -318,15 +271,15 @@ extension TransportAnswer {
     }
 }
 
-extension TransportQueue.Way {
-    fileprivate init(_ transport: any ContinuousTransport, life: UInt64) {
+extension TransportQueue.Route {
+    fileprivate init(_ transport: any ContinuousTransport, session: UInt64) {
         self.init(
-            send: { _ in }, inFlightMax: { transport.inFlightMax }, room: { transport.room(for: $0) }, life: life)
+            send: { _ in }, inFlightMax: { transport.inFlightMax }, room: { transport.room(for: $0) }, session: session)
     }
 
     fileprivate init(_ open: OpenTransport, _ batches: AsyncStream<[Delivery]>.Continuation) {
         self.init(
             send: { batches.yield($0) }, end: { batches.finish() }, inFlightMax: { open.transport.inFlightMax },
-            life: open.life)
+            session: open.session)
     }
 }

@@ -1,26 +1,24 @@
 import PipelineKit
 import Time
 
-/// One transport, with the pushes that wait for room at it and those that it has.
+/// The pushes of one transport: those that wait for room, and those in flight.
 struct TransportQueue {
-    /// The way to a transport.
-    struct Way: Sendable {
+    struct Route: Sendable {
         var send: @Sendable ([Delivery]) -> Void
         var end: @Sendable () -> Void = {}
-        /// See ``Transport/inFlightMax``.
         var inFlightMax: @Sendable () -> Int = { .max }
-        /// See ``ContinuousTransport/room(for:)``; nil for a transport that gets a batch when the last is answered.
+        /// See ``ContinuousTransport/room(for:)``; nil for a transport that gets one batch after the other.
         var room: (@Sendable (Delivery.App?) -> TransportRoom)?
-        /// Another number each time a transport is opened; never 0.
-        var life = UInt64.random(in: 1 ... .max)
+        /// The session number: another one each time the transport is opened; never 0.
+        var session = UInt64.random(in: 1 ... .max)
     }
 
     private struct Flight {
-        /// Nil where the push takes no room.
+        /// The app's queue; nil for a push that needs no room.
         var queue: Int?
         var destination: UInt64
         var sent: ContinuousClock.Instant
-        /// What it keeps to itself since it was told to take longer.
+        /// The device whose room the push keeps while the transport has it under way.
         var kept: Device?
     }
 
@@ -30,41 +28,37 @@ struct TransportQueue {
     }
 
     let name: String
-    let way: Way
+    let route: Route
     private var queues: [AppQueue] = []
-    /// Pushes that are only asked for. Nothing is sent for them, so they go out at once.
+    /// Status queries. They send nothing, so they need no room.
     private var questions: [Delivery] = []
     private var apps: [Delivery.App?] = []
     private var places: [Delivery.App?: Int] = [:]
-    /// That of the push before: most come in a row from one app.
+    /// The place of the push before: most pushes in a row have the same app.
     private var lastPlace = 0
-    /// When a push of the app came last.
     private var arrivals: [ContinuousClock.Instant] = []
-    /// Since when the other side of each app has not answered; nil where it does.
+    /// Since when the provider has not answered for each app; nil where it answers.
     private var silences: [ContinuousClock.Instant?] = []
-    /// The queue that is asked next.
     private var turn = 0
     private var flights: [UInt64: Flight] = [:]
-    /// Pushes that the transport still has under way, though it was not to be waited for. See ``Flight/kept``.
+    /// Pushes that are deferred while the transport still has them under way. See ``Flight/kept``.
     private var late: [UInt64: Device?] = [:]
-    /// Pushes that were under way and are answered: the transport may answer them once more where they were asked for.
+    /// Late pushes with their last answer. A status query may be answered once more.
     private var answeredLate: Set<UInt64> = []
     private(set) var waitingCount = 0
 
-    /// More pushes of a batch would take too long to answer.
+    /// The most bytes in a batch, so that its answers do not take too long.
     private static let batchBytesMax = 1 << 20
     private static let answeredLateMax = 65_536
-    /// An app from which nothing came for as long has no share of the room.
+    /// After this time without pushes an app no longer has a share of the room.
     private static let appIdle = Duration.seconds(10)
-    /// So long pushes wait for another side that does not answer, before it is handed more.
+    /// How long pushes wait for a silent provider before it gets more of them.
     private static let silenceMax = Duration.seconds(8)
 
-    init(_ name: String, _ way: Way) { (self.name, self.way) = (name, way) }
+    init(_ name: String, _ route: Route) { (self.name, self.route) = (name, route) }
 
     var inFlight: Int { flights.count }
-    /// Whether several apps have pushes.
     func isShared(at now: ContinuousClock.Instant) -> Bool { queues.indices.count { isActive($0, at: now) } > 1 }
-    /// The most pushes of one app that wait.
     var longestQueue: Int { queues.reduce(0) { max($0, $1.count) } }
 
     private func isActive(_ place: Int, at now: ContinuousClock.Instant) -> Bool {
@@ -80,12 +74,12 @@ struct TransportQueue {
     }
 
     private func isBesideQueues(_ push: Delivery) -> Bool {
-        way.room != nil && (push.isStatusQuery || !late.isEmpty && late[push.id.number] != nil)
+        route.room != nil && (push.isStatusQuery || !late.isEmpty && late[push.id.number] != nil)
     }
 
-    /// A transport that gets batches has them in the order in which the pushes came.
+    /// The push's queue. A transport that gets batches has one queue, so that pushes stay in order.
     private mutating func place(of push: Delivery) -> Int {
-        let app = way.room == nil ? nil : push.app
+        let app = route.room == nil ? nil : push.app
         if lastPlace < apps.count, apps[lastPlace] == app { return lastPlace }
         lastPlace = self.place(of: app)
         return lastPlace
@@ -103,17 +97,16 @@ struct TransportQueue {
 
     // MARK: Going out
 
-    /// Takes out the pushes that the transport has room for now.
     mutating func next(at now: ContinuousClock.Instant) -> [Delivery] {
         guard waitingCount > 0 else { return [] }
         var pushes: [Delivery] = []
-        if let room = way.room { fill(&pushes, room, now) } else { fill(&pushes, now) }
+        if let room = route.room { fill(&pushes, room, now) } else { fill(&pushes, now) }
         waitingCount -= pushes.count
         return pushes
     }
 
     private mutating func fill(_ pushes: inout [Delivery], _ now: ContinuousClock.Instant) {
-        let room = max(1, way.inFlightMax())
+        let room = max(1, route.inFlightMax())
         var bytes = 0
         while flights.isEmpty, pushes.count < room, bytes < Self.batchBytesMax,
             let push = queues[0].next(room: .max, at: now)
@@ -130,7 +123,7 @@ struct TransportQueue {
         let active = queues.indices.filter { isActive($0, at: now) }
         let all = apps.map(room)
         for (place, room) in all.enumerated() { silences[place] = room.isSilent ? silences[place] ?? now : nil }
-        var rooms = RoomLeft(all, queues, active, of: max(1, way.inFlightMax()))
+        var rooms = RoomLeft(all, queues, active, of: max(1, route.inFlightMax()))
         var refused = 0
         while refused < queues.count {
             let place = turn % queues.count
@@ -152,7 +145,6 @@ struct TransportQueue {
         silences[place].map { now - $0 < Self.silenceMax } ?? false
     }
 
-    /// Takes note that the pushes go out.
     mutating func begin(_ pushes: [Delivery], at now: ContinuousClock.Instant) {
         for push in pushes {
             let queue = isBesideQueues(push) ? nil : place(of: push)
@@ -173,10 +165,11 @@ struct TransportQueue {
 
     enum Fit {
         case first
-        /// To a push that was told to take longer.
+        /// The last answer to a deferred push.
         case late
-        /// To one that has its last answer already.
+        /// A further answer to a finished push.
         case known
+        /// An answer to a push that the transport does not have.
         case surplus
     }
 
@@ -188,7 +181,7 @@ struct TransportQueue {
         }
         if let kept = late.removeValue(forKey: number) {
             release(kept)
-            // It is not to be asked for any more.
+            // A waiting status query is no longer needed.
             waitingCount -= questions.count { $0.id.number == number }
             questions.removeAll { $0.id.number == number }
             if answeredLate.count >= Self.answeredLateMax { answeredLate = [] }
@@ -201,7 +194,7 @@ struct TransportQueue {
     private mutating func settle(_ answer: TransportAnswer, _ flight: Flight, at now: ContinuousClock.Instant) {
         var kept = flight.kept
         if let queue = flight.queue {
-            if answer.isUnderWay, (way.room?(apps[queue]).pushesPerDevice ?? .max) < .max {
+            if answer.isUnderWay, (route.room?(apps[queue]).pushesPerDevice ?? .max) < .max {
                 kept = Device(queue: queue, destination: flight.destination)
             }
             queues[queue].noteAnswer(
@@ -214,7 +207,6 @@ struct TransportQueue {
         if let kept { queues[kept.queue].release(kept.destination) }
     }
 
-    /// Takes pushes out that wait for room.
     mutating func remove(_ numbers: Set<UInt64>) -> [Delivery.ID] {
         var removed = questions.filter { numbers.contains($0.id.number) }.map(\.id)
         questions.removeAll { numbers.contains($0.id.number) }
@@ -230,7 +222,7 @@ struct TransportQueue {
     }
 }
 
-/// The room that is left at a transport, for each of its apps.
+/// The room that is left at a transport for each of its apps.
 private struct RoomLeft {
     private let rooms: [TransportRoom]
     private var inFlight: [Int]
@@ -239,9 +231,8 @@ private struct RoomLeft {
 
     private struct Channel {
         var inFlight = 0
-        /// How many apps have pushes of late.
         var apps = 0
-        /// How many apps press for room: see ``AppQueue/pressesForRoom``.
+        /// How many apps wait for room: see ``AppQueue/pressesForRoom``.
         var pressing = 0
     }
 
@@ -257,8 +248,8 @@ private struct RoomLeft {
 
     func most(_ place: Int) -> Int { max(1, rooms[place].pushesMax) }
 
-    /// An app whose pushes are answered soon may use what others leave. Another one has its part, and an eighth at most
-    /// while the pushes of an app that may be a fast one wait for room.
+    /// An app with fast answers may use all the room that is left. Any other app has an equal share, and at most an eighth
+    /// while pushes of a possibly fast app wait.
     func hasRoom(_ place: Int, _ queue: AppQueue) -> Bool {
         guard left > 0, let channel = channels[rooms[place].channel], channel.inFlight < most(place) else {
             return false

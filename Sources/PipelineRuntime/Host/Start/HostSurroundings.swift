@@ -1,0 +1,38 @@
+import EventLog
+import PipelineKit
+import ZeroMQ
+
+/// Takes all pushes, in order, in place of the transports in the pipeline file.
+package typealias PushSink = @Sendable ([Delivery]) -> Void
+
+/// What the surrounding program gives a host.
+package struct HostSurroundings: Sendable {
+    package var registry: Registry
+    package var context: HostContext
+    package var clock: HostClock
+    /// Where the console transport writes its lines: standard output.
+    package var console: @Sendable (String) throws -> Void
+    /// For `belfry run` and tests: takes every push, and no transport is opened.
+    package var sink: PushSink?
+    package var time = HostTime()
+    package var calls = FileCalls()
+    /// How many bytes of a step's outputs are appended at once.
+    package var partBytes = Outbox.partBytes
+    /// Whether the stage has a process of its own, so that a crash of the process is a crash of the stage.
+    package var isAlone = true
+    /// How the process before this one ended, if its supervisor reported it.
+    package var endBefore: String?
+    /// The keys of a tool that speaks to stages and runs none, so it needs no stage's secret key.
+    package var toolKeys: CurveKeyPair?
+
+    package init(
+        registry: Registry, context: HostContext, clock: HostClock = .wall,
+        console: @escaping @Sendable (String) throws -> Void = { print($0) }, sink: PushSink? = nil
+    ) {
+        self.registry = registry
+        self.context = context
+        self.clock = clock
+        self.console = console
+        self.sink = sink
+    }
+}
