@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of one's own whose tests run a whole Belfry pipeline. Outside this repository, give a URL instead of a path.
+// An example package whose tests run a whole Belfry pipeline. Outside this repository, use a URL instead of the path.
 let package = Package(
     name: "notes",
     dependencies: [

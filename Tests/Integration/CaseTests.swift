@@ -12,7 +12,7 @@ import Time
 @testable import BelfryTool
 @testable import Inspect
 
-/// Cases cut from the logs of real runs.
+/// Cases exported from the logs of pipelines.
 @Suite struct Cases {
     private static func run(_ commands: [String]) async throws -> VirtualPipeline {
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
@@ -26,8 +26,8 @@ import Time
             seed: PipelineRun.standardSeed)
     }
 
-    /// What people are known by, of which nothing may be in a case. Single letters and numbers prove nothing.
-    private static func people(_ pipeline: VirtualPipeline) throws -> Set<String> {
+    /// Texts that identify people and must not be in a case. Short texts and numbers may be in it by chance.
+    private static func personalTexts(_ pipeline: VirtualPipeline) throws -> Set<String> {
         var found: Set<String> = []
         for (index, event) in try pipeline.events(of: "changes").enumerated() {
             let event = LoggedEvent(sequence: UInt64(index + 1), now: .epoch, line: Array(event.utf8))
@@ -36,15 +36,15 @@ import Time
         return found.filter { $0.utf8.count >= 6 && $0.contains(where: \.isLetter) }
     }
 
-    @Test func aCaseShowsTheOutcomeAgainNamesNobodyAndHasNoLineTooMany() async throws {
+    @Test func `a case reproduces the outcome, names no person and has no unnecessary line`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let story = CaseStory(seed: random.next(), length: 300)
         let pipeline = try await Self.run(story.commands)
         let export = try Self.export(pipeline)
-        let people = try Self.people(pipeline)
+        let personalTexts = try Self.personalTexts(pipeline)
         let outcomes = try pipeline.events(of: "outcomes")
         try #require(outcomes.count > 100)
-        // A badge hangs on every push before it: a late one makes a case of hundreds of lines, each tried one by one.
+        // A badge depends on every push before it. The case of a late outcome would have hundreds of lines to try.
         let tried = outcomes.indices.prefix(Tier.rounds(80, full: 300))
         let kinds = try Dictionary(grouping: tried) { try Self.kind(outcomes[$0]) }
         try #require(kinds.count >= 2)
@@ -52,12 +52,12 @@ import Time
         for number in ofEachKind + (0..<Tier.rounds(2, full: 5)).map({ _ in random.below(tried.count) }) {
             let made = try export.make(.outcome(UInt64(number + 1)))
             let kind = try Self.kind(outcomes[number])
-            try await check(made, people, "outcome \(number + 1), \(kind)")
+            try await check(made, personalTexts, "outcome \(number + 1), \(kind)")
             let again = try await Self.run(made.text.split(separator: "\n").map(String.init))
             #expect(try again.events(of: "outcomes").contains { $0.contains(#""outcome":"\#(kind)""#) })
-            // A subscription that moves to another database makes two events of one line.
+            // A subscription that moves to another database makes two events from one line.
             let changes = try again.events(of: "changes").count
-            #expect(changes >= made.kept, "outcome \(number + 1): a line of the case is refused")
+            #expect(changes >= made.kept, "outcome \(number + 1): a line of the case is rejected")
         }
     }
 
@@ -65,11 +65,11 @@ import Time
         String(try #require(outcome.firstMatch(of: /"outcome":"([a-z_]+)"/)).1)
     }
 
-    @Test func aCaseOfSilenceKeepsItsReasons() async throws {
+    @Test func `a case of a push that was not sent reproduces the reasons`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let pipeline = try await Self.run(CaseStory(seed: random.next(), length: 400).commands)
         let export = try Self.export(pipeline)
-        let people = try Self.people(pipeline)
+        let personalTexts = try Self.personalTexts(pipeline)
         let changes = try pipeline.events(of: "changes").enumerated().filter { $1.contains(#""type":"record."#) }
         try #require(!changes.isEmpty)
         for _ in 0..<8 {
@@ -78,12 +78,12 @@ import Time
             let device = CaseStory.device(random.below(3), of: user)
             let made = try export.make(
                 .notPushed(change: UInt64(index + 1), user: ExactText(user), device: ExactText(device)))
-            try await check(made, people, "change \(index + 1) and \(user)")
+            try await check(made, personalTexts, "change \(index + 1) and \(user)")
         }
     }
 
-    /// They share a collapse ID, so one push tells of both.
-    @Test func aCaseOfTwoSubscriptionsThatShareAPushCountsItsOutcomeOnce() async throws {
+    /// The subscriptions share a collapse ID, so one push stands for both.
+    @Test func `a case of two subscriptions that share a push counts its outcome once`() async throws {
         let place = #""container":"iCloud.com.example.Notes","environment":"development""#
         let subscriptions = ["first", "second"].map { id in
             #"{"type":"subscription.save","time":"2026-01-01T00:00:01Z",\#(place),"database":"public","user":"_margarethe","#
@@ -100,13 +100,13 @@ import Time
                     #"{"type":"record.save","time":"2026-01-01T00:00:02Z",\#(place),"database":"public","#
                         + #""record":{"recordName":"\#(name)","recordType":"Note"}}"#
                 })
-        // The first push is of one subscription and leaves at once; what waits meanwhile is pushed as one.
+        // The first push is of one subscription and is sent at once. The notifications held meanwhile become one push.
         try #require(try pipeline.events(of: "outcomes").count == 2)
         let made = try Self.export(pipeline).make(.notPushed(change: 5, user: "_margarethe", device: "gadget"))
         #expect(made.kept > 3)
     }
 
-    @Test func aSearchForWordsAndSystemFieldsSurviveThatTextsAreReplaced() async throws {
+    @Test func `a case with replaced texts still matches a text search and a system field`() async throws {
         let place = #""container":"iCloud.com.example.Notes","environment":"development""#
         func command(_ type: String, _ second: Int, _ rest: String) -> String {
             #"{"type":"\#(type)","time":"2026-01-01T00:00:0\#(second)Z",\#(place),\#(rest)}"#
@@ -131,24 +131,24 @@ import Time
         ])
         try #require(try pipeline.events(of: "outcomes").count == 1)
         let made = try Self.export(pipeline).make(.outcome(1))
-        try await check(made, try Self.people(pipeline), "a search")
+        try await check(made, try Self.personalTexts(pipeline), "a search")
         #expect(made.kept == 3 && made.text.contains("creatorUserRecordID") && made.text.contains("the "))
         for word in ["eppelin", "johannes", "riedrich"] { #expect(!made.text.contains(word)) }
         let again = try await Self.run(made.text.split(separator: "\n").map(String.init))
         #expect(try again.events(of: "outcomes").count == 1)
     }
 
-    private func check(_ made: CaseExport.Case, _ people: Set<String>, _ what: String) async throws {
-        #expect(try made.trial.result(of: made.lines) == made.result, "\(what): another result")
-        for text in people { #expect(!made.text.contains(text), "\(what): \(text) is in the case") }
+    private func check(_ made: CaseExport.Case, _ personalTexts: Set<String>, _ what: String) async throws {
+        #expect(try made.trial.result(of: made.lines) == made.result, "\(what): the case has another result")
+        for text in personalTexts { #expect(!made.text.contains(text), "\(what): \(text) is in the case") }
         for index in made.lines.indices {
             var fewer = made.lines
             fewer.remove(at: index)
-            #expect(try made.trial.result(of: fewer) != made.result, "\(what): line \(index + 1) is one too many")
+            #expect(try made.trial.result(of: fewer) != made.result, "\(what): line \(index + 1) is unnecessary")
         }
     }
 
-    @Test func theChainWritesWhatAPipelineOfSocketsWrites() async throws {
+    @Test func `a chain of stages writes the same logs as a pipeline with sockets`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let story = CaseStory(seed: random.next(), length: 600)
         let pipeline = try await Self.run(story.commands)
@@ -164,7 +164,7 @@ import Time
     }
 }
 
-/// Commands with texts that matter: predicates over strings, large payloads, tokens that move.
+/// Random commands in which texts matter: predicates on strings, large payloads, tokens that move to other devices.
 struct CaseStory {
     private(set) var commands: [String] = []
     private var random: Seeded
@@ -183,33 +183,33 @@ struct CaseStory {
             subscribe(user)
             subscribe(user)
         }
-        for _ in 0..<length { happen() }
+        for _ in 0..<length { addRandomCommand() }
     }
 
     static func user(_ number: Int) -> String { "_" + ["margarethe", "johannes", "friederike", "balthasar"][number] }
 
     static func device(_ number: Int, of user: String) -> String { "\(user.dropFirst())-gadget-\(number)" }
 
-    private mutating func tell(_ type: String, _ rest: String) {
+    private mutating func add(_ type: String, _ rest: String) {
         now = now.advanced(by: .milliseconds([0, 0, 1, 40, 300, 900, 2_500][random.below(7)]))
         commands.append(#"{"type":"\#(type)","time":"\#(now.rfc3339)",\#(CaseStory.place),\#(rest)}"#)
     }
 
-    private mutating func happen() {
+    private mutating func addRandomCommand() {
         let user = random.below(CaseStory.users)
         let name = CaseStory.user(user)
         switch random.below(20) {
         case 0: register(user)
         case 1:
-            tell(
+            add(
                 "device.unregister", #""user":"\#(name)","device":"\#(CaseStory.device(random.below(3), of: name))""#)
         case 2: subscribe(user)
         case 3:
-            tell(
+            add(
                 "subscription.delete", #""database":"public","user":"\#(name)","subscriptionID":"s\#(random.below(4))""#
             )
-        case 4...6: tell("record.delete", whose(user, ""))
-        default: tell("record.save", whose(user, #","fields":{\#(fields())}"#))
+        case 4...6: add("record.delete", record(of: user, ""))
+        default: add("record.save", record(of: user, #","fields":{\#(fields())}"#))
         }
     }
 
@@ -217,7 +217,7 @@ struct CaseStory {
         let name = CaseStory.user(user)
         let token = random.isOneIn(6) ? "sharedtoken\(random.below(2))" : "token-of-\(name)-\(random.below(40))"
         let transport = random.isOneIn(8) ? "pager" : "apns"
-        tell(
+        add(
             "device.register",
             #""user":"\#(name)","device":"\#(CaseStory.device(random.below(3), of: name))","transport":"\#(transport)","#
                 + #""token":"\#(token)","topic":"com.example.Notes""#)
@@ -233,7 +233,7 @@ struct CaseStory {
             ("private", #""subscriptionType":"zone","zoneID":{"zoneName":"Kitchen"}"#),
             ("private", #""subscriptionType":"database""#), ("public", query()), ("public", query()),
         ])
-        tell(
+        add(
             "subscription.save",
             #""database":"\#(database)","user":"\#(CaseStory.user(user))","subscription":{"subscriptionID":"s\#(random.below(4))","#
                 + #"\#(kind),"notificationInfo":\#(random.one(of: infos))}"#)
@@ -259,7 +259,7 @@ struct CaseStory {
         #""filterBy":[{"fieldName":"title","comparator":"\#(comparator)","fieldValue":{"value":"\#(value)","type":"STRING"}}]"#
     }
 
-    private mutating func whose(_ user: Int, _ fields: String) -> String {
+    private mutating func record(of user: Int, _ fields: String) -> String {
         let name = CaseStory.user(user)
         let record = #""recordName":"recipe\#(random.below(12))","recordType":"Note""#
         guard random.below(3) == 0 else { return #""database":"public","record":{\#(record)\#(fields)}"# }

@@ -3,7 +3,7 @@ import PipelineKit
 import TestSupport
 import Testing
 
-/// Every change ends in recorded outcomes, and none appears that was not caused.
+/// Each change leads to recorded outcomes, and each outcome has a change that caused it.
 @Suite struct Conservation {
     private typealias Event = [String: Any]
 
@@ -15,8 +15,7 @@ import Testing
 
     init() async throws {
         let story = Story(seed: Seeded.ofThisRun, length: Tier.rounds(1_200, full: 2_500))
-        let pipeline = try VirtualPipeline(
-            PipelineFile.fiveStages())
+        let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
         try await pipeline.live(story.commands, cuts: [], drains: true)
         func events(_ log: String) throws -> [Event] {
             try pipeline.events(of: log).map { line in
@@ -43,7 +42,7 @@ import Testing
         events.indices.filter { events[$0]["type"] as? String == type }.map { $0 + 1 }
     }
 
-    @Test func everyChangeIsMatchedOrCountedAsNotMatched() {
+    @Test func `each change is matched or counted as not matched`() {
         let records = Set(sequences("record.save", changes) + sequences("record.delete", changes))
         let matched = Set(ofType("match", matches).map { number("change", $0) })
         let unmatched = ofType("not_matched", matches)
@@ -58,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func everyMatchBecomesANotificationOrIsReplacedByAnother() {
+    @Test func `each match becomes a notification or is replaced by a newer match`() {
         let all = Set(sequences("match", matches))
         let replaced = ofType("coalesced", notifications).map { number("match", $0) }
         let sent = ofType("notification", notifications)
@@ -70,17 +69,17 @@ import Testing
             #expect(number("replacedBy", event) > number("match", event))
             #expect(all.contains(number("replacedBy", event)))
         }
-        // Each notification stands for its own match's change and for those that it replaced: no change is dropped.
-        var told: [Int: Int] = [:]
-        for cause in sent.flatMap(causes) { told[cause, default: 0] += 1 }
+        // A notification names the change of its match and those of the matches it replaced, so no change is missing.
+        var named: [Int: Int] = [:]
+        for cause in sent.flatMap(causes) { named[cause, default: 0] += 1 }
         var caused: [Int: Int] = [:]
         for match in ofType("match", matches) { caused[number("change", match), default: 0] += 1 }
-        // Two matches of one change that became one notification name it once.
-        #expect(Set(told.keys) == Set(caused.keys))
-        for (change, count) in told { #expect(count <= caused[change, default: 0], "change \(change)") }
+        // A notification that stands for two matches of one change names the change once.
+        #expect(Set(named.keys) == Set(caused.keys))
+        for (change, count) in named { #expect(count <= caused[change, default: 0], "change \(change)") }
     }
 
-    @Test func everyNotificationBecomesOnePush() {
+    @Test func `each notification becomes one push`() {
         func keys(_ events: [Event]) -> [String] {
             events.map {
                 "\($0["notificationID"] ?? "") \($0["user"] ?? "") \($0["subscriptionID"] ?? "") \(causes($0))"
@@ -89,7 +88,7 @@ import Testing
         #expect(keys(ofType("push", pushes)) == keys(ofType("notification", notifications)))
     }
 
-    @Test func everyPushEndsInOneOutcomeForEachDeviceOfItsUser() {
+    @Test func `each push has one outcome for each device of its user`() {
         var devices: [String: Set<String>] = [:]
         var expected: [String] = []
         for (index, event) in pushes.enumerated() {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Links and doors with keys are encrypted, and let in only those who are listed for what they want.
+/// Links and doors with CURVE keys accept only clients whose keys are listed for that use.
 @Suite struct CurveLinkTests {
     private let folder: Folder
     private let keys: [String: CurveKeyPair]
@@ -27,10 +27,10 @@ import ZeroMQ
     private func key(_ name: String) throws -> String { "'\(try pair(name).publicKey.z85)'" }
 
     /// - Parameters:
-    ///   - present: Whose secret key ingest has.
-    ///   - lists: Who may do what at ingest.
+    ///   - secretKey: The name of the secret key that ingest has.
+    ///   - lists: The `producers` and `readers` of ingest.
     private func pipeline(
-        matchKey: String? = nil, present: String = "ingest", lists: String = ""
+        matchKey: String? = nil, secretKey: String = "ingest", lists: String = ""
     ) throws -> PipelineProcess {
         let yaml = """
             pipeline: curve
@@ -40,7 +40,7 @@ import ZeroMQ
               ingest:
                 curve:
                   publicKey: [\(try key("ingest")), \(try key("ingest.next"))]
-                  secretKey: {$file: \(present).key}
+                  secretKey: {$file: \(secretKey).key}
                   \(lists)
               match:
                 from: ingest
@@ -52,7 +52,7 @@ import ZeroMQ
         return try PipelineProcess(file, in: HostSurroundings(registry: .builtIns, context: context))
     }
 
-    /// Runs a pipeline while `body` does.
+    /// Runs a pipeline until `body` returns.
     private func run<Result: Sendable>(
         _ pipeline: PipelineProcess, _ body: @escaping @Sendable (Clients) throws -> Result
     ) async throws -> Result {
@@ -72,19 +72,19 @@ import ZeroMQ
         }
     }
 
-    @Test func `a stage whose key is known reads the log, a reader without a key does not`() async throws {
+    @Test func `a stage with a known key reads the log, a reader without a key does not`() async throws {
         let refusal = try await run(pipeline()) { try $0.refusal(of: nil, at: $0.bind) }
         #expect(refusal == .keyRequired)
     }
 
-    @Test func `a public key that does not belong to the secret key is refused by name`() throws {
+    @Test func `a public key that does not belong to the secret key is rejected`() throws {
         let error = try #require(throws: SettingsError.self) { _ = try pipeline(matchKey: key("stranger")) }
         #expect(error.keyPath == "stages.match.curve")
         let match = try pair("match").publicKey.z85
         #expect(error.hint?.contains(match) == true)
     }
 
-    @Test func `who may produce may not read, and who may read may not produce`() async throws {
+    @Test func `a producer's key cannot read, and a reader's key cannot produce`() async throws {
         let lists = "producers: {shop: \(try key("shop"))}\n      readers: {screen: \(try key("screen"))}"
         let shop = try pair("shop").publicKey.z85
         let screen = try pair("screen").publicKey.z85
@@ -100,7 +100,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a name belongs to a client, whichever of its two keys it has`() async throws {
+    @Test func `a client keeps its producer name with either of its two keys`() async throws {
         let lists = "producers: {shop: [\(try key("shop")), \(try key("shop.next"))], rival: \(try key("rival"))}"
         try await run(pipeline(lists: lists)) { clients in
             let first = try clients.producer("shop", "orders")
@@ -115,7 +115,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a key that is taken out of the list is not let in any more`() async throws {
+    @Test func `a key that is removed from the list is rejected`() async throws {
         let known = try await run(pipeline(lists: "producers: {shop: \(try key("shop"))}")) {
             try $0.producer("shop", "orders").greet(timeout: .seconds(20))
         }
@@ -128,17 +128,17 @@ import ZeroMQ
         }
     }
 
-    @Test func `a stage changes its key, and clients that know both go on by themselves`() async throws {
+    @Test func `clients that know both keys of a stage reconnect after it changes its key`() async throws {
         let lists = "producers: {shop: \(try key("shop"))}"
-        for present in ["ingest", "ingest.next", "ingest"] {
-            let known = try await run(pipeline(present: present, lists: lists)) {
+        for secretKey in ["ingest", "ingest.next", "ingest"] {
+            let known = try await run(pipeline(secretKey: secretKey, lists: lists)) {
                 try $0.producer("shop", "orders").greet(timeout: .seconds(20))
             }
             #expect(known == 0)
         }
     }
 
-    @Test func `a client that expects another key is told so when it has waited`() async throws {
+    @Test func `a client that expects another key gets an error that says so`() async throws {
         let lists = "producers: {shop: \(try key("shop"))}"
         let stranger = try pair("stranger").publicKey.z85
         try await run(pipeline(lists: lists)) { clients in
@@ -148,7 +148,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a key for a stage that has none is told at once`() async throws {
+    @Test func `a client with keys is rejected at once by a stage without keys`() async throws {
         let file = try PipelineFile.parse(
             "pipeline: open\ndata: data\nstages: {ingest: {}, match: {from: ingest}}", file: "open.yaml",
             folder: folder.path, registry: .builtIns)
@@ -158,7 +158,7 @@ import ZeroMQ
     }
 }
 
-/// Programs on other machines. For one thread.
+/// Clients on other machines. Only for one thread.
 private struct Clients: Sendable {
     let door: String
     let bind: String
@@ -170,14 +170,14 @@ private struct Clients: Sendable {
         return try ProducerSocket.make(keys: own.map { ClientKeys(own: $0, servers: servers) }, HostContext())
     }
 
-    /// - Parameter key: Whose.
+    /// - Parameter key: The name of the client's key.
     func producer(
         _ key: String, _ name: String, expecting servers: [String] = ["ingest", "ingest.next"]
     ) throws -> Producer {
         try Producer(dial(key, expecting: servers), endpoint: door, name: name, secret: ProducerSecret.drawn())
     }
 
-    /// Why somebody is not let in; nil where a connection comes about and is answered.
+    /// Why a stage rejects a connection; nil if it accepts the connection and answers.
     func refusal(of key: String?, at endpoint: String) throws -> ConnectionRefusal? {
         let socket = try dial(key, expecting: ["ingest", "ingest.next"])
         defer { socket.close() }

@@ -3,17 +3,17 @@ import PipelineRuntime
 import TestSupport
 import Testing
 
-/// The same input gives the same bytes, however it was cut, and however often everything was stopped in between.
+/// The same input makes the same bytes, with batches of any size and any number of restarts.
 @Suite struct Determinism {
     private func uninterrupted(_ commands: [String]) async throws -> VirtualPipeline {
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
         try await pipeline.live(commands, cuts: [], drains: true)
-        #expect(try pipeline.events(of: "changes").count == commands.count, "the story holds a refused command")
-        #expect(pipeline.pushes.count > commands.count / 10, "the story makes too few pushes")
+        #expect(try pipeline.events(of: "changes").count == commands.count, "the story has a rejected command")
+        #expect(pipeline.pushes.count > commands.count / 10, "the story leads to too few pushes")
         return pipeline
     }
 
-    @Test func cutsOfTheInputChangeNoByteOfAnyLog() async throws {
+    @Test func `the size of input batches changes no byte of any log`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let commands = Story(seed: random.next(), length: Tier.rounds(600, full: 1_500)).commands
         let expected = try await uninterrupted(commands)
@@ -21,11 +21,11 @@ import Testing
             let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
             let cuts = (0..<commands.count).map { _ in 1 + random.below(longest) }
             try await pipeline.live(commands, cuts: cuts, drains: true)
-            try same(pipeline, expected, "cut into pieces of up to \(longest)")
+            try same(pipeline, expected, "batches of up to \(longest) lines")
         }
     }
 
-    @Test func stoppingAndStartingEverythingAtRandomChangesNoByteOfAnyLog() async throws {
+    @Test func `random restarts of all stages change no byte of any log`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let commands = Story(seed: random.next(), length: Tier.rounds(600, full: 1_500)).commands
         let expected = try await uninterrupted(commands)
@@ -37,12 +37,14 @@ import Testing
                     Array(commands[start..<end]), cuts: [random.below(60)], without: 1 + random.below(4), drains: false)
             }
             try await pipeline.live(Array(commands[(places.last ?? 0)...]), cuts: [], drains: true)
-            try same(pipeline, expected, "\(stops) stops at \(places)")
+            try same(pipeline, expected, "\(stops) restarts at \(places)")
         }
     }
 
-    /// A stage that starts again takes its past through the same credit as any consumer.
-    @Test(.timeLimit(.minutes(5))) func aHistoryLargerThanTheCreditIsFedAgainToTheEnd() async throws {
+    /// A restarted stage reads its history with the same credit as any consumer.
+    @Test(.timeLimit(.minutes(5))) func `a restarted stage reads a history that is larger than its credit`()
+        async throws
+    {
         let text = String(repeating: "x", count: 40_000)
         var commands = Array(Story(seed: 1, length: 20).commands)
         let large = (0..<(LinkClient.creditDefault / 40_000 + 50)).map { number in

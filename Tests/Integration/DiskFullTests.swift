@@ -4,10 +4,10 @@ import PipelineRuntime
 import TestSupport
 import Testing
 
-/// A disk that is full for a while delays, and does nothing else.
+/// A disk that is full for a while only delays the pipeline.
 @Suite(.serialized) struct DiskFull {
     @Test(.timeLimit(.minutes(5)), arguments: Tier.some(of: [30, 200]))
-    func shortagesAtRandomWritesChangeNoByteOfAnyLog(every: Int) async throws {
+    func `a disk that is full at random writes changes no byte of any log`(every: Int) async throws {
         var random = Seeded(Seeded.ofThisRun)
         let commands = Story(seed: random.next(), length: 800).commands
         let expected = try VirtualPipeline(PipelineFile.fiveStages())
@@ -27,13 +27,15 @@ import Testing
             #expect(try pipeline.events(of: name) == expected.events(of: name), "\(name)")
             #expect(try EventLogs.verify(directory: pipeline.folder.path + "/logs/" + name).isSound)
         }
-        // Stopped while there is no room, deliver cannot write down what was answered: that goes out again.
+        // When deliver stops while the disk is full, it cannot record the answers, so it sends these pushes again.
         var seen: Set<String> = []
         let first = pipeline.pushes.filter { seen.insert($0).inserted }
         #expect(first.elementsEqual(expected.pushes), "\(first.count) pushes, not \(expected.pushes.count)")
     }
 
-    @Test(.timeLimit(.minutes(5))) func aStageSaysThatItsDiskIsFullAndGoesOnByItself() async throws {
+    @Test(.timeLimit(.minutes(5))) func `a stage reports that its disk is full, and continues when there is room`()
+        async throws
+    {
         let commands = Story(seed: 8, length: 60).commands
         let disk = ClosableDisk()
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages(), calls: disk.calls)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Inspect
 
-/// `belfry explain` over the logs of real runs.
+/// `belfry explain` with the logs of pipelines.
 @Suite struct Explain {
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
@@ -39,7 +39,7 @@ import Testing
         return pipeline
     }
 
-    /// Ten seconds apart.
+    /// Adds times to commands, ten seconds apart.
     private static func timed(_ commands: [String]) -> [String] {
         commands.enumerated().map { number, command in
             let second = 10 * (number + 1)
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: Tier.some(of: ["latest", "debounce, pendingPerUser: 1", "none"]))
-    func theAnswerIsWhatTheLogsHoldForEveryChangeAndDeviceOfAStory(_ policy: String) async throws {
+    func `the answer for each change and device agrees with the logs`(_ policy: String) async throws {
         var random = Seeded(Seeded.ofThisRun)
         let pipeline = try Self.pipeline(policy: policy)
         let story = Story(seed: random.next(), length: Tier.rounds(450, full: 700))
@@ -67,7 +67,7 @@ import Testing
             let isPushed = accepted.contains("\(index + 1) \(user) \(device)")
             #expect(answer.isPushed == isPushed, "change \(index + 1), \(user), \(device)")
             let found = try Self.answer(index + 1, user: user, device: device, in: pipeline, finder)
-            #expect(found.json == answer.json, "the index finds something else")
+            #expect(found.json == answer.json, "the answer with an index differs")
             let told = answer.explanations
             let isOdd = told.contains { $0.contains(.replayDiffers) || $0.contains(.outcomePending) }
             #expect(!isOdd, "change \(index + 1), \(user), \(device)")
@@ -76,7 +76,7 @@ import Testing
         #expect(yes > 0 && no > 0, "\(yes) pushed, \(no) not")
     }
 
-    /// `change user device` of every push that was accepted.
+    /// `change user device` of each accepted push.
     private static func accepted(_ pipeline: VirtualPipeline) throws -> Set<String> {
         var found: Set<String> = []
         var parser = JSONParser()
@@ -92,7 +92,7 @@ import Testing
         return found
     }
 
-    // MARK: One reason after the other
+    // MARK: Single reasons
 
     private static func register(_ device: String, of user: String = "_a", token: String? = nil) -> String {
         let address = #""transport":"apns","token":"\#(token ?? user + device)","topic":"com.example.Notes""#
@@ -114,7 +114,7 @@ import Testing
             + #""recordType":"Note","fields":{"stars":{"value":\#(stars),"type":"INT64"}}}}"#
     }
 
-    @Test func aDeviceThatRegistersAtTheMomentOfAPushIsToldToHaveComeLater() async throws {
+    @Test func `a device that registers at the time of a push was not registered yet`() async throws {
         let commands = [Self.save("feed"), Self.note("n1"), Self.register("mac")].map {
             $0.replacing(
                 #","container""#, with: #","time":"2026-01-01T09:00:00Z","container""#, maxReplacements: 1)
@@ -133,7 +133,7 @@ import Testing
         #"{"type":"subscription.delete",\#(place),"database":"public","user":"_a","subscriptionID":"\#(id)"}"#
     }
 
-    @Test func subscriptionsThatDidNotCountAreToldApart() async throws {
+    @Test func `each reason why a subscription led to no push has its own code`() async throws {
         let pipeline = try await Self.run([
             Self.register("mac"), Self.save("once", once: true), Self.save("gone"), Self.delete("gone"),
             Self.save("twice", stars: 9), Self.save("twice", stars: 7), Self.note("n1"), Self.note("n2"),
@@ -157,7 +157,7 @@ import Testing
         #expect(try Self.answer(1, user: "_a", in: pipeline).reason.code == .changeNotARecord)
     }
 
-    @Test func devicesThatGotNothingAreToldApart() async throws {
+    @Test func `each reason why a device got no push has its own code`() async throws {
         let pipeline = try await Self.run([
             Self.register("mac"), Self.register("gone"), Self.unregister("gone"), Self.register("old", token: "t"),
             Self.register("new", of: "_b", token: "t"), Self.save("s"), Self.note("n1", origin: "mac"),
@@ -176,7 +176,7 @@ import Testing
         #expect(other.reason.code == .subscriptionNone)
     }
 
-    @Test func namesThatLookAlikeAreTwoNames() async throws {
+    @Test func `names that look alike are different names`() async throws {
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
         let pipeline = try await Self.run([
             Self.register(composed, token: "1"), Self.register(decomposed, token: "2"), Self.save(composed),
@@ -203,14 +203,14 @@ import Testing
         }
     }
 
-    @Test func aDeviceWhoseNameJSONEscapesIsToldOfOnce() async throws {
+    @Test func `a device whose name is escaped in JSON is explained once`() async throws {
         let pipeline = try await Self.run([Self.register(#"a\"b"#), Self.save("s"), Self.note("n1")])
         let answer = try Self.answer(3, user: "_a", in: pipeline)
         #expect(answer.isPushed && answer.explanations.count == 1, "\(answer.json)")
     }
 
-    /// What is read once for all of a user's subscriptions is what is read for each.
-    @Test func eachSubscriptionIsToldAsIfItAloneWereAskedAbout() async throws {
+    /// The logs are read once for all subscriptions of a user.
+    @Test func `the explanation of a subscription is the same alone and among all of a user`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let ids = (0..<24).map { "s\($0)" }
         var commands = [Self.register("mac"), Self.register("phone")]
@@ -241,7 +241,7 @@ import Testing
         #expect(replaced > 0 && spent > 0, "\(replaced) replaced, \(spent) spent")
     }
 
-    @Test func whatLeavesEarlySaysWhy() async throws {
+    @Test func `the explanation says why a notification was sent before its window ended`() async throws {
         let pipeline = try await Self.run(
             [
                 Self.register("mac"), Self.save("s", collapses: true),
@@ -254,7 +254,7 @@ import Testing
         #expect(later.isPushed && !later.explanations.contains { $0.contains(.notificationFlushed) }, "\(later.json)")
     }
 
-    @Test func whatWaitsIsToldApartFromWhatIsLost() async throws {
+    @Test func `a held notification is explained as held`() async throws {
         let pipeline = try await Self.run(
             [Self.register("mac"), Self.save("s", collapses: true), Self.note("n1")], policy: "debounce",
             drains: false)
@@ -263,7 +263,7 @@ import Testing
         #expect(!answer.isPushed)
     }
 
-    @Test func namesThatTheLogDoesNotKnowAreRefusedWithTheNearestOne() async throws {
+    @Test func `an unknown name is rejected, and the nearest known name is suggested`() async throws {
         let pipeline = try await Self.run([
             Self.register("alice-mac"), Self.save("feed"), Self.register("alice-mac", of: "_b"), Self.note("n"),
         ])

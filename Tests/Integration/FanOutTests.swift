@@ -7,7 +7,7 @@ import Replay
 import TestSupport
 import Testing
 
-/// Events and wakes whose outputs take many batches: no cut of a log, and no crash between two batches, shows in a line.
+/// Outputs of one event or wake that fill many batches. Neither their size nor a crash between them changes an event.
 @Suite(.serialized) struct FanOut {
     private static func file(window: String = "1s") throws -> PipelineFile {
         try PipelineFile.parse(
@@ -39,7 +39,7 @@ import Testing
         """
     }
 
-    /// Subscriptions of all kinds that matter here, and changes that all of them watch.
+    /// Visible and silent subscriptions, with and without a collapse ID, and changes that all of them watch.
     private static func story(watchers: Int, changes: Int, _ random: inout Seeded) -> [String] {
         let infos = [
             #"{"alertBody":"Changed"}"#, #"{"shouldSendContentAvailable":true}"#,
@@ -56,7 +56,7 @@ import Testing
             }
     }
 
-    /// How many of a log's batches end in the middle of an event, and of a wake.
+    /// How many batches of a log end before all outputs of an event, and of a wake.
     private static func parts(_ log: String, _ upstream: String) throws -> (ofEvents: Int, ofWakes: Int, all: Int) {
         let reader = try EventLogReader(directory: log, from: .beginning)
         var parts = (ofEvents: 0, ofWakes: 0, all: 0)
@@ -71,7 +71,7 @@ import Testing
         return parts
     }
 
-    @Test func theSizeOfPartsChangesNoLine() async throws {
+    @Test func `the size of parts changes no event`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let commands = Self.story(watchers: 40, changes: 12, &random)
         let whole = try VirtualPipeline(Self.file())
@@ -93,31 +93,32 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: ["matches", "notifications"])
-    func aCrashBehindAnyBatchLosesAndRepeatsNothing(_ log: String) async throws {
+    func `a crash after any batch loses and repeats nothing`(_ log: String) async throws {
         var random = Seeded(Seeded.ofThisRun)
         let commands = Self.story(watchers: 14, changes: 8, &random)
         let whole = try VirtualPipeline(Self.file(), partBytes: 900)
         try await whole.live(commands, cuts: [], drains: true)
         let (events, wakes, all) = try Self.parts(
             whole.folderOfLogs + "/" + log, log == "matches" ? "changes" : "matches")
-        #expect((log == "matches" ? events : wakes) > 0, "no step is in many parts")
+        #expect((log == "matches" ? events : wakes) > 0, "no step has several parts")
         for batches in 1..<all {
             let logs = try RewrittenLogs(of: whole.folderOfLogs)
             try logs.cut(log, after: batches)
             if log == "matches" { try FileManager.default.removeItem(atPath: logs.path + "/notifications") }
-            if log == "notifications" { try await Self.expectNoDifference(logs.path, "cut behind \(batches)") }
+            if log == "notifications" { try await Self.expectNoDifference(logs.path, "cut after batch \(batches)") }
             let pipeline = try VirtualPipeline(
                 Self.file(), partBytes: random.one(of: [1, 900, 5_000]), folder: logs.folder)
             try await pipeline.live([], cuts: [], drains: true)
             for log in ["matches", "notifications"] {
                 #expect(
-                    try pipeline.events(of: log) == whole.events(of: log), "\(log), \(batches) of \(all) batches left")
+                    try pipeline.events(of: log) == whole.events(of: log),
+                    "\(log), cut after \(batches) of \(all) batches")
             }
-            try await Self.expectNoDifference(logs.path, "gone on behind \(batches)")
+            try await Self.expectNoDifference(logs.path, "continued after batch \(batches)")
         }
     }
 
-    @Test func aStepThatBeganUnderOtherSettingsEndsUnderThem() async throws {
+    @Test func `a wake that began under old settings ends under them`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let commands = Self.story(watchers: 14, changes: 8, &random)
         let whole = try VirtualPipeline(Self.file(), partBytes: 900)
@@ -137,13 +138,13 @@ import Testing
             let results = try await PipelineReplay(
                 RecordedPipeline(after, logs: logs.path), MachineFactory(registry: .builtIns)
             ).run()
-            #expect(results.compactMap(\.difference).isEmpty, "cut behind \(middle)")
-            let (said, once) = (try pipeline.events(of: "notifications"), try whole.events(of: "notifications"))
-            #expect(Set(said).count == said.count && said.count > once.count / 2)
+            #expect(results.compactMap(\.difference).isEmpty, "cut after batch \(middle)")
+            let (written, expected) = (try pipeline.events(of: "notifications"), try whole.events(of: "notifications"))
+            #expect(Set(written).count == written.count && written.count > expected.count / 2)
         }
     }
 
-    @Test func anEventThatBeganUnderNewSettingsEndsUnderThem() async throws {
+    @Test func `an event that began under new settings ends under them`() async throws {
         func file(_ strict: String) throws -> PipelineFile {
             try PipelineFile.parse(
                 """
@@ -186,7 +187,7 @@ import Testing
         #expect(results.compactMap(\.difference).isEmpty, "\(what)")
     }
 
-    @Test func aRangeHoldsAllPartsOfItsEvents() async throws {
+    @Test func `a replay range includes all parts of its events`() async throws {
         var random = Seeded(5)
         let commands = Self.story(watchers: 14, changes: 8, &random)
         let pipeline = try VirtualPipeline(Self.file(), partBytes: 900)
@@ -208,8 +209,8 @@ import Testing
         #expect(results.allSatisfy { $0.compared.count >= UInt64(matches.count) })
     }
 
-    /// More than one batch can hold, of one event and of one wake.
-    @Test(.timeLimit(.minutes(5))) func outputsLargerThanAnyBatchPass() async throws {
+    /// One event, and one wake, with more outputs than a batch may have.
+    @Test(.timeLimit(.minutes(5))) func `outputs larger than the largest batch are written in parts`() async throws {
         let watchers = 9_000
         let info = #"{"alertBody":"Changed","collapseIDKey":"c","desiredKeys":["title"]}"#
         let title = String(repeating: "x", count: 8_000)
@@ -227,7 +228,7 @@ import Testing
         try await Self.expectReplay(pipeline.folderOfLogs)
     }
 
-    @Test func aWindowOfPushesIsBoundedHoweverManyDevicesAUserHas() async throws {
+    @Test func `the size of a window of pushes is bounded, also with many devices`() async throws {
         let file = try PipelineFile.fiveStages(coalesce: "")
         let (devices, changes) = (200, 150)
         let pipeline = try VirtualPipeline(file)

@@ -7,7 +7,7 @@ import Replay
 import TestSupport
 import Testing
 
-/// A subscription that fires once does so once, wherever match died and whatever it had written by then.
+/// A subscription with `firesOnce` fires once, also when match crashes.
 @Suite struct FiresOnce {
     private static let yaml = """
         pipeline: once
@@ -22,7 +22,7 @@ import Testing
 
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
-    /// Two changes watched by nobody, one that uses the subscription up, and two more that it would watch.
+    /// Two changes that do not match, one that makes the subscription fire, and two more that would match.
     private static let commands = [
         #"{"type":"device.register",\#(place),"user":"_a","device":"phone","transport":"apns","token":"1","topic":"notes"}"#,
         #"{"type":"subscription.save",\#(place),"database":"public","user":"_a","subscription":{"subscriptionID":"once","#
@@ -37,17 +37,19 @@ import Testing
     }
 
     private static func pipeline(in folder: Folder? = nil) throws -> VirtualPipeline {
-        // A snapshot after every turn, so that it may be the newest or the one before that counts.
+        // A snapshot after every turn: after a crash the newest one or the one before it is used.
         try VirtualPipeline(
             PipelineFile.parse(yaml, file: "once.yaml", registry: .builtIns),
             log: LogSettings(sync: .never, snapshotBytes: 1),
             folder: folder)
     }
 
-    /// `kill -9` leaves a beginning of what a process wrote, in whole batches or with a torn one at its end, and no
-    /// snapshot that knows of more. So does every cut of match's log: each is a crash, before, within or behind the batch
-    /// that holds the match.
-    @Test(.timeLimit(.minutes(5))) func whereverMatchIsKilledASubscriptionThatFiresOnceDoesSo() async throws {
+    /// After `kill -9` a log has only the first bytes that the process wrote, perhaps with a torn batch at the end, and no
+    /// snapshot of later events. Cutting the log of match has the same effect as a crash: before, within or after the batch
+    /// of the match.
+    @Test(.timeLimit(.minutes(5))) func `a subscription that fires once does so after a crash of match at any byte`()
+        async throws
+    {
         let whole = try Self.pipeline()
         var ends: [Int] = []
         for (index, command) in Self.commands.enumerated() {
@@ -78,7 +80,7 @@ import Testing
         #expect(results.compactMap(\.difference) == [], "\(place)")
     }
 
-    /// A copy in which match has written no more than that, and nobody has read any of it.
+    /// A copy of the logs in which match has written only `cut` bytes, and no later stage has read them.
     private static func crashed(_ original: Folder, at cut: Int) throws -> Folder {
         let folder = try Folder()
         try FileManager.default.copyItem(atPath: original.file("logs"), toPath: folder.file("logs"))

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Time
 
-/// A machine's clock that jumps, forwards and back: no log's time goes back, and no start is misled.
+/// Pipelines on a machine whose clock jumps forwards and back.
 @Suite struct JumpingClock {
     private static func jumping(_ seed: UInt64) -> HostTime {
         let random = Clock(seed: seed)
@@ -23,7 +23,9 @@ import Time
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func jumpsChangeNoPushAndNoLogGoesBack() async throws {
+    @Test(.timeLimit(.minutes(5))) func `a jumping clock changes no push, and the time of no log goes back`()
+        async throws
+    {
         var random = Seeded(Seeded.ofThisRun)
         let commands = Story(seed: random.next(), length: 600).commands
         let expected = try VirtualPipeline(PipelineFile.fiveStages(coalesce: "window: 0s"))

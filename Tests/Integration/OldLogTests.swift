@@ -5,11 +5,11 @@ import Testing
 
 @testable import BelfryTool
 
-/// Logs that earlier builds made, one folder for each format that ever landed. They are never changed.
+/// Logs of earlier versions, one folder for each log format. These files never change.
 enum OldLogs {
     static let folder = #filePath.prefix(upTo: #filePath.lastIndex(of: "/") ?? #filePath.startIndex) + "/Logs"
 
-    /// Every log of a format, by its path below ``folder``.
+    /// The paths of all logs of a format.
     static func logs(of version: String) throws -> [String] {
         let start = folder + "/" + version
         return try FileManager.default.subpathsOfDirectory(atPath: start).filter { $0.hasSuffix("/log.json") }.sorted()
@@ -18,7 +18,7 @@ enum OldLogs {
 }
 
 @Suite struct OldLogTests {
-    @Test func `every log of format 1 is read, sound and needs no migration`() throws {
+    @Test func `each log of format 1 is readable, sound and needs no migration`() throws {
         let logs = try OldLogs.logs(of: "v1")
         #expect(logs.count == 10)
         for log in logs {
@@ -30,13 +30,13 @@ enum OldLogs {
         }
     }
 
-    @Test func `every event of format 1 is as it is declared today`() throws {
+    @Test func `each event of format 1 agrees with today's declaration`() throws {
         for run in ["tour", "live/logs"] {
             #expect(try DeclaredEvents.problems(inLogsUnder: "\(OldLogs.folder)/v1/\(run)") == [])
         }
     }
 
-    @Test func `every log of format 1 is the same bytes after export and import`() throws {
+    @Test func `export and import keep each log of format 1 byte for byte`() throws {
         for log in try OldLogs.logs(of: "v1") {
             let folder = try Folder()
             var lines = Data()
@@ -51,7 +51,7 @@ enum OldLogs {
         }
     }
 
-    @Test func `a format of a later version is refused with its number`() throws {
+    @Test func `a log of a later format is rejected with the format's number`() throws {
         let folder = try Folder()
         let source = try #require(try OldLogs.logs(of: "v1").first)
         try FileManager.default.copyItem(atPath: source, toPath: folder.file("changes"))

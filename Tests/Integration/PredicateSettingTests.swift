@@ -5,7 +5,7 @@ import Replay
 import TestSupport
 import Testing
 
-/// `predicates` is asked at the door: what it has let in goes on as it was saved, under whatever it says later.
+/// Ingest checks `predicates` when a subscription is saved. A later change of the setting does not affect saved ones.
 @Suite struct PredicateSetting {
     private static func file(_ dialect: String) throws -> PipelineFile {
         try PipelineFile.fiveStages(ingest: "predicates: \(dialect)", coalesce: "window: 0s")
@@ -23,9 +23,11 @@ import Testing
             + #"{"recordName":"\#(name)","recordType":"Note","fields":{"stars":{"value":\#(stars)}}}}"#
     }
 
-    /// Once with a snapshot between the two, once with the whole log read again.
+    /// With a snapshot, and without one, so that match reads its whole history.
     @Test(arguments: [nil, 1])
-    func anOrStaysAfterTheSwitchIsTurnedOff(snapshotBytes: Int?) async throws {
+    func `a subscription with OR keeps matching after extended predicates are turned off`(snapshotBytes: Int?)
+        async throws
+    {
         let log = LogSettings(sync: .never, snapshotBytes: snapshotBytes)
         let first = try VirtualPipeline(Self.file("extended"), log: log)
         let either = Self.subscribe("either", "stars == 1 OR stars == 3")

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Inspect
 
-/// `strictRecordType` is a setting as any other: its history counts in a replay, and another one can be tried.
+/// Replays and `whatif` with the setting `strictRecordType`.
 @Suite struct RecordTypeSetting {
     private static func file(_ reading: String) throws -> PipelineFile {
         try PipelineFile.fiveStages(
@@ -28,7 +28,7 @@ import Testing
             + #""recordType":"\#(type)","zoneID":{"zoneName":"Work"}}}"#
     }
 
-    /// Narrowed at first, then not, with nothing saved again.
+    /// A pipeline that runs with `narrow` first and with `ignore` later; no subscription is saved again.
     private static func edited() async throws -> VirtualPipeline {
         let log = LogSettings(sync: .never)
         let first = try VirtualPipeline(file("narrow"), log: log)
@@ -42,7 +42,7 @@ import Testing
         return second
     }
 
-    @Test func anEditCountsForWhatComesAfterAndTheWholeReplays() async throws {
+    @Test func `a changed setting affects only later changes, and the logs replay`() async throws {
         let pipeline = try await Self.edited()
         let watched = try pipeline.events(of: "matches").filter { $0.contains(#""type":"match""#) }
         #expect(
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func theOtherReadingCanBeTried() async throws {
+    @Test func `whatif shows the effect of the other value`() async throws {
         let pipeline = try VirtualPipeline(Self.file("narrow"))
         try await pipeline.live(
             Self.preparation + [Self.save("Task", "t1"), Self.save("Note", "n2")], cuts: [], drains: true)
@@ -69,8 +69,8 @@ import Testing
         #expect(report.added == 1 && report.removed == 0)
     }
 
-    /// A folder of logs is explained with the settings that it was made under, truth values among them.
-    @Test func aFolderOfLogsIsExplainedAndReplayedByItsOwnSettings() async throws {
+    /// The recorded settings include true and false.
+    @Test func `a folder of logs is explained and replayed with its recorded settings`() async throws {
         let pipeline = try VirtualPipeline(Self.file("ignore"))
         try await pipeline.live(Self.preparation + [Self.save("Task", "t1")], cuts: [], drains: true)
         let logs = try RecordedLogs(place: pipeline.folderOfLogs)

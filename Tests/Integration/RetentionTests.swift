@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import Time
 
-/// Old segments go, and nobody misses them.
+/// Retention removes old segments, and no stage needs them.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct RetentionOfLogs {
     private static func file(window: String = "1s, maximumDelay: 3s") throws -> PipelineFile {
         try PipelineFile.fiveStages(coalesce: "window: \(window)")
@@ -18,27 +18,29 @@ import Time
     private static let tiny = LogSettings(
         sync: .never, segmentBytes: 4_000, snapshotBytes: 1, retention: RetentionSettings(bytes: 12_000))
 
-    /// The clock that says when to look and when to speak up, so much faster.
-    private static func hurried() -> HostTime {
+    /// A steady clock that is 20 times faster, so that retention runs more often.
+    private static func fastTime() -> HostTime {
         let start = ContinuousClock.now
         return HostTime(steady: { start + (ContinuousClock.now - start) * 20 })
     }
 
     private static let cuts = Array(repeating: 10, count: 100)
 
-    @Test func aPipelineThatForgetsSendsTheSamePushesAsOneThatDoesNot() async throws {
+    @Test func `retention changes no push`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let commands = Story(seed: random.next(), length: Tier.rounds(600, full: 1_200)).commands
         let expected = try VirtualPipeline(Self.file())
         try await expected.live(commands, cuts: [], drains: true)
-        let pipeline = try VirtualPipeline(Self.file(), log: Self.tiny, time: Self.hurried())
+        let pipeline = try VirtualPipeline(Self.file(), log: Self.tiny, time: Self.fastTime())
         let places = (1...3).map { $0 * commands.count / 4 }
         for (start, end) in zip([0] + places, places + [commands.count]) {
             let cuts = (0..<100).map { _ in 1 + random.below(30) }
             let piece = Array(commands[start..<end])
             try await pipeline.live(piece, cuts: cuts, drains: end == commands.count) { pipeline in
                 guard start == places[1] else { return }
-                for host in pipeline.hosts { try await host.wait(for: "the log's beginning to go") { $0.first > 1 } }
+                for host in pipeline.hosts {
+                    try await host.wait(for: "its first segment to be removed") { $0.first > 1 }
+                }
             }
         }
         #expect(pipeline.pushes == expected.pushes)
@@ -48,24 +50,24 @@ import Time
             let snapshots = try pipeline.snapshots(of: log).list().compactMap(\.header)
             #expect(snapshots.allSatisfy { max($0.sequence, 1) >= first }, "\(log)")
         }
-        try Self.checkNeeds(of: pipeline)
+        try Self.checkRetainedEvents(of: pipeline)
     }
 
-    /// Every stage finds all that it may ask for, from its two newest snapshots on.
-    private static func checkNeeds(of pipeline: VirtualPipeline) throws {
+    /// Each stage can still read all events after the older of its two newest snapshots.
+    private static func checkRetainedEvents(of pipeline: VirtualPipeline) throws {
         for (upstream, log) in zip(VirtualPipeline.logs, VirtualPipeline.logs.dropFirst()) {
             let newest = try pipeline.snapshots(of: log).list().compactMap(\.header).suffix(2)
-            let need = try #require(newest.first).position + 1
-            #expect(try pipeline.first(of: upstream) <= need, "\(log) needs \(need) of \(upstream)")
+            let needed = try #require(newest.first).position + 1
+            #expect(try pipeline.first(of: upstream) <= needed, "\(log) needs \(needed) of \(upstream)")
         }
     }
 
-    @Test func onlyWhatIsOldGoesByAge() async throws {
+    @Test func `retention by age removes only old segments`() async throws {
         let commands = Story(seed: 7, length: 600).commands
         let hours = Mutex(0)
         let time = HostTime(
             wall: { Instant.wall().advanced(by: .seconds(3_600 * hours.withLock { $0 })) },
-            steady: Self.hurried().steady)
+            steady: Self.fastTime().steady)
         let log = LogSettings(
             sync: .never, segmentBytes: 4_000, snapshotBytes: 1, retention: RetentionSettings(age: .seconds(1_800)))
         let pipeline = try VirtualPipeline(Self.file(window: "0s"), log: log, time: time, clock: .wall)
@@ -73,24 +75,24 @@ import Time
             try await pipeline.live(Array(commands[start..<end]), cuts: Self.cuts, drains: false) { pipeline in
                 let match = try #require(pipeline.host("match"))
                 try await match.wait(for: "its changes") { $0.taken >= UInt64(end) }
-                // Each stop leaves a snapshot; the two newest are of young events now.
+                // Each stop makes a snapshot; the two newest snapshots are of young events now.
                 guard start == 500 else { return }
-                try await pipeline.source.wait(for: "the old changes to go") { $0.first > 200 }
+                try await pipeline.source.wait(for: "the old changes to be removed") { $0.first > 200 }
             }
             guard start == 0 else { continue }
             for log in VirtualPipeline.logs { #expect(try pipeline.first(of: log) == 1, "\(log): nothing is old") }
             hours.withLock { $0 = 2 }
         }
         #expect(try pipeline.first(of: "changes") == 301, "the first young change")
-        try Self.checkNeeds(of: pipeline)
+        try Self.checkRetainedEvents(of: pipeline)
     }
 
-    @Test func aStageThatIsBehindHoldsWhatItHasNotTaken() async throws {
+    @Test func `retention keeps the events that a slow stage has not read`() async throws {
         let commands = Story(seed: 5, length: 600).commands
-        let pipeline = try VirtualPipeline(Self.file(), log: Self.tiny, time: Self.hurried())
+        let pipeline = try VirtualPipeline(Self.file(), log: Self.tiny, time: Self.fastTime())
         let expected = try VirtualPipeline(Self.file())
         try await expected.live(commands, cuts: [], drains: true)
-        // Coalesce is stopped for the second half; match goes on, and keeps all of its log that coalesce may ask for.
+        // Coalesce is stopped during the second half. Match continues, and keeps the events that coalesce has not read.
         try await pipeline.live(commands, cuts: Self.cuts, without: 2, drains: false) { pipeline in
             let match = try #require(pipeline.host("match"))
             try await match.wait(for: "all changes") { $0.taken >= UInt64(commands.count) }
@@ -100,7 +102,7 @@ import Time
         #expect(pipeline.pushes == expected.pushes)
     }
 
-    @Test func aStageThatHasAnsweredNothingHoldsEverything() async throws {
+    @Test func `retention keeps every event while a stage has read nothing`() async throws {
         let commands = Story(seed: 6, length: 400).commands
         let twice = try PipelineFile.parse(
             """
@@ -111,7 +113,7 @@ import Time
               match: {from: ingest}
               never: {from: ingest, command: [/bin/sleep, "600"]}
             """, file: "retention.yaml", registry: .builtIns)
-        let pipeline = try VirtualPipeline(twice, log: Self.tiny, time: Self.hurried())
+        let pipeline = try VirtualPipeline(twice, log: Self.tiny, time: Self.fastTime())
         try await pipeline.live(commands, cuts: Self.cuts, drains: false) { pipeline in
             let match = try #require(pipeline.host("match"))
             try await match.wait(for: "all changes") { $0.taken >= UInt64(commands.count) }
@@ -122,7 +124,7 @@ import Time
 }
 
 extension VirtualPipeline {
-    /// The first sequence that a log still has.
+    /// The first sequence in a log.
     func first(of log: String) throws -> UInt64 {
         try EventLogs.summary(directory: folderOfLogs + "/" + log).firstSequence
     }

@@ -10,7 +10,7 @@ import Testing
 
 @testable import BelfryTool
 
-/// Every `Pipelines/NAME.scenarios/*.ndjson` makes what stands beside it, to the byte, as `belfry run` does.
+/// Runs each `Pipelines/NAME.scenarios/*.ndjson` as `belfry run` does, and compares the results with the files beside it.
 @Suite struct Scenarios {
     struct Scenario: Sendable, CustomTestStringConvertible {
         let pipeline: String
@@ -22,14 +22,13 @@ import Testing
 
         private var base: URL { input.deletingPathExtension() }
         var pushes: URL { base.appendingPathExtension("pushes.ndjson") }
-        /// What is said of the input's lines; nothing where there is none.
+        /// The expected errors of input lines; without this file none are expected.
         var errors: URL { base.appendingPathExtension("errors.txt") }
-        /// A folder of logs, as `belfry log show LOG --bare` prints them; of those that matter here.
+        /// A folder of expected logs, as `belfry log show LOG --bare` prints them.
         var logs: URL { base.appendingPathExtension("logs") }
         var testDescription: String { "\(pipeline): \(base.lastPathComponent)" }
     }
 
-    /// What came of one.
     private struct Results {
         let pushes: String
         let errors: String
@@ -70,14 +69,14 @@ import Testing
         String(decoding: try Data(contentsOf: file), as: UTF8.self)
     }
 
-    @Test func everyPipelineFileHasScenarios() throws {
+    @Test func `each pipeline file has scenarios`() throws {
         let names = try Self.files(in: Self.pipelines).filter { $0.pathExtension == "yaml" }
             .map { $0.deletingPathExtension().lastPathComponent }
         #expect(Set(try Self.all().map(\.pipeline)) == Set(names))
     }
 
     @Test(arguments: try all())
-    func aScenarioMakesExactlyWhatStandsBesideIt(_ scenario: Scenario) async throws {
+    func `a scenario makes exactly the pushes, errors and logs beside it`(_ scenario: Scenario) async throws {
         let file = try PipelineFile.load(path: scenario.pipelineFile, registry: .builtIns)
         guard file.stages.allSatisfy(\.command.isEmpty) || Python.hasZeroMQ else {
             return print("\(scenario.testDescription): skipped, \(Python.missing)")

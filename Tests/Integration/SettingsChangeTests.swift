@@ -6,7 +6,7 @@ import Replay
 import TestSupport
 import Testing
 
-/// A pipeline file is edited while its logs live on.
+/// Pipelines whose settings change between runs with the same logs.
 @Suite struct SettingsChangeTests {
     private static let policies = ["debounce", "latest", "none", "latest"]
 
@@ -17,7 +17,7 @@ import Testing
             coalesce: "policy: \(policy), window: \(window)ms, maximumDelay: 20s", transports: transports)
     }
 
-    /// Plays a story, each part under the next window and policy; the last one drains.
+    /// Runs a story in parts, each with another window and policy. The last part drains.
     private func play(
         _ windows: [Int], seed: UInt64, log: LogSettings = LogSettings(sync: .never)
     ) async throws -> VirtualPipeline {
@@ -40,7 +40,9 @@ import Testing
     }
 
     @Test(arguments: [nil, 64 << 10])
-    func logsMadeUnderSeveralSettingsReplayIdenticallyUnderAnyPipelineFile(snapshotBytes: Int?) async throws {
+    func `logs made under several settings replay without differences under any pipeline file`(snapshotBytes: Int?)
+        async throws
+    {
         let seed = Seeded.ofThisRun
         let log = LogSettings(sync: .never, snapshotBytes: snapshotBytes)
         let pipeline = try await play([1_000, 5_000, 10, 3_000], seed: seed, log: log)
@@ -60,21 +62,21 @@ import Testing
         let results = try await PipelineReplay(imported, MachineFactory(registry: .builtIns)).run()
         #expect(results.compactMap(\.difference) == [], "imported, BELFRY_SEED=\(seed)")
         let history = try SettingsHistory(logDirectory: pipeline.folderOfLogs + "/notifications")
-        // A stage that is stopped before it meets its upstream has not gone on under the new ones.
+        // A stage that stopped before it reached its upstream has not recorded the new settings.
         #expect(history.entries.count >= 2)
     }
 
-    @Test func aWiderWindowSendsNothingTwice() async throws {
+    @Test func `a wider window sends nothing twice`() async throws {
         let log = LogSettings(sync: .never, snapshotBytes: nil)
         let pipeline = try await play([10, 20_000], seed: Seeded.ofThisRun, log: log)
-        var told: Set<String> = []
+        var seen: Set<String> = []
         for event in try pipeline.events(of: "notifications") where event.hasPrefix("{\"type\":\"notification\"") {
             let causes = event.prefix { $0 != "]" }
             let subscription = event.split(separator: "\"subscriptionID\":")[1].prefix { $0 != "," }
             let user = event.split(separator: "\"user\":")[1].prefix { $0 != "," }
-            #expect(told.insert("\(causes) \(user) \(subscription)").inserted, "\(event)")
+            #expect(seen.insert("\(causes) \(user) \(subscription)").inserted, "\(event)")
         }
-        #expect(told.count > 20)
+        #expect(seen.count > 20)
     }
 
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
@@ -91,7 +93,7 @@ import Testing
     /// Coalesce restarts under `latest` while it holds the first change, and serves that change's deadline before the next
     /// event arrives. `latest` remembers when a change left, so the second change waits for the end of the window. The
     /// rebuild of the third process has to remember it too.
-    @Test func aRebuildServesEachDeadlineUnderTheSettingsOfItsTime() async throws {
+    @Test func `a rebuild serves each deadline under the settings of its time`() async throws {
         let log = LogSettings(sync: .never, snapshotBytes: nil)
         let subscription =
             #""subscriptionID":"all","subscriptionType":"query","query":{"recordType":"Note","predicate":"TRUEPREDICATE"},"#
@@ -117,15 +119,15 @@ import Testing
         #expect(results.compactMap(\.difference) == [])
     }
 
-    /// As a log is that an earlier build left: with settings that name no policy and no limit, or with none at all.
+    /// Like a log of an earlier version: its settings have no policy and no limit, or it has no settings.
     @Test(arguments: [true, false])
-    func aLogFromBeforeThereWerePoliciesGoesOnAndReplaysAsItWas(hasSettings: Bool) async throws {
+    func `a log from before policies existed continues and replays`(hasSettings: Bool) async throws {
         let seed = Seeded.ofThisRun
         let commands = Story(seed: seed, length: 500).commands
         let then = try Self.file(window: 1_000, policy: "debounce, pendingPerUser: 1000000000")
         let old = try VirtualPipeline(then)
         try await old.live(Array(commands[..<400]), cuts: [], drains: false) { pipeline in
-            // A log without a batch has no past to go on from.
+            // A stage whose log has no batch starts under the new settings.
             for host in pipeline.hosts where host.plan.stage == "coalesce" {
                 try await host.wait(for: "a first notification") { $0.last > 0 }
             }
@@ -145,12 +147,12 @@ import Testing
             #expect(results.compactMap(\.difference) == [], "\(what), BELFRY_SEED=\(seed)")
             #expect(try WhatIf(recorded, WhatIfChange(now), registry: .builtIns).run().isSame, "\(what), seed \(seed)")
         }
-        try await expectReplay("as it was")
+        try await expectReplay("before")
         let new = try VirtualPipeline(now, folder: old.folder)
         try await new.live(Array(commands[400...]), cuts: [], drains: true)
         let history = try SettingsHistory(logDirectory: old.folderOfLogs + "/notifications")
         #expect(history.entries.map { $0.settings.contains(#""policy":"latest""#) } == [false, true])
-        try await expectReplay("gone on under latest")
+        try await expectReplay("continued under latest")
     }
 }
 

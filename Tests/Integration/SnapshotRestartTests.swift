@@ -5,13 +5,13 @@ import PipelineRuntime
 import TestSupport
 import Testing
 
-/// A start from a snapshot is a start from the whole history, only sooner; and snapshots may be lost.
+/// A start from a snapshot has the same effect as a start from the whole history, with any snapshot lost or damaged.
 @Suite struct SnapshotRestart {
     private func pipeline(snapshotBytes: Int?) throws -> VirtualPipeline {
         try VirtualPipeline(PipelineFile.fiveStages(), log: LogSettings(sync: .never, snapshotBytes: snapshotBytes))
     }
 
-    @Test func snapshotsThatAreTakenLostAndDamagedAtRandomChangeNoByteOfAnyLog() async throws {
+    @Test func `making, losing and damaging snapshots at random changes no byte of any log`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let commands = Story(seed: random.next(), length: Tier.rounds(600, full: 1_500)).commands
         let expected = try pipeline(snapshotBytes: nil)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func afterACleanStopNoHistoryIsRead() async throws {
+    @Test func `after a clean stop no stage reads its history again`() async throws {
         let commands = Story(seed: 3, length: 300).commands
         let pipeline = try pipeline(snapshotBytes: 64 << 20)
         try await pipeline.live(commands, cuts: [], drains: true)
@@ -41,11 +41,11 @@ import Testing
         try await pipeline.live([], cuts: [], drains: false)
         for stage in ["match", "coalesce", "payload", "deliver"] { #expect(pipeline.eventsIn(stage) == 0, "\(stage)") }
         for log in VirtualPipeline.logs {
-            #expect(try pipeline.snapshots(of: log).list().count == 1, "nothing was taken in, so nothing is put aside")
+            #expect(try pipeline.snapshots(of: log).list().count == 1, "no input came, so no snapshot was added")
         }
     }
 
-    @Test func aDamagedSnapshotIsInNobodysWayAtTheStartAfterTheNext() async throws {
+    @Test func `the start after a damaged snapshot replaces it`() async throws {
         let pipeline = try pipeline(snapshotBytes: 64 << 20)
         try await pipeline.live(Story(seed: 4, length: 100).commands, cuts: [], drains: true)
         let newest = try #require(try pipeline.snapshots(of: "matches").list().last)
@@ -65,12 +65,12 @@ import Testing
         #expect(again?.header.position == position)
     }
 
-    /// Deletes, damages, cuts and exchanges snapshots, as a careless hand or a bad disk might.
+    /// Deletes, damages and truncates snapshots at random.
     private func tamper(_ pipeline: VirtualPipeline, _ random: inout Seeded) throws {
         for log in VirtualPipeline.logs {
             for file in try pipeline.snapshots(of: log).list() {
                 var bytes = try Array(Data(contentsOf: URL(fileURLWithPath: file.path)))
-                // Cut to nothing the last time.
+                // Truncated to nothing by the last call.
                 if bytes.isEmpty { continue }
                 switch random.below(6) {
                 case 0: try FileManager.default.removeItem(atPath: file.path)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Time
 
-/// A machine's clock that is set back while notifications are held: they wait for their window and no longer.
+/// A machine whose clock is set back while notifications are held.
 @Suite struct SteppedClock {
     private final class Machine: Sendable {
         private let step = Mutex(Duration.zero)
@@ -29,7 +29,9 @@ import Time
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: [false, true])
-    func whatIsHeldGoesOutWhenItsWindowIsOver(isOverARestart: Bool) async throws {
+    func `a held notification is sent when its window ends, though the clock was set back`(isOverARestart: Bool)
+        async throws
+    {
         let machine = Machine()
         let pipeline = try VirtualPipeline(
             PipelineFile.fiveStages(coalesce: "policy: debounce, window: 1s"), time: machine.time, clock: .wall)

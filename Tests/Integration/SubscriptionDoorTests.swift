@@ -2,7 +2,7 @@ import BelfryTestKit
 import PipelineTestKit
 import Testing
 
-/// Subscriptions through the whole door of a pipeline: what they are answered, and what is refused.
+/// Subscriptions sent to the door of a pipeline: the answers, the errors, the limits.
 @Suite struct SubscriptionDoor {
     private static let yaml = """
         pipeline: subscriptions
@@ -39,7 +39,7 @@ import Testing
             + #""fields":{"stars":{"value":\#(stars),"type":"INT64"}}}}"#
     }
 
-    @Test func aSubscriptionIsActiveFromTheSequenceThatItIsAnswered() async throws {
+    @Test func `a subscription is active from the sequence in its answer`() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         let many = (0..<300).map { Self.note("early-\($0)", 5) }
         let admission = try await belfry.send(
@@ -62,7 +62,7 @@ import Testing
         try await belfry.stop()
     }
 
-    @Test func aMoveIsAnsweredWithTheSequenceOfTheSave() async throws {
+    @Test func `the answer to a moved subscription has the sequence of the save`() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         let save = Self.subscribe("feed", #""predicate":"TRUEPREDICATE""#)
         let admission = try await belfry.send(save.replacing("public", with: "private"), save, Self.note("n", 1))
@@ -74,13 +74,12 @@ import Testing
         try await belfry.stop()
     }
 
-    /// What is sent again after a lost answer is not taken twice, so that nothing is answered for it.
-    @Test func manySubscriptionsAreAnsweredOneByOne() async throws {
+    @Test func `each of many subscriptions has its own answer`() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         let never = "a > 3 AND a < 2 AND b > 3 AND b < 2"
         let admission = try await belfry.send((0..<3_000).map { Self.predicate(id: "s\($0)", never) })
         #expect(admission.saved.map(\.activeFrom) == Array(1...3_000))
-        // An answer spells out so many.
+        // The answer lists at most a thousand warnings.
         #expect(admission.saved.prefix(100).allSatisfy { $0.subscription.warnings.count == 2 })
         try await belfry.stop()
     }
@@ -123,7 +122,8 @@ import Testing
         (subscribe("s", #""predicate":"a == %@","arguments":[]"#), "predicate.arguments", "predicate"),
     ]
 
-    @Test(.timeLimit(.minutes(5))) func whatCannotBeTakenIsRefusedAtItsPlaceAndHoldsNothingUp() async throws {
+    @Test(.timeLimit(.minutes(5)))
+    func `invalid subscriptions are rejected with their place, and later ones are accepted`() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         let admission = try await belfry.send(Self.refused.map(\.line) + [Self.predicate(id: "feed", "stars > 3")])
         #expect(admission.accepted == 1)
@@ -137,7 +137,7 @@ import Testing
         try await belfry.stop()
     }
 
-    @Test(.timeLimit(.minutes(5))) func whatIsLargeAndWithinTheLimitsIsTakenAndWatches() async throws {
+    @Test(.timeLimit(.minutes(5))) func `large subscriptions within the limits are accepted and match`() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         let text = "stars > 3 AND title != '" + String(repeating: "x", count: (100 << 10) - 25) + "'"
         let different = #"{"comparator":"NOT_EQUALS","fieldName":"stars","fieldValue":{"value":%}}"#

@@ -40,7 +40,7 @@ import Testing
         """
     }
 
-    @Test func aChangeBecomesAPushOnEveryDeviceButTheOneThatMadeIt() async throws {
+    @Test func `a change becomes a push to each device except the one that made it`() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         let admission = try await belfry.send(
             Self.device("_alice", "phone"), Self.device("_alice", "mac"), Self.device("_bob", "phone"),
@@ -55,7 +55,7 @@ import Testing
         try await belfry.stop()
     }
 
-    @Test func theFirstGoesAtOnceAndAWindowEndsWhenTheClockIsMovedPastIt() async throws {
+    @Test func `the first notification is sent at once, and a window ends when the clock moves past it`() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         try await belfry.send(
             Self.device("_alice", "phone"),

@@ -4,7 +4,7 @@ import Replay
 import TestSupport
 import Testing
 
-/// What is about one thing alone.
+/// Replays that compare only the events of one user, subscription or record.
 @Suite struct FocusTests {
     private static func replay(_ logs: String, _ focus: ReplayFocus?) async throws -> ReplayDifference? {
         var replay = PipelineReplay(
@@ -18,7 +18,7 @@ import Testing
         return String(event[value.upperBound...].prefix { $0 != "\"" })
     }
 
-    @Test func aDifferenceCountsOnlyWhereItIsAboutThat() async throws {
+    @Test func `a focused replay finds only differences of its subject`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
         try await pipeline.live(Story(seed: random.next(), length: 500).commands, cuts: [], drains: true)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func namesThatLookAlikeAreTwoNames() {
+    @Test func `names that look alike are different names`() {
         for (subject, member) in [
             (ReplayFocus.Subject.user, "user"), (.subscription, "subscriptionID"), (.record, "recordName"),
         ] {
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func anEventTooFewIsFoundAmongThoseThatCount() async throws {
+    @Test func `a focused replay finds a missing event of its subject`() async throws {
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
         try await pipeline.live(Story(seed: 9, length: 400).commands, cuts: [], drains: true)
         let events = try pipeline.events(of: "notifications")

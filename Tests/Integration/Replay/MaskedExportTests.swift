@@ -7,9 +7,9 @@ import Testing
 
 @testable import BelfryTool
 
-/// Logs that were exported without the tokens of devices.
+/// Logs that were exported with masked device tokens.
 @Suite struct MaskedExportTests {
-    @Test func theyReplayAsTheLogsDoThatTheyWereMadeFrom() async throws {
+    @Test func `an export with masked tokens replays without differences`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
         let commands = Story(seed: random.next(), length: 400).commands

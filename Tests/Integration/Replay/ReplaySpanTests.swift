@@ -6,9 +6,9 @@ import Replay
 import TestSupport
 import Testing
 
-/// A log that snapshots divide is replayed in parts at the same time, and nothing is missed where they meet.
+/// Replays of a log in spans between its snapshots, which run at the same time.
 @Suite struct ReplaySpanTests {
-    @Test func spansBetweenSnapshotsSayWhatOneReplayDoes() async throws {
+    @Test func `a replay in spans finds the same difference as a whole replay`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let log = LogSettings(sync: .never, segmentBytes: 64 << 10, snapshotBytes: 8 << 10)
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages(), log: log)
@@ -38,7 +38,7 @@ import Testing
         #expect((difference.log, difference.sequence, difference.pointer) == ("outcomes", target, "/user"))
     }
 
-    @Test func aSnapshotOfAnotherStateIsFoundWhereASpanEnds() async throws {
+    @Test func `a snapshot of another state is a difference at the end of its span`() async throws {
         let log = LogSettings(sync: .never, snapshotBytes: 8 << 10)
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages(), log: log)
         let commands = Story(seed: 5, length: 900).commands

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Time
 
-/// What was recorded happens again, and any difference is found.
+/// A replay writes the same events as the logs, and finds each difference.
 @Suite struct ReplayTests {
     private static func file(_ settings: String = "window: 1s, maximumDelay: 3s") throws -> PipelineFile {
         try PipelineFile.fiveStages(coalesce: settings)
@@ -21,7 +21,7 @@ import Time
         .deletingLastPathComponent().appending(path: "Logs").path
 
     @Test(arguments: [("v1/live/live.yaml", "v1/live/logs"), ("v1/tour/quickstart.yaml", "v1/tour")])
-    func logsOfEveryVersionReplayIdentically(_ file: String, _ logs: String) async throws {
+    func `logs of each version replay without differences`(_ file: String, _ logs: String) async throws {
         let file = try PipelineFile.load(path: Self.fixtures + "/" + file, registry: .builtIns)
         let results = try await Self.replay(file, Self.fixtures + "/" + logs)
         #expect(results.count == 5)
@@ -30,7 +30,7 @@ import Time
     }
 
     @Test(arguments: ["latest", "debounce", "none", "latest, pendingPerUser: 1, atLimit: flush-all"])
-    func aRandomStoryReplaysIdenticallyAndAsAChain(_ policy: String) async throws {
+    func `a random story replays without differences, and as a chain`(_ policy: String) async throws {
         let file = try Self.file("window: 1s, maximumDelay: 3s, policy: \(policy)")
         var random = Seeded(Seeded.ofThisRun)
         let commands = Story(seed: random.next(), length: Tier.rounds(500, full: 1_000)).commands
@@ -60,7 +60,7 @@ import Time
         return pipeline
     }
 
-    @Test func aChangedByteIsFoundWithItsSequenceAndMember() async throws {
+    @Test func `a changed byte is found with its sequence and member`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let pipeline = try await Self.story(random.next())
         let members = [
@@ -89,7 +89,7 @@ import Time
         }
     }
 
-    @Test func anEventTooManyAndOneTooFewAreFound() async throws {
+    @Test func `a missing event and an extra event are found`() async throws {
         let pipeline = try await Self.story(7)
         let count = UInt64(try pipeline.events(of: "outcomes").count)
         for target in [1, count / 2, count] {
@@ -106,7 +106,7 @@ import Time
         }
     }
 
-    @Test func whereNoSettingsWereRecordedOthersAreFoundAtTheEventThatTheyChange() async throws {
+    @Test func `without recorded settings, changed settings show at the first event they change`() async throws {
         let pipeline = try await Self.story(11, settings: "policy: debounce, window: 1s, maximumDelay: 3s")
         defer { withExtendedLifetime(pipeline) {} }
         try FileManager.default.removeItem(atPath: pipeline.folderOfLogs + "/notifications/settings.ndjson")
@@ -117,7 +117,7 @@ import Time
         #expect(difference.cause != .unknown)
     }
 
-    @Test func aLogMadeFromAnotherUpstreamIsFound() async throws {
+    @Test func `a log of another upstream is found`() async throws {
         let pipeline = try await Self.story(3)
         let logs = try RewrittenLogs(of: pipeline.folderOfLogs)
         defer { withExtendedLifetime(logs) {} }
@@ -130,13 +130,13 @@ import Time
     }
 }
 
-/// A part of the history alone.
+/// Replays of a part of the history.
 @Suite struct ReplayRangeTests {
     private static func file(_ settings: String) throws -> PipelineFile {
         try PipelineFile.fiveStages(coalesce: settings)
     }
 
-    @Test func whatLiesOutsideTheRangeIsNotCompared() async throws {
+    @Test func `events outside the range are not compared`() async throws {
         let file = try Self.file("window: 1s, maximumDelay: 3s")
         let pipeline = try VirtualPipeline(file)
         try await pipeline.live(Story(seed: 5, length: 600).commands, cuts: [], drains: true)

@@ -4,7 +4,7 @@ import Replay
 import TestSupport
 import Testing
 
-/// What logs say that a stage knew is what it knew.
+/// The states of stages, computed from their logs.
 @Suite struct StateTests {
     private static func file(_ policy: String) throws -> PipelineFile {
         try PipelineFile.fiveStages(coalesce: "policy: \(policy), window: 1s, maximumDelay: 3s")
@@ -16,7 +16,7 @@ import Testing
     ]
 
     @Test(arguments: ["latest", "debounce"])
-    func aStateAtAnyChangeIsThatOfStagesThatSawNoMore(_ policy: String) async throws {
+    func `the state at a change is that of stages that read no later change`(_ policy: String) async throws {
         let file = try Self.file(policy)
         var random = Seeded(Seeded.ofThisRun)
         let commands = Story(seed: random.next(), length: Tier.rounds(200, full: 300)).commands
@@ -37,7 +37,7 @@ import Testing
                 if !state.isEmpty { hadAll.insert(name) }
             }
         }
-        // By chance nothing may be held back just when the states are asked for.
+        // By chance no notification may be held at the random changes.
         #expect(hadAll.isSuperset(of: Self.states.keys.filter { $0 != "pending" }), "\(hadAll)")
         try chain.finish()
         for (name, log) in Self.states { #expect(try states.lines(name, at: .end) == chain.state(of: log), "\(name)") }

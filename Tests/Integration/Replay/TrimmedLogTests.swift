@@ -8,7 +8,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Logs whose first segments are gone.
+/// Logs whose first segments retention has removed.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct TrimmedLogTests {
     private static func file(_ window: String = "1s") throws -> PipelineFile {
@@ -18,20 +18,22 @@ struct TrimmedLogTests {
     private static let tiny = LogSettings(
         sync: .never, segmentBytes: 4_000, snapshotBytes: 1, retention: RetentionSettings(bytes: 12_000))
 
-    /// A pipeline whose every log has lost its beginning, and the commands that it took.
+    /// A pipeline whose logs have all lost their first segments, and its commands.
     private static func trimmed() async throws -> (VirtualPipeline, [String]) {
         var random = Seeded(Seeded.ofThisRun)
         let commands = Story(seed: random.next(), length: Tier.rounds(600, full: 1_200)).commands
         let start = ContinuousClock.now
-        let hurried = HostTime(steady: { start + (ContinuousClock.now - start) * 20 })
-        let pipeline = try VirtualPipeline(file(), log: tiny, time: hurried)
+        let fastTime = HostTime(steady: { start + (ContinuousClock.now - start) * 20 })
+        let pipeline = try VirtualPipeline(file(), log: tiny, time: fastTime)
         let places = (1...3).map { $0 * commands.count / 4 }
         for (start, end) in zip([0] + places, places + [commands.count]) {
             let cuts = (0..<100).map { _ in 1 + random.below(30) }
             try await pipeline.live(Array(commands[start..<end]), cuts: cuts, drains: end == commands.count) {
                 pipeline in
                 guard start == places[1] else { return }
-                for host in pipeline.hosts { try await host.wait(for: "the log's beginning to go") { $0.first > 1 } }
+                for host in pipeline.hosts {
+                    try await host.wait(for: "its first segment to be removed") { $0.first > 1 }
+                }
             }
         }
         for log in VirtualPipeline.logs {
@@ -46,7 +48,7 @@ struct TrimmedLogTests {
         func add(_ line: String) { lines.withLock { $0.append(line) } }
     }
 
-    @Test func theyAreReplayedFromTheOldestSnapshotThatTheyCover() async throws {
+    @Test func `a replay starts at the oldest snapshot that the logs cover`() async throws {
         let (pipeline, _) = try await Self.trimmed()
         let recorded = try RecordedPipeline(Self.file(), logs: pipeline.folderOfLogs)
         let notices = Notices()
@@ -64,7 +66,7 @@ struct TrimmedLogTests {
         #expect(found.compactMap(\.difference).first?.log == "notifications")
     }
 
-    @Test func theyAreReplayedWhenTheyWereExportedAndImported() async throws {
+    @Test func `exported and imported logs are replayed`() async throws {
         let (pipeline, _) = try await Self.trimmed()
         let recorded = try RecordedPipeline(Self.file("10ms"), logs: try pipeline.exportedAndImported())
         let results = try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()
@@ -72,7 +74,7 @@ struct TrimmedLogTests {
         #expect(results.count == 5 && results.allSatisfy { $0.events > 0 })
     }
 
-    @Test func withoutASnapshotItIsSaidWhatIsMissing() async throws {
+    @Test func `without a snapshot the error says what is missing`() async throws {
         let (pipeline, _) = try await Self.trimmed()
         try FileManager.default.removeItem(atPath: pipeline.folderOfLogs + "/notifications/snapshots")
         let recorded = try RecordedPipeline(Self.file(), logs: pipeline.folderOfLogs)
@@ -81,7 +83,7 @@ struct TrimmedLogTests {
         #expect(try #require(error).description.contains("no snapshot replaces the events before it"))
     }
 
-    @Test func theirStatesAreThoseOfWholeLogs() async throws {
+    @Test func `the states are those of whole logs`() async throws {
         let (pipeline, commands) = try await Self.trimmed()
         let chain = try Chain(Self.file(), registry: .builtIns)
         for command in commands { try chain.send(command) }
@@ -96,7 +98,7 @@ struct TrimmedLogTests {
         }
     }
 
-    @Test func anUnchangedWorldPushesTheSameFromThereOn() async throws {
+    @Test func `whatif without a change finds no difference after the snapshot`() async throws {
         let (pipeline, _) = try await Self.trimmed()
         let recorded = try RecordedPipeline(Self.file(), logs: pipeline.folderOfLogs)
         let notices = Notices()
@@ -106,8 +108,8 @@ struct TrimmedLogTests {
         #expect(report.isSame, "\(report)")
         #expect(report.pushes > 0 && report.pushes < pipeline.pushes.count)
         #expect(!notices.all.isEmpty && notices.all.allSatisfy { $0.hasSuffix(": older events are gone") })
-        // A header of every push, however few are left and however they were coalesced. Where payload is the first stage
-        // that differs, there may be more of them than where all begins with match.
+        // The setting changes a header of every push. With payload as the first stage that differs, the comparison may
+        // start earlier, and so include more pushes, than one that starts with match.
         let expiring = try PipelineFile.fiveStages(payload: "expiration: 1h")
         let other = try WhatIf(recorded, WhatIfChange(expiring), registry: .builtIns).run()
         #expect(other.groups.map(\.changed).reduce(0, +) == other.pushes && other.pushes > 0, "\(other)")

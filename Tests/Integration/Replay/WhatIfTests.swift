@@ -6,7 +6,7 @@ import Replay
 import TestSupport
 import Testing
 
-/// What a change would have made of the pushes, and nothing else.
+/// How a change of settings or commands would have changed the pushes.
 @Suite struct WhatIfTests {
     private static func file(_ settings: String = "window: 1s, maximumDelay: 3s") throws -> PipelineFile {
         try PipelineFile.fiveStages(coalesce: settings)
@@ -24,14 +24,14 @@ import Testing
         .deletingLastPathComponent().appending(path: "Logs").path
 
     @Test(arguments: [("v1/live/live.yaml", "v1/live/logs"), ("v1/tour/quickstart.yaml", "v1/tour")])
-    func nothingChangedMakesNoDifference(_ file: String, _ logs: String) throws {
+    func `whatif without a change finds no difference in recorded logs`(_ file: String, _ logs: String) throws {
         let file = try PipelineFile.load(path: Self.fixtures + "/" + file, registry: .builtIns)
         let report = try Self.whatIf(file, Self.fixtures + "/" + logs)
         #expect(report.isSame, "\(report)")
         #expect(report.pushes > 10)
     }
 
-    @Test func nothingChangedMakesNoDifferenceToARandomStory() async throws {
+    @Test func `whatif without a change finds no difference in a random story`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let pipeline = try VirtualPipeline(Self.file())
         try await pipeline.live(Story(seed: random.next(), length: 600).commands, cuts: [7, 90, 2], drains: true)
@@ -40,14 +40,16 @@ import Testing
         #expect(report.pushes == pipeline.pushes.count)
     }
 
-    /// On virtual time, where the other world can be run for itself.
+    /// In virtual time the pipeline can also run with the other settings, for comparison.
     @Test(
         arguments: ["latest", "debounce"],
         [
             "window: 0s", "window: 10ms", "window: 2s", "window: 30s", "policy: debounce", "policy: latest",
             "policy: none",
         ])
-    func otherSettingsGiveThePushesOfARunWithThem(_ policy: String, _ settings: String) async throws {
+    func `whatif with other settings predicts the pushes of a run with them`(_ policy: String, _ settings: String)
+        async throws
+    {
         var random = Seeded(Seeded.ofThisRun)
         let own = try Self.file("policy: \(policy), window: 1s, maximumDelay: 3s")
         let commands = Story(seed: random.next(), length: Tier.rounds(250, full: 600)).commands
@@ -65,7 +67,7 @@ import Testing
         #expect(report.categories.keys.allSatisfy { [.coalescing, .badge, .fields, .other, .headers].contains($0) })
     }
 
-    /// What makes pushes the same, as text: notification, user and device come first in a push.
+    /// The notification, user, device and subscription of each push. The first three come first in a push.
     private static func notifications(_ pushes: [String]) -> Set<String> {
         Set(
             pushes.map { push in
@@ -74,7 +76,7 @@ import Testing
             })
     }
 
-    // MARK: One small story
+    // MARK: A small story
 
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
@@ -101,14 +103,14 @@ import Testing
         return pipeline
     }
 
-    /// The pipeline's folder goes with it.
+    /// Keeps the pipeline alive, because its folder is removed with it.
     private static func whatIf(in pipeline: VirtualPipeline, _ change: (inout WhatIfChange) throws -> Void) throws
         -> WhatIfReport
     {
         try withExtendedLifetime(pipeline) { try whatIf(file(), pipeline.folderOfLogs, change) }
     }
 
-    @Test func anAddedSubscriptionPushesMore() async throws {
+    @Test func `an added subscription adds pushes`() async throws {
         let report = try await Self.whatIf(in: Self.logs()) {
             $0.commands = [Self.subscription("more", "stars < 3", "Few")]
         }
@@ -117,7 +119,7 @@ import Testing
         #expect((group.user, group.subscription, group.example) == ("_ada", "more", 3))
     }
 
-    @Test func subscriptionsThatLookAlikeAreToldApart() async throws {
+    @Test func `subscriptions whose names look alike have separate groups`() async throws {
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
         let report = try await Self.whatIf(in: Self.logs()) {
             $0.commands = [
@@ -128,14 +130,14 @@ import Testing
         #expect(report.groups.map(\.subscription) == [ExactText(decomposed), ExactText(composed)])
     }
 
-    @Test func anotherPredicateAddsAndRemoves() async throws {
+    @Test func `another predicate adds and removes pushes`() async throws {
         let report = try await Self.whatIf(in: Self.logs()) {
             $0.commands = [Self.subscription("s", "stars >= 3 AND stars < 8", "Hello")]
         }
         #expect((report.added, report.removed, report.changed) == (2, 2, 0))
     }
 
-    @Test func anotherTextChangesEachPayloadFromItsTimeOn() async throws {
+    @Test func `another text changes each payload from the time of the command on`() async throws {
         let report = try await Self.whatIf(in: Self.logs()) {
             let later = Self.subscription("s", "stars >= 5", "Good day")
             $0.commands = [
@@ -147,14 +149,14 @@ import Testing
         #expect(report.groups.first?.example == 10)
     }
 
-    @Test func aDeviceThatIsLeftOutLosesItsPushes() async throws {
+    @Test func `an unregistered device loses its pushes`() async throws {
         let report = try await Self.whatIf(in: Self.logs()) {
             $0.commands = [#"{"type":"device.unregister",\#(Self.place),"user":"_ada","device":"phone"}"#]
         }
         #expect((report.added, report.removed, report.changed) == (0, 5, 0))
     }
 
-    @Test func aRecordIsNoCommandForAnotherWorld() async throws {
+    @Test func `a record change is rejected as a command of whatif`() async throws {
         let pipeline = try await Self.logs()
         #expect(throws: ReplayError.self) {
             try Self.whatIf(in: pipeline) {

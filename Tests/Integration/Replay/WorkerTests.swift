@@ -4,14 +4,14 @@ import PipelineKit
 import Replay
 import Testing
 
-/// Programs that do a stage's work badly.
+/// Worker programs that replay a stage and fail.
 @Suite(.timeLimit(.minutes(5)))
 struct WorkerTests {
     private static let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Logs/v1/live").path
 
-    /// What a replay of match says of a shell script in its place.
-    private func complaint(of script: String) async throws -> String {
+    /// The error of a replay in which a shell script takes the place of match.
+    private func error(of script: String) async throws -> String {
         let file = try PipelineFile.load(path: Self.fixture + "/live.yaml", registry: .builtIns)
         var factory = MachineFactory(registry: .builtIns, programs: ["match": ["/bin/sh", "-c", script]])
         factory.patience = .milliseconds(300)
@@ -22,28 +22,28 @@ struct WorkerTests {
         return try #require(error).description
     }
 
-    @Test func oneThatHangsIsKilledAndNamed() async throws {
-        let text = try await complaint(of: "read line; exec sleep 1000")
-        #expect(text.hasPrefix("match: /bin/sh did not reply within 0.3 seconds, and was killed"))
+    @Test func `a worker that hangs is killed, and the error names it`() async throws {
+        let text = try await error(of: "read line; exec sleep 1000")
+        #expect(text.hasPrefix("match: /bin/sh gave no answer for 0.3 seconds, and was killed"))
     }
 
-    @Test func oneThatDiesIsNamedWithItsExitAndWhatItWasAt() async throws {
-        let text = try await complaint(of: #"read line; echo '{"type":"ready"}'; read line; exit 3"#)
-        #expect(text == "match: /bin/sh ended: it exited with status 3 (it had to receive input from 1 on)")
-        #expect(try await complaint(of: "kill -9 $$").contains("it was ended by signal 9"))
+    @Test func `the error for a dead worker has its exit status and its position`() async throws {
+        let text = try await error(of: #"read line; echo '{"type":"ready"}'; read line; exit 3"#)
+        #expect(text == "match: /bin/sh ended: it exited with status 3 (it was to take input from 1 on)")
+        #expect(try await error(of: "kill -9 $$").contains("it was ended by signal 9"))
     }
 
-    @Test func oneThatSaysNonsenseIsQuoted() async throws {
-        let text = try await complaint(
+    @Test func `the error for an invalid message quotes the message`() async throws {
+        let text = try await error(
             of: #"read line; echo '{"type":"ready"}'; read line; echo 'Hello, world'; exec sleep 9"#)
         #expect(text.contains(#"this is not a message of the protocol: "Hello, world""#), "\(text)")
         let wrong =
             #"read line; echo '{"type":"ready"}'; read line; echo '{"type":"done","events":7,"marks":[]}'; exec sleep 9"#
-        #expect(try await complaint(of: wrong).contains("it says it sent 7 events, but sent 0"))
+        #expect(try await error(of: wrong).contains("it says it gave 7 events, and gave 0"))
     }
 
-    @Test func oneThatRefusesIsHeard() async throws {
-        let text = try await complaint(of: #"read line; echo '{"type":"error","reason":"not today"}'; exec sleep 9"#)
+    @Test func `the reason of a worker's error is shown`() async throws {
+        let text = try await error(of: #"read line; echo '{"type":"error","reason":"not today"}'; exec sleep 9"#)
         #expect(text == "match: not today")
     }
 }

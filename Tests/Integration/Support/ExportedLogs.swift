@@ -4,7 +4,7 @@ import Foundation
 @testable import BelfryTool
 
 extension VirtualPipeline {
-    /// The folder of logs that `belfry log import` makes of what `belfry log export` prints of these.
+    /// Exports the logs with `belfry log export`, imports them with `belfry log import`, and returns the new folder.
     func exportedAndImported(mask: ExportMask? = nil) throws -> String {
         var lines = Data()
         try LogExport.run(directories: Self.logs.map { "\(folderOfLogs)/\($0)" }, mask: mask) {

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// A disk that is full now and then: a write stops in its middle, and so many more find no room.
+/// A disk that is full at random: a write stops in its middle, and a few more writes fail.
 final class FlakyDisk: Sendable {
     private struct State {
         var random: Seeded
@@ -22,10 +22,10 @@ final class FlakyDisk: Sendable {
         (self.every, self.shortagesMax) = (every, shortagesMax)
     }
 
-    /// Whether shortages come. A stage that finds no room where it starts ends, and is started again by others.
+    /// Turns shortages on or off. They must be off while stages start: a stage that finds a full disk at its start ends.
     func turn(on isOn: Bool) { state.withLock { $0.isOn = isOn } }
 
-    /// How often it was full.
+    /// How often the disk was full.
     var shortages: Int { state.withLock { $0.shortages } }
 
     var calls: FileCalls {

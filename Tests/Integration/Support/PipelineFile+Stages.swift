@@ -2,11 +2,11 @@ import BuiltIns
 import PipelineKit
 
 extension PipelineFile {
-    /// The five stages in a row.
+    /// A pipeline of the five stages.
     ///
     /// - Parameters:
-    ///   - ingest: Its settings, as YAML between braces has them; so are the others.
-    ///   - transports: Deliver's, braces and all.
+    ///   - ingest: The settings of ingest, as in a YAML flow mapping without braces. The other stages have the same form.
+    ///   - transports: The transports of deliver, with braces.
     static func fiveStages(
         ingest: String = "", match: String = "", coalesce: String = "window: 1s, maximumDelay: 3s",
         payload: String = "", transports: String = "{apns: {use: console}}"

@@ -1,8 +1,10 @@
 import TestSupport
 import Time
 
-/// Commands in the order of their times, from a seed: all three kinds of subscription, silent and visible, with and
-/// without collapse IDs, devices that come and go, records that are made, changed and deleted.
+/// Random commands from a seed, in the order of their times.
+///
+/// They save subscriptions of all three types, silent and visible ones, with and without collapse IDs; register and
+/// unregister devices; and create, update and delete records.
 struct Story {
     private(set) var commands: [String] = []
     private var random: Seeded
@@ -13,44 +15,44 @@ struct Story {
     init(seed: UInt64, length: Int) {
         random = Seeded(seed)
         for user in 0..<Story.users {
-            device(user)
+            register(user)
             subscribe(user)
         }
-        for _ in 0..<length { happen() }
+        for _ in 0..<length { addRandomCommand() }
     }
 
-    private mutating func tell(_ type: String, _ rest: String) {
+    private mutating func add(_ type: String, _ rest: String) {
         now = now.advanced(by: .milliseconds([0, 0, 1, 40, 300, 900, 2_500][random.below(7)]))
         commands.append(#"{"type":"\#(type)","time":"\#(now.rfc3339)",\#(Story.place),\#(rest)}"#)
     }
 
-    private mutating func happen() {
+    private mutating func addRandomCommand() {
         let user = random.below(Story.users)
         switch random.below(20) {
-        case 0: device(user)
-        case 1: tell("device.unregister", #""user":"_u\#(user)","device":"d\#(random.below(3))""#)
+        case 0: register(user)
+        case 1: add("device.unregister", #""user":"_u\#(user)","device":"d\#(random.below(3))""#)
         case 2: subscribe(user)
         case 3:
-            tell(
+            add(
                 "subscription.delete",
                 #""database":"private","user":"_u\#(user)","subscriptionID":"s\#(random.below(4))""#)
-        case 4...6: tell("record.delete", whose(user, ""))
-        case 7: badge(user)
-        default: tell("record.save", whose(user, #","fields":{\#(fields())}"#))
+        case 4...6: add("record.delete", record(of: user, ""))
+        case 7: setBadge(user)
+        default: add("record.save", record(of: user, #","fields":{\#(fields())}"#))
         }
     }
 
-    private mutating func device(_ user: Int) {
+    private mutating func register(_ user: Int) {
         let name = "d\(random.below(3))"
-        tell(
+        add(
             "device.register",
             #""user":"_u\#(user)","device":"\#(name)","transport":"apns","token":"\#(user)\#(name)","topic":"com.example.Notes""#
         )
     }
 
-    private mutating func badge(_ user: Int) {
+    private mutating func setBadge(_ user: Int) {
         let topic = ["", #","topic":"com.example.Notes""#, #","topic":"com.example.Other""#][random.below(3)]
-        tell("badge.set", #""user":"_u\#(user)"\#(topic),"badge":\#(random.below(3))"#)
+        add("badge.set", #""user":"_u\#(user)"\#(topic),"badge":\#(random.below(3))"#)
     }
 
     private mutating func subscribe(_ user: Int) {
@@ -69,15 +71,15 @@ struct Story {
         ]
         let (database, kind) = kinds[random.below(3)]
         let info = infos[random.below(3)]
-        // An ID that moved from one database to another would be two events for one command.
-        let family = database.contains("public") ? "q" : "s"
-        tell(
+        // With separate IDs for each database no subscription moves, which would make two events from one command.
+        let prefix = database.contains("public") ? "q" : "s"
+        add(
             "subscription.save",
-            #""database":\#(database),"user":"_u\#(user)","subscription":{"subscriptionID":"\#(family)\#(random.below(4))",\#(kind),"notificationInfo":\#(info)}"#
+            #""database":\#(database),"user":"_u\#(user)","subscription":{"subscriptionID":"\#(prefix)\#(random.below(4))",\#(kind),"notificationInfo":\#(info)}"#
         )
     }
 
-    private mutating func whose(_ user: Int, _ fields: String) -> String {
+    private mutating func record(of user: Int, _ fields: String) -> String {
         let record = #""recordName":"r\#(random.below(12))","recordType":"Note""#
         guard random.below(2) == 0 else { return #""database":"public","record":{\#(record)\#(fields)}"# }
         return """

@@ -6,28 +6,27 @@ import Synchronization
 import TestSupport
 import ZeroMQ
 
-/// A pipeline on virtual time whose logs outlive it.
+/// A pipeline in virtual time that can run several times with the same logs.
 final class VirtualPipeline: Sendable {
     static let logs = ["changes", "matches", "notifications", "pushes", "outcomes"]
 
     let folder: Folder
     private let file: PipelineFile
-    private let taken = Mutex<[String]>([])
-    /// Events that each stage took in since it was started last.
+    private let allPushes = Mutex<[String]>([])
+    /// The number of events that each stage read in its last run.
     private let eventsIn = Mutex<[String: UInt64]>([:])
 
     private let largest = Mutex(0)
-
     private let calls: FileCalls
     private let time: HostTime
     private let clock: HostClock
     private let partBytes: Int
 
     /// - Parameters:
-    ///   - calls: The disk.
-    ///   - time: The machine's clocks.
-    ///   - partBytes: How much of a step's outputs is appended at once.
-    ///   - folder: One that holds the logs of another to go on from.
+    ///   - calls: The calls to the disk.
+    ///   - time: The clocks of the machine.
+    ///   - partBytes: The size of outputs that a stage appends at once.
+    ///   - folder: The folder of an earlier pipeline, to continue with its logs; nil: a new folder.
     init(
         _ original: PipelineFile, log: LogSettings = LogSettings(sync: .never), calls: FileCalls = FileCalls(),
         time: HostTime = HostTime(), clock: HostClock = .event, partBytes: Int = Outbox.partBytes, folder: Folder? = nil
@@ -35,28 +34,29 @@ final class VirtualPipeline: Sendable {
         (self.calls, self.time, self.clock, self.partBytes) = (calls, time, clock, partBytes)
         self.folder = try folder ?? Folder()
         let folder = self.folder
-        // As `belfry run` has it.
+        // The seed of `belfry run`.
         file = original.inProcess(data: folder.path, seed: original.seed ?? "belfry run", log: log)
     }
 
-    /// How many events a stage took in since it was started last.
+    /// The number of events that a stage read in its last run.
     func eventsIn(_ stage: String) -> UInt64 { eventsIn.withLock { $0[stage] ?? 0 } }
-    /// The folder of its logs.
+    /// The folder of the logs.
     var folderOfLogs: String { folder.path + "/logs" }
 
-    /// Every push so far, in order.
-    var pushes: [String] { taken.withLock { $0 } }
+    /// All pushes so far, in order.
+    var pushes: [String] { allPushes.withLock { $0 } }
 
-    /// The bytes of the largest window of pushes.
+    /// The size of the largest window of pushes, in bytes.
     var largestWindow: Int { largest.withLock { $0 } }
 
-    /// Starts all stages, sends commands in pieces of the sizes that `cuts` says, and stops all stages.
+    /// Starts all stages, sends commands, and stops all stages.
     ///
     /// - Parameters:
-    ///   - without: Stop this stage in the middle: what it has not seen of its input it catches up with next time.
-    ///   - drains: Move the clock to the end of time before, and wait until all of it has passed.
-    ///   - meanwhile: Runs beside the sending.
-    ///   - until: What else to wait for before all is stopped.
+    ///   - cuts: The sizes of the batches of commands. The last batch has all remaining commands.
+    ///   - without: The index of a stage to stop after half of the commands. It catches up in the next run.
+    ///   - drains: Whether to move the clock to the end of time, and wait until all stages have reached it.
+    ///   - meanwhile: Runs while the commands are sent.
+    ///   - until: Runs before the stages are stopped.
     func live(
         _ commands: [String], cuts: [Int], without: Int? = nil, drains: Bool,
         meanwhile: @escaping @Sendable (PipelineProcess) async throws -> Void = { _ in },
@@ -64,18 +64,18 @@ final class VirtualPipeline: Sendable {
     ) async throws {
         let sink: PushSink = { [self] deliveries in
             largest.withLock { $0 = max($0, deliveries.reduce(0) { $0 + $1.byteCount }) }
-            taken.withLock { $0 += deliveries.map { String(decoding: $0.line, as: UTF8.self) } }
+            allPushes.withLock { $0 += deliveries.map { String(decoding: $0.line, as: UTF8.self) } }
         }
         var surroundings = HostSurroundings(registry: .builtIns, context: try HostContext(), clock: clock, sink: sink)
         (surroundings.calls, surroundings.time) = (calls, time)
-        // As many snapshots as there are to be, however busy the machine is.
+        // Makes every snapshot that is due, also on a busy machine.
         surroundings.calls.makeBackgroundQueue = { AtOnce() }
         surroundings.calls.backgroundShare = nil
         surroundings.partBytes = partBytes
         let pipeline = try PipelineProcess(file, in: surroundings)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await pipeline.run() }
-            // A host that nobody stops would be waited for.
+            // After an error the group would wait for ever for hosts that nobody stops.
             defer { pipeline.stop() }
             try await pipeline.source.wait(for: "the source runs") { $0.phase == .running }
             async let watching: Void = meanwhile(pipeline)
@@ -127,7 +127,7 @@ final class VirtualPipeline: Sendable {
         }
     }
 
-    /// Every event of one log, as it stands there.
+    /// The events of a log, one line each.
     func events(of log: String) throws -> [String] {
         let reader = try EventLogReader(directory: folder.path + "/logs/" + log, from: .beginning)
         var events: [String] = []
@@ -138,7 +138,7 @@ final class VirtualPipeline: Sendable {
     }
 }
 
-/// Does work where it is asked for.
+/// Does work at once, on the thread of the caller.
 private struct AtOnce: SyncQueue {
     func later(after: Duration, _ work: @escaping @Sendable () -> Void) { work() }
     func now(_ work: () -> Void) { work() }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Inspect
 
-/// `belfry explain` of every change and device says what the outcomes log holds.
+/// Compares `belfry explain` with the log of outcomes, for each change and device.
 struct ExplainAgainstOutcomes {
     private struct Question: Hashable {
         let change: UInt64
@@ -26,7 +26,7 @@ struct ExplainAgainstOutcomes {
         }
     }
 
-    /// - Parameter oneIn: Of so many questions one is asked, or all of them.
+    /// - Parameter oneIn: Asks one of this many questions; 1: all.
     func check(oneIn: Int, _ random: inout Seeded) throws {
         let changes = try run.events(of: run.log(.changes))
         let devices = Set(
@@ -50,13 +50,15 @@ struct ExplainAgainstOutcomes {
             let codes = Self.codes[outcome, default: []]
             #expect(answer.explanations.contains { $0.contains(codes) }, "\(what): \(outcome)")
         }
-        #expect(!answer.explanations.contains { $0.contains(odd) }, "\(what): \(answer.verdict) (\(reason.rawValue))")
+        #expect(
+            !answer.explanations.contains { $0.contains(unexpected) }, "\(what): \(answer.verdict) (\(reason.rawValue))"
+        )
     }
 
-    /// What is never said of a run that has ended; a stage of another's may keep things to itself.
-    private var odd: [ExplanationCode] {
-        let isOurs = run.file.stages.allSatisfy(\.command.isEmpty)
-        return [.replayDiffers, .outcomePending, .notificationHeld] + (isOurs ? [.stageDropped] : [])
+    /// Codes that no explanation of a finished run has. A plugin may drop events.
+    private var unexpected: [ExplanationCode] {
+        let hasNoPlugin = run.file.stages.allSatisfy(\.command.isEmpty)
+        return [.replayDiffers, .outcomePending, .notificationHeld] + (hasNoPlugin ? [.stageDropped] : [])
     }
 
     private func answer(_ question: Question) throws -> ExplainedAnswer {
@@ -67,7 +69,7 @@ struct ExplainAgainstOutcomes {
         return try ExplainedAnswer(change, subject, in: logs, finder)
     }
 
-    /// What `explain` may call an outcome.
+    /// The codes that `explain` uses for each outcome.
     private static let codes: [String: [ExplanationCode]] = [
         "failed": [.transportFailed], "unregistered": [.transportUnregistered, .deviceUnregistered],
         "expired": [.pushExpired], "superseded": [.pushSuperseded], "excluded_origin": [.originExcluded],
@@ -76,7 +78,7 @@ struct ExplainAgainstOutcomes {
 }
 
 extension Explanation {
-    /// Whether it or a part of it has one of these codes.
+    /// Whether the explanation or one of its parts has one of these codes.
     fileprivate func contains(_ codes: [ExplanationCode]) -> Bool {
         codes.contains(code) || parts.contains { $0.contains(codes) }
     }

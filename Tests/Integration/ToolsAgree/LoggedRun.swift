@@ -6,17 +6,16 @@ import TestSupport
 
 @testable import Inspect
 
-/// A pipeline and the logs that it made, with a plain reader for them: what tools say is held against it.
+/// A pipeline, its logs and a simple reader of them, to compare with what tools say.
 ///
-/// The reader is Foundation's, and shares nothing with the tools.
+/// The reader decodes events with Foundation and shares no code with the tools.
 struct LoggedRun: @unchecked Sendable {
-    /// An event of a log, decoded.
     struct Event {
         let sequence: UInt64
         let json: [String: Any]
 
         var type: String { text("type") }
-        /// The changes that it names as its causes.
+        /// The sequences of the changes in `causes`.
         var causes: [UInt64] { (json["causes"] as? [[String: Any]] ?? []).compactMap { number($0["sequence"]) } }
 
         func text(_ key: String) -> String { json[key] as? String ?? "" }
@@ -26,18 +25,18 @@ struct LoggedRun: @unchecked Sendable {
 
     let name: String
     let file: PipelineFile
-    /// The folder of its logs.
+    /// The folder of the logs.
     let logs: String
     private let owner: AnyObject
 
-    /// - Parameter owner: What keeps the folder.
+    /// - Parameter owner: The object whose end removes the folder.
     init(_ name: String, _ file: PipelineFile, logs: String, owner: AnyObject) {
         (self.name, self.file, self.logs, self.owner) = (name, file, logs, owner)
     }
 
     var recorded: RecordedLogs { RecordedLogs(file: file, folder: logs) }
 
-    /// The log of the stage of a kind.
+    /// The name of a log in this pipeline.
     func log(_ log: LogKind) -> String { recorded.stage(writing: log)?.logName ?? log.rawValue }
 
     func events(of log: String) throws -> [Event] {
@@ -52,13 +51,13 @@ struct LoggedRun: @unchecked Sendable {
         return events
     }
 
-    /// The same events in other words, in every log: as a stage would pass them on that writes JSON in its own way.
-    func respelt(seed: UInt64) throws -> LoggedRun {
+    /// A copy of the logs in which the JSON of each event is formatted differently, as a plugin might write it.
+    func reformatted(seed: UInt64) throws -> LoggedRun {
         let copy = try RewrittenLogs(of: logs)
-        var spelling = OtherSpelling(seed: seed)
+        var formatter = OtherJSONFormat(seed: seed)
         for log in try LogPlace.logs(in: logs).map(LogPlace.name) {
-            try copy.rewrite(log) { [spelling.line($1)] }
+            try copy.rewrite(log) { [formatter.line($1)] }
         }
-        return LoggedRun("\(name), in other words", file, logs: copy.path, owner: copy)
+        return LoggedRun("\(name), reformatted", file, logs: copy.path, owner: copy)
     }
 }

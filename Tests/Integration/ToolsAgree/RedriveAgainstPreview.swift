@@ -4,15 +4,15 @@ import Testing
 
 @testable import Inspect
 
-/// `belfry dead-letters redrive` does what its preview says: each letter that it names comes to one outcome more, no other
-/// does, and behind it there is nothing left to redrive.
+/// Compares `belfry dead-letters redrive` with its preview: each dead letter of the preview has one new outcome, no other
+/// has, and nothing is left to redrive.
 struct RedriveAgainstPreview {
     private let file: PipelineFile
     private let pipeline: VirtualPipeline
 
     /// - Parameters:
-    ///   - file: In which what failed is mended.
-    ///   - folder: With the logs of the pipeline that failed.
+    ///   - file: The pipeline file without the fault that made pushes fail.
+    ///   - folder: The folder of the pipeline that had failed.
     init(_ file: PipelineFile, _ folder: Folder) throws {
         self.file = file
         pipeline = try VirtualPipeline(file, folder: folder)
@@ -20,26 +20,26 @@ struct RedriveAgainstPreview {
 
     private var run: LoggedRun { LoggedRun("redriven", file, logs: pipeline.folderOfLogs, owner: pipeline) }
 
-    /// - Returns: How many were redriven.
+    /// - Returns: The number of redriven pushes.
     func check() async throws -> Int {
         let plan = try Self.plan(run)
-        try Self.checkInOtherWords(plan, try run.respelt(seed: Seeded.ofThisRun))
+        try Self.checkSamePlan(plan, for: try run.reformatted(seed: Seeded.ofThisRun))
         let commands = RedriveCommands(folder: run.logs, now: .epoch)
         let lines = try plan.selected.map { String(decoding: try commands.command($0.letter), as: UTF8.self) }
         let before = try run.events(of: "outcomes").count
         try await pipeline.live(lines, cuts: [], drains: true)
         let redriven = try run.events(of: "outcomes").dropFirst(before).filter { $0.json["redriveOf"] != nil }
-        let told = redriven.map { event in
+        let redrivenPushes = redriven.map { event in
             let place = event.json["redriveOf"] as? [String: Any]
             return "\(place?["log"] ?? ""):\(place?["sequence"] ?? "") \(event.text("user")) \(event.text("device"))"
         }
-        let announced = plan.selected.map(\.letter).filter(\.isPush).map { letter in
+        let previewed = plan.selected.map(\.letter).filter(\.isPush).map { letter in
             "\(letter.subject) \(letter.user?.string ?? "") \(letter.device?.string ?? "")"
         }
-        #expect(told.sorted() == announced.sorted())
+        #expect(redrivenPushes.sorted() == previewed.sorted())
         #expect(redriven.allSatisfy { $0.text("outcome") == "accepted" })
         #expect(try Self.plan(run).redrivable == 0)
-        return announced.count
+        return previewed.count
     }
 
     private static func plan(_ run: LoggedRun) throws -> RedrivePlan {
@@ -47,10 +47,10 @@ struct RedriveAgainstPreview {
         return RedrivePlan(found, limit: .max)
     }
 
-    private static func checkInOtherWords(_ plan: RedrivePlan, _ respelt: LoggedRun) throws {
-        func story(_ plan: RedrivePlan) -> [String] {
+    private static func checkSamePlan(_ plan: RedrivePlan, for reformatted: LoggedRun) throws {
+        func text(_ plan: RedrivePlan) -> [String] {
             plan.found.letters.map { "\($0.letter.place) \($0.letter.subject) \($0.verdict)" }
         }
-        #expect(try story(Self.plan(respelt)) == story(plan))
+        #expect(try text(Self.plan(reformatted)) == text(plan))
     }
 }

@@ -5,7 +5,7 @@ import Replay
 import TestSupport
 import Testing
 
-/// `belfry state` at a change says what a plain reading of the changes up to it leaves.
+/// Compares `belfry state` at a change with the records, subscriptions and devices that the changes up to it leave.
 struct StateAgainstFold {
     private let run: LoggedRun
     private let states: PipelineState
@@ -18,7 +18,7 @@ struct StateAgainstFold {
         changes = try run.events(of: run.log(.changes))
     }
 
-    /// - Parameter count: At so many drawn changes, and at the end.
+    /// - Parameter count: The number of random changes; the end is also compared.
     func check(_ count: Int, _ random: inout Seeded) throws {
         guard !changes.isEmpty else { return }
         for _ in 0..<count {
@@ -30,25 +30,25 @@ struct StateAgainstFold {
 
     private func check(at sequence: Int, _ position: PipelinePosition) throws {
         var fold = ChangesFold()
-        for change in changes.prefix(sequence) { fold.take(change) }
+        for change in changes.prefix(sequence) { fold.apply(change) }
         let matches = try run.events(of: run.log(.matches)).filter { $0.type == "match" }
         let spent = Set(matches.map { ChangesFold.place($0) + ChangesFold.app($0.json) })
         try check("records", fold.records, position) {
             [$0.text("database"), $0.text("owner"), ChangesFold.zone($0), $0.text("recordName")]
         }
         try check("devices", fold.devices, position) { [$0.text("user"), $0.text("device")] }
-        let told = try names("subscriptions", position) { ChangesFold.place($0) }
-        // One that fires once goes when it has; when, is match's to say.
+        let found = try names("subscriptions", position) { ChangesFold.place($0) }
+        // A subscription with `firesOnce` is gone after its first match, so it may be in the state or not.
         let once = fold.once.intersection(spent)
-        #expect(told.union(once) == fold.subscriptions.union(once), "\(run.name): subscriptions at \(position)")
+        #expect(found.union(once) == fold.subscriptions.union(once), "\(run.name): subscriptions at \(position)")
     }
 
     private func check(
         _ name: String, _ expected: Set<[String]>, _ position: PipelinePosition,
         _ identity: (LoggedRun.Event) -> [String]
     ) throws {
-        let told = try names(name, position, identity)
-        #expect(told == expected, "\(run.name): \(name) at \(position)")
+        let found = try names(name, position, identity)
+        #expect(found == expected, "\(run.name): \(name) at \(position)")
     }
 
     private func names(
@@ -63,17 +63,17 @@ struct StateAgainstFold {
     }
 }
 
-/// What commands leave when each is taken at its word.
+/// Applies the events of the log of changes one by one.
 private struct ChangesFold {
     private(set) var records: Set<[String]> = []
     private(set) var subscriptions: Set<[String]> = []
-    /// Those that fire once.
+    /// Subscriptions with `firesOnce`.
     private(set) var once: Set<[String]> = []
     private var addresses: [[String]: [String]] = [:]
 
     var devices: Set<[String]> { Set(addresses.values) }
 
-    mutating func take(_ change: LoggedRun.Event) {
+    mutating func apply(_ change: LoggedRun.Event) {
         let app = Self.app(change.json)
         switch change.type {
         case "record.save": records.insert(Self.record(change) + app)
@@ -85,18 +85,18 @@ private struct ChangesFold {
             if isOnce { once.insert(place) } else { once.remove(place) }
         case "subscription.delete": subscriptions.remove(Self.place(change) + app)
         case "device.register": register(change, app)
-        case "device.unregister": leave([change.text("user"), change.text("device")] + app)
+        case "device.unregister": remove([change.text("user"), change.text("device")] + app)
         default: return
         }
     }
 
     private mutating func register(_ change: LoggedRun.Event, _ app: [String]) {
         let device = [change.text("user"), change.text("device")] + app
-        leave(device)
+        remove(device)
         addresses[[change.text("transport"), change.text("topic"), change.text("token").lowercased()] + app] = device
     }
 
-    private mutating func leave(_ device: [String]) {
+    private mutating func remove(_ device: [String]) {
         for (address, holder) in addresses where holder == device { addresses[address] = nil }
     }
 

@@ -7,33 +7,34 @@ import Testing
 @testable import BelfryTool
 @testable import Inspect
 
-/// Two tools say the same of the same logs. The logs are of the quickstart's run, of scenarios and of drawn stories; each is
-/// read as the stages wrote it, and again with its JSON spelt in another way, as a stage in another language might.
+/// Compares what different tools say about the same logs: of the quickstart, of scenarios and of random stories.
+///
+/// Tools also read each log with its JSON formatted differently, as a plugin might write it.
 @Suite struct ToolsAgree {
-    /// How much of what could be asked is asked.
+    /// How much a test compares.
     private struct Effort {
         var questionsOneIn = Tier.rounds(8, full: 1)
         var eventsOneIn = Tier.rounds(4, full: 1)
-        /// Nil: what a live stage did late, no case shows again.
+        /// Nil: no cases, because a case does not repeat the delays of a live stage.
         var casesOneIn: Int? = Tier.rounds(10, full: 2)
         var states = Tier.rounds(1, full: 4)
     }
 
     private static let tour = "quickstart: tour"
 
-    @Test func toolsAgreeOverTheQuickstartsRun() async throws {
+    @Test func `tools agree on the run of the quickstart`() async throws {
         let tour = try #require(try Scenarios.all().first { $0.testDescription == Self.tour })
         try await Self.check(
             tour, Effort(questionsOneIn: Tier.rounds(6, full: 1), eventsOneIn: Tier.rounds(4, full: 1), casesOneIn: 1))
     }
 
-    @Test(arguments: try drawn(Tier.rounds(6, full: .max)))
-    func toolsAgreeOverAScenario(_ scenario: Scenarios.Scenario) async throws {
+    @Test(arguments: try someScenarios(Tier.rounds(6, full: .max)))
+    func `tools agree on a scenario`(_ scenario: Scenarios.Scenario) async throws {
         try await Self.check(scenario, Effort())
     }
 
-    /// Some scenarios, and always the one with a stage in another language.
-    private static func drawn(_ count: Int) throws -> [Scenarios.Scenario] {
+    /// Random scenarios, and always the one with a plugin.
+    private static func someScenarios(_ count: Int) throws -> [Scenarios.Scenario] {
         var random = Seeded(Seeded.ofThisRun)
         let others = try Scenarios.all().filter { $0.testDescription != tour }
         return others.filter { $0.pipeline == "python-filter" }
@@ -53,8 +54,8 @@ import Testing
         try await check(LoggedRun(scenario.testDescription, file, logs: folder.file("logs"), owner: folder), effort)
     }
 
-    /// With a clock of its own, batches that were cut by chance, and a transport that answered.
-    @Test(.full) func toolsAgreeOverLogsOfALivePipeline() async throws {
+    /// The pipeline had the machine's clock, batches of any size and a transport with answers.
+    @Test(.full) func `tools agree on logs of a live pipeline`() async throws {
         let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appending(path: "Logs/v1/live")
         let file = try PipelineFile.load(path: fixture.appending(path: "live.yaml").path, registry: .builtIns)
@@ -62,7 +63,7 @@ import Testing
         try await Self.check(run, Effort(questionsOneIn: 60, eventsOneIn: 20, casesOneIn: nil))
     }
 
-    @Test func toolsAgreeOverADrawnStory() async throws {
+    @Test func `tools agree on a random story`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let file = try PipelineFile.fiveStages()
         let pipeline = try VirtualPipeline(file)
@@ -73,17 +74,17 @@ import Testing
     }
 
     @Test(.enabled(if: Python.hasZeroMQ, "\(Python.missing)"))
-    func toolsAgreeBehindAStageThatWritesJSONInItsOwnWay() async throws {
+    func `tools agree after a stage that formats JSON differently`() async throws {
         let folder = try Folder()
-        let file = try RespellingPlugin.pipeline(in: folder)
+        let file = try ReformattingPlugin.pipeline(in: folder)
         let input = try #require(try Scenarios.all().first { $0.testDescription == Self.tour }).input
         _ = try await PipelineRun(
             file, data: folder.path, sources: [InputSource(path: input.path(percentEncoded: false))],
             writer: PushWriter { _ in }, complain: { _ in }
         ).run()
-        let run = LoggedRun("behind a plugin", file, logs: folder.file("logs"), owner: folder)
+        let run = LoggedRun("with plugins", file, logs: folder.file("logs"), owner: folder)
         let named = run.recorded.path.map(\.logName)
-        // Without the pipeline's file, the logs themselves tell where the plugins are.
+        // Without the pipeline file, tools find the order of the stages in the logs.
         #expect(try RecordedLogs(place: run.logs).path.map(\.logName) == named)
         #expect(try TracedLog.all(in: run.logs).map(\.name) == named)
         var random = Seeded(Seeded.ofThisRun)
@@ -93,19 +94,19 @@ import Testing
         #expect(outcomes.contains { $0.text("outcome") == "accepted" } && outcomes.count < 28)
     }
 
-    @Test func aRedriveDoesWhatItsPreviewSays() async throws {
+    @Test func `a redrive does what its preview says`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let story = CaseStory(seed: random.next(), length: Tier.rounds(120, full: 400))
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages(coalesce: "policy: none"))
-        try await pipeline.live(story.commands + Self.pageOfZoe, cuts: [9, 2, 30], drains: true)
-        let mended = try PipelineFile.fiveStages(
+        try await pipeline.live(story.commands + Self.pushToPager, cuts: [9, 2, 30], drains: true)
+        let repaired = try PipelineFile.fiveStages(
             coalesce: "policy: none", transports: "{apns: {use: console}, pager: {use: console}}")
-        let count = try await RedriveAgainstPreview(mended, pipeline.folder).check()
+        let count = try await RedriveAgainstPreview(repaired, pipeline.folder).check()
         #expect(count > 0)
     }
 
-    /// A push to a device whose transport the pipeline does not have.
-    private static let pageOfZoe: [String] = {
+    /// Commands that lead to a push with a transport that the pipeline does not have.
+    private static let pushToPager: [String] = {
         let place = #""container":"iCloud.com.example.Notes","environment":"development""#
         return [
             #"{"type":"device.register",\#(place),"user":"_zoe","device":"zoe-pager","transport":"pager","token":"7","#
@@ -119,14 +120,14 @@ import Testing
 
     private static func check(_ run: LoggedRun, _ effort: Effort) async throws {
         var random = Seeded(Seeded.ofThisRun)
-        for (run, ofCases) in [(run, 1), (try run.respelt(seed: random.next()), Tier.rounds(12, full: 2))] {
+        for (run, casesFactor) in [(run, 1), (try run.reformatted(seed: random.next()), Tier.rounds(12, full: 2))] {
             try ExplainAgainstOutcomes(run).check(oneIn: effort.questionsOneIn, &random)
             try TraceUpAgainstDown(run).check(oneIn: effort.eventsOneIn, &random)
             guard run.file.stages.allSatisfy(\.command.isEmpty) else { continue }
             try StateAgainstFold(run).check(effort.states, &random)
-            try WhatIfOfNothing.check(run)
+            try WhatIfWithoutChange.check(run)
             guard let oneIn = effort.casesOneIn else { continue }
-            try await CasesAgainstRuns(run).check(oneIn: oneIn * ofCases, &random)
+            try await CasesAgainstRuns(run).check(oneIn: oneIn * casesFactor, &random)
         }
     }
 }

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Inspect
 
-/// `belfry trace` from a change down to what it led to, and from there up again, tells of the same events: those that
-/// name the change themselves.
+/// Compares `belfry trace` from a change down to its effects with `belfry trace` from an effect up to its changes, and both
+/// with the causes that events name.
 struct TraceUpAgainstDown {
     private let run: LoggedRun
     private let logs: TraceLogs
@@ -19,7 +19,7 @@ struct TraceUpAgainstDown {
         causality = Causality(logs)
     }
 
-    /// - Parameter oneIn: Of so many changes one is traced down, and of so many other events one is traced up.
+    /// - Parameter oneIn: Traces one of this many changes down, and one of this many other events up.
     func check(oneIn: Int, _ random: inout Seeded) throws {
         let changes = run.log(.changes)
         let changeCount = try run.events(of: changes).count
@@ -35,12 +35,12 @@ struct TraceUpAgainstDown {
                 }
                 let named = Set(event.causes + [event.number("change")].compactMap(\.self))
                 if !named.isEmpty, event.type != "coalesced" { #expect(up == named, "\(run.name): \(place)") }
-                #expect(!up.isEmpty || Self.isFree(event), "\(run.name): \(place) goes back to no change")
+                #expect(!up.isEmpty || Self.hasNoCause(event), "\(run.name): the trace of \(place) has no change")
             }
         }
     }
 
-    /// All places in the trace of an event.
+    /// The places of all events in the trace of an event.
     private func places(from log: String, _ sequence: UInt64) throws -> Set<EventPlace> {
         let traced = try #require(logs.log(named: log))
         let event = try #require(try logs.event(at: sequence, in: traced))
@@ -49,6 +49,6 @@ struct TraceUpAgainstDown {
         return Set(graph.nodes.keys)
     }
 
-    /// What comes of no single event.
-    private static func isFree(_ event: LoggedRun.Event) -> Bool { event.type.hasPrefix("app.") }
+    /// Whether the event comes from no single change.
+    private static func hasNoCause(_ event: LoggedRun.Event) -> Bool { event.type.hasPrefix("app.") }
 }

@@ -9,9 +9,8 @@ import Testing
 @testable import Inspect
 @testable import PipelineRuntime
 
-/// Verification against a wrong bit in any file of any log.
 @Suite struct FlippedBits {
-    /// The quickstart's tour, and a device with an invalid token, which a stage sets aside.
+    /// The logs of the quickstart's story and of a device with an invalid token, which becomes a dead letter.
     private static func logs(in folder: Folder) async throws -> [String] {
         let tour = try #require(try Scenarios.all().first { $0.testDescription == "quickstart: tour" })
         let place = #""container":"iCloud.com.example.Notes","environment":"development""#
@@ -27,7 +26,7 @@ import Testing
         return try LogPlace.logs(in: folder.file("logs"))
     }
 
-    @Test func aFlippedBitInAnyFileOfALogIsToldByVerification() async throws {
+    @Test func `verification reports a flipped bit in any file of a log`() async throws {
         let folder = try Folder()
         var random = Seeded(Seeded.ofThisRun)
         var files: Set<String> = []
@@ -48,32 +47,32 @@ import Testing
     }
 }
 
-/// `belfry log verify` names the file in which a bit is wrong, whichever file of a log's folder that is.
+/// Checks that `belfry log verify` names the file in which a bit is wrong, for each file in the folder of a log.
 struct VerifyAgainstFlippedBits {
-    /// A lock is held or not; what stands in the file is only told.
-    private static let free = ["lock"]
+    /// Files that are not verified: only people read the process ID in a lock file.
+    private static let unverified = ["lock"]
 
     private let folder: String
 
-    /// - Parameter folder: A log's own.
+    /// - Parameter folder: The folder of one log.
     init(_ folder: String) { self.folder = folder }
 
-    /// Adds the files that only a stage with transports and retention has.
+    /// Adds the files of a stage with transports and retention.
     static func addRareFiles(to folder: String) throws {
         let log = try EventLogs.summary(directory: folder)
         try InFlightJournalFiles(logDirectory: folder, of: log.identity, calls: FileCalls())
             .write(InFlightJournalRecord(boot: 7, after: log.lastSequence))
         _ = CrashJournal(logDirectory: folder, of: log.identity, boot: 7)
-        var needs = try ConsumerPositions(logDirectory: folder)
-        _ = needs.take(["next": 7, "dashboard": 3])
-        try needs.save()
+        var positions = try ConsumerPositions(logDirectory: folder)
+        _ = positions.take(["next": 7, "dashboard": 3])
+        try positions.save()
     }
 
     /// - Returns: The names of the files in which bits were flipped.
     func check(flips: Int, _ random: inout Seeded) throws -> Set<String> {
         #expect(try problems().isEmpty, "\(folder)")
         let names = try FileManager.default.subpathsOfDirectory(atPath: folder).sorted()
-        let files = names.filter { LogPlace.isFile("\(folder)/\($0)") && !Self.free.contains($0) }
+        let files = names.filter { LogPlace.isFile("\(folder)/\($0)") && !Self.unverified.contains($0) }
         for name in files { try check(name, flips, &random) }
         return Set(files)
     }
@@ -86,17 +85,18 @@ struct VerifyAgainstFlippedBits {
             var damaged = whole
             damaged[byte] ^= 1 << bit
             try damaged.write(to: url)
-            let told = try problems()
-            #expect(told.contains { $0.hasSuffix("/\(name)") }, "\(folder)/\(name), byte \(byte), bit \(bit): \(told)")
+            let found = try problems()
+            #expect(
+                found.contains { $0.hasSuffix("/\(name)") }, "\(folder)/\(name), byte \(byte), bit \(bit): \(found)")
         }
         try whole.write(to: url)
     }
 
-    /// The files that are said to be wrong.
+    /// The files in which verification finds a problem.
     private func problems() throws -> [String] {
         let report: VerifyReport
         do { report = try EventLogs.verify(directory: folder, checks: LogChecks.all) } catch {
-            // What keeps a log from being read at all.
+            // Without a valid `log.json` the log cannot be read.
             return [folder + "/log.json"].filter("\(error)".contains)
         }
         return (report.problems + report.notes + [report.tornTail].compactMap { $0 }).map(\.file)

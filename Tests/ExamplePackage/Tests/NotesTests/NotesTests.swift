@@ -2,7 +2,7 @@ import BelfryTestKit
 import PipelineTestKit
 import Testing
 
-@Test func aNewNoteIsTellingOnTheOtherDevice() async throws {
+@Test func `a new note sends a push to the user's other device`() async throws {
     let belfry = try await TestPipeline.start(yaml: notes)
     try await belfry.send(
         #"{"type":"device.register",\#(place),"user":"_alice","device":"phone","transport":"apns","token":"1","topic":"notes"}"#,
@@ -20,7 +20,7 @@ import Testing
     try await belfry.settle()
     #expect(try belfry.outcomes().count == 2)
 
-    // The subscription has a collapse ID, so what comes within a second waits for a newer one.
+    // The subscription has a collapse ID, so a notification within the next second is held for a newer one.
     try await belfry.send(
         #"{"type":"record.save",\#(place),"database":"private","owner":"_alice","record":\#(note)}"#)
     try await belfry.settle()

@@ -3,8 +3,8 @@ import PipelineKit
 import Replay
 import Testing
 
-/// `belfry whatif` with nothing changed finds the pushes that the outcomes log tells of, and no difference.
-enum WhatIfOfNothing {
+/// Compares `belfry whatif` without a change with the log of outcomes: it finds the same pushes and no difference.
+enum WhatIfWithoutChange {
     static func check(_ run: LoggedRun) throws {
         let recorded = try RecordedPipeline(run.file, logs: run.logs)
         let report = try WhatIf(recorded, WhatIfChange(run.file), registry: .builtIns).run()
@@ -14,6 +14,6 @@ enum WhatIfOfNothing {
         #expect(report.pushes == handedOut.count, "\(run.name)")
     }
 
-    /// Of these no transport heard.
+    /// Outcomes of pushes that no transport got.
     private static let unsent = ["no_device", "excluded_origin", "unknown_transport"]
 }

@@ -3,15 +3,16 @@ import Foundation
 import PipelineKit
 import TestSupport
 
-/// A stage in Python that writes what it passes on in its own way, and keeps some of it to itself.
-enum RespellingPlugin {
-    /// - Parameter folder: For the program.
-    /// - Returns: A pipeline that has it before coalesce and before deliver.
+/// A plugin in Python that formats the JSON of events differently, and drops some events.
+enum ReformattingPlugin {
+    /// A pipeline with the plugin before coalesce and before deliver.
+    ///
+    /// - Parameter folder: Gets the program.
     static func pipeline(in folder: Folder) throws -> PipelineFile {
-        let program = try folder.write(program, to: "respell.py")
+        let program = try folder.write(program, to: "reformat.py")
         return try PipelineFile.parse(
             """
-            pipeline: respelt
+            pipeline: reformatted
             data: \(folder.path)
             stages:
               ingest: {}
@@ -21,10 +22,10 @@ enum RespellingPlugin {
               payload: {from: coalesce}
               second: {from: payload, command: [\(Python.program), \(program), push, "5"]}
               deliver: {from: second, transports: {apns: {use: console}}}
-            """, file: "respelt.yaml", registry: .builtIns)
+            """, file: "reformatted.yaml", registry: .builtIns)
     }
 
-    /// Leaves out the events of a type: all of them, or every so many.
+    /// Drops events of a type: all of them, or every n-th.
     private static let program = """
         import json, os, sys, zmq
 
@@ -35,7 +36,7 @@ enum RespellingPlugin {
         link.send_json({"type": "open", "protocol": 1, "name": os.environ["BELFRY_STAGE"]})
         seen = 0
 
-        def goes_on(event):
+        def is_kept(event):
             global seen
             if event["type"] != kind:
                 return True
@@ -50,7 +51,7 @@ enum RespellingPlugin {
             if control["type"] != "batch":
                 continue
             events = [json.loads(line) for line in frames[1].splitlines()]
-            lines = [json.dumps(event) + "\\n" for event in events if goes_on(event)]
+            lines = [json.dumps(event) + "\\n" for event in events if is_kept(event)]
             through = control["first"] + control["count"] - 1
             answer = {"type": "outputs", "through": through, "count": len(lines)}
             link.send_multipart([json.dumps(answer).encode(), "".join(lines).encode()])

@@ -1,9 +1,9 @@
 import JSON
 import TestSupport
 
-/// Writes JSON as others may: blanks behind colons and commas, letters as escapes, members in any order but for the type,
-/// which a match must name first.
-struct OtherSpelling {
+/// Formats JSON as other programs may: spaces after colons and commas, escaped letters, and members in random order after
+/// `type`, which must come first in a match.
+struct OtherJSONFormat {
     private var random: Seeded
 
     init(seed: UInt64) { random = Seeded(seed) }
@@ -32,7 +32,7 @@ struct OtherSpelling {
         "\"" + (value.string ?? "").utf16.map { unit($0) }.joined() + "\""
     }
 
-    /// All that is no letter of ASCII, and some of those, as Python's `json.dumps` writes what is beyond ASCII.
+    /// Escapes every UTF-16 unit except ASCII letters, and some of these, as Python's `json.dumps` escapes non-ASCII text.
     private mutating func unit(_ unit: UInt16) -> String {
         let isPlain = unit < 0x80 && Character(Unicode.Scalar(UInt8(unit))).isLetter
         guard !isPlain || random.isOneIn(12) else { return String(UnicodeScalar(UInt8(unit))) }
