@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""A Belfry consumer: prints the events of a stage, and goes on where it was after a restart of either side.
+"""A Belfry consumer: prints the events of a stage, and continues at its position after a restart of either side.
 
     consumer.py ipc:///var/lib/belfry/match.link match.position
     consumer.py tcp://10.0.0.7:7412 match.position --key screen.key --server-key KEY
 
 Each event is a line {"sequence":17,"event":{...}}. The position file has the last sequence printed; without the file
 the consumer begins after --after. Killed between a line and its position, it prints the events of one batch again.
-Exit status: 0 after SIGTERM, SIGINT or --limit; 1 the link answers with an error, is that of another log, or does not
-let in the key.
+Exit status: 0 after SIGTERM, SIGINT or --limit; 1 the link answers with an error, belongs to another log, or rejects
+the key.
 The page "Wire protocol" of the manual describes the frames.
 """
 
@@ -21,8 +21,8 @@ import time
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
-CREDIT = 8 << 20  # Bytes of events that may be on their way.
-BEAT = 0.5  # Seconds between two signs of life.
+CREDIT = 8 << 20  # Bytes of events that the stage may send ahead.
+BEAT = 0.5  # Seconds between two heartbeats.
 
 
 class Consumer:
@@ -49,7 +49,7 @@ class Consumer:
         try:
             self.socket.send_json(frame)
         except zmq.Again:
-            pass  # There is no connection. The next beat tries again.
+            pass  # There is no connection. The next heartbeat tries again.
 
     def open(self) -> None:
         self.is_open = False

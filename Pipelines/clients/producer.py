@@ -4,9 +4,9 @@
     producer.py ipc:///var/lib/belfry/ingest.door orders orders.ndjson --secret orders.secret
     producer.py tcp://10.0.0.7:7410 orders --key orders.key --server-key KEY < orders.ndjson
 
-It reads the whole input, waits for the door as long as it takes, and goes on behind the last line that the door has.
-Exit status: 0 all lines are taken; 65 a line was refused, or the input begins with other lines than those sent before;
-69 another error; 77 the door does not let in the key, or the name belongs to somebody else.
+It reads the whole input, waits for the door without a time limit, and continues after the last line that the door has.
+Exit status: 0 all lines were accepted; 65 a line was rejected, or the input begins with other lines than those sent
+before; 69 another error; 77 the door rejects the key, or the name belongs to another producer.
 The page "Wire protocol" of the manual describes the frames.
 """
 
@@ -19,7 +19,7 @@ import zmq
 from zmq.utils.monitor import recv_monitor_message
 
 SILENCE = 500  # Milliseconds until the door is asked again.
-PARCEL = 50  # Lines in a message: with the longest lines 50 MB, less than a frame may have.
+PARCEL = 50  # Lines in a message: at most 50 MB, less than the limit of a frame.
 LINE_MAX = 1_000_000  # Bytes; the door refuses longer lines.
 CRC = [functools.reduce(lambda crc, _: crc >> 1 ^ (0x82F63B78 if crc & 1 else 0), range(8), n) for n in range(256)]
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A Belfry stage in Python: between match and coalesce, it drops matches of the record types it is told to keep quiet.
+"""A Belfry stage in Python. Between match and coalesce, it drops the matches of some record types.
 
-Belfry starts this program (see `command:` in python-filter.yaml) and keeps the log for it. The program connects to
-the endpoint in BELFRY_LINK, says `open`, and answers every `batch` with `outputs`: the events to pass on, as JSON
-lines. What it had not answered when it died is sent to it again, so it needs no state of its own.
+Belfry starts this program (see `command:` in python-filter.yaml) and writes its log. The program connects to the
+endpoint in BELFRY_LINK, sends `open`, and answers every `batch` with `outputs`: the events to pass on, as JSON lines.
+After a crash Belfry sends the unanswered batches again, so the program needs no state.
 """
 
 import json
@@ -15,7 +15,7 @@ import zmq
 
 
 def keep(event: dict) -> bool:
-    """Whether an event goes on. Everything that is not a match (devices, counts) always does."""
+    """Whether to pass an event on. Events that are not matches (devices, counts) always pass."""
     if event.get("type") != "match":
         return True
     return event.get("recordType") not in QUIET_TYPES
@@ -31,7 +31,7 @@ def main() -> None:
     link.connect(os.environ["BELFRY_LINK"])
     poller = zmq.Poller()
     poller.register(link, zmq.POLLIN)
-    poller.register(sys.stdin.fileno(), zmq.POLLIN)  # ends when Belfry does, even when it was killed
+    poller.register(sys.stdin.fileno(), zmq.POLLIN)  # closes when Belfry ends, even when it is killed
     link.send_json({"type": "open", "protocol": 1, "name": os.environ.get("BELFRY_STAGE", "filter")})
     while True:
         ready = dict(poller.poll())

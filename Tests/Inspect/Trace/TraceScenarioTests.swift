@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func `the device that made the change is left out`() async throws {
-        let logs = try await TracedLogs.scenario("the-device-that-made-a-change-is-left-out")
+        let logs = try await TracedLogs.scenario("the-device-that-made-a-change-is-excluded")
         #expect(
             try logs.tree("n1") == """
                 changes:5  2026-01-01T09:00:01Z  record.save  create Note n1 by _alice/alice-mac ◀
