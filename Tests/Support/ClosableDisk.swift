@@ -2,7 +2,7 @@ import EventLog
 import Glibc
 import Synchronization
 
-/// A disk that is full while the test says so.
+/// A disk that is full while ``isFull`` is true.
 package final class ClosableDisk: Sendable {
     private let full = Mutex(false)
 

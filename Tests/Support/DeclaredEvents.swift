@@ -3,9 +3,9 @@ import Events
 import Foundation
 import JSON
 
-/// Holds what is in logs against how `Events` declares it.
+/// Compares the events in logs with their declarations in `Events`.
 package enum DeclaredEvents {
-    /// What is not as declared in the logs of a folder, each kind of problem once.
+    /// How the events in the logs of a folder differ from their declarations. Each kind of problem is listed once.
     package static func problems(inLogsUnder folder: String) throws -> [String] {
         let logs = try FileManager.default.contentsOfDirectory(atPath: folder).sorted().map { folder + "/" + $0 }
         var problems: [String] = []

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A folder that goes when its owner does, in a place whose path is short enough for `ipc://` endpoints.
+/// A temporary folder that is removed with this object. Its path is short enough for `ipc://` endpoints.
 package final class Folder: Sendable {
     package let path: String
     private let isOurs: Bool
 
-    /// Where tests make their folders: in memory in the ordinary check, as `deploy/test` says by `TMPDIR`.
+    /// The folder in which tests make folders: `TMPDIR`, which `deploy/test` sets to memory in the ordinary check.
     package static let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
 
     package init(in parent: String = Folder.parent) throws {
@@ -14,13 +14,13 @@ package final class Folder: Sendable {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     }
 
-    /// A folder that somebody else made, and removes.
+    /// A folder that the caller made and removes.
     package init(existing path: String) { (self.path, isOurs) = (path, false) }
 
     deinit {
         guard isOurs else { return }
         do { try FileManager.default.removeItem(atPath: path) } catch {
-            // Nothing depends on it: the system clears its temporary folder.
+            // The system clears its temporary folder later.
         }
     }
 
@@ -32,7 +32,7 @@ package final class Folder: Sendable {
         return file(name)
     }
 
-    /// The whole lines of a file; none where there is no file.
+    /// The lines of a file, or none if there is no file.
     package func lines(of name: String) throws -> [String] {
         guard FileManager.default.fileExists(atPath: file(name)) else { return [] }
         let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: file(name))), as: UTF8.self)

@@ -1,6 +1,6 @@
 import PipelineRuntime
 
-/// Something that a test waited for did not come.
+/// A test waited for a condition that did not become true.
 package struct WaitedInVain: Error, CustomStringConvertible {
     package let description: String
 
@@ -8,10 +8,10 @@ package struct WaitedInVain: Error, CustomStringConvertible {
 }
 
 extension StageHost {
-    /// Returns when the stage's report is as wanted.
+    /// Waits until the stage's report meets a condition.
     ///
-    /// - Parameter what: What is waited for, in words.
-    /// - Throws: ``WaitedInVain`` with the last report, when the host ends without or it takes too long.
+    /// - Parameter what: A description of the condition.
+    /// - Throws: ``WaitedInVain`` with the last report, if the host ends or the limit passes first.
     package func wait(
         for what: String, within limit: Duration = .seconds(60),
         until condition: @escaping @Sendable (HostReport) -> Bool

@@ -1,25 +1,25 @@
 import Glibc
 
-/// The examples in Python, where this machine can run them.
+/// The example programs in Python, and whether this machine can run them.
 package enum Python {
     package static let program = "/usr/bin/python3"
 
-    /// Why a test that needs it is skipped.
+    /// Why a test that needs pyzmq is skipped.
     package static let missing = "Debian's python3-zmq is missing: apt-get install python3-zmq"
 
     package static let hasZeroMQ = access("/usr/lib/python3/dist-packages/zmq/__init__.py", R_OK) == 0
 
-    /// The stage as a pipeline file has it.
+    /// The example stage in a pipeline file.
     package static let filter = """
           filter:
             from: match
             command: [\(program), \(folder)/quiet_types.py, Draft]
         """
 
-    /// Where the examples' plugins are in this package.
+    /// The folder of the example plugins.
     package static let folder = package + "/Pipelines/plugins"
 
-    /// Where the examples' producer and consumer are.
+    /// The folder of the example producer and consumer.
     public static let clients = package + "/Pipelines/clients"
 
     private static var package: String {

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A page of the manual's reference: tests compare it with the code, and write it where `BELFRY_WRITE_REFERENCE` is set.
+/// A page of the manual's reference. Tests compare it with the code, or write it if `BELFRY_WRITE_REFERENCE` is set.
 package struct ReferencePage: Sendable {
     private static let access = Mutex(())
     private let name: String
@@ -20,8 +20,8 @@ package struct ReferencePage: Sendable {
 
     /// Expects these rows in the first table below a heading.
     ///
-    /// - Parameter rows: Cells in Markdown. People write the cells that a row leaves out: the page's row with the same
-    ///   first cell has them.
+    /// - Parameter rows: Cells in Markdown. A row may have fewer cells than the table: people write the others in the page,
+    ///   and they are kept by the first cell.
     package func expect(
         rows: [[String]], under heading: String, at place: SourceLocation = #_sourceLocation
     ) throws {
@@ -74,7 +74,7 @@ package struct ReferencePage: Sendable {
     private static func text(_ change: CollectionDifference<String>.Change) -> String {
         switch change {
         case .insert(_, let line, _): "the page lacks '\(line)'"
-        case .remove(_, let line, _): "the code does not know '\(line)'"
+        case .remove(_, let line, _): "the code does not have '\(line)'"
         }
     }
 }

@@ -1,7 +1,7 @@
 import EventLog
 import Foundation
 
-/// A copy of a pipeline's logs in which events can be changed: with right CRCs, so that only a replay can tell.
+/// A copy of a pipeline's logs in which a test changes events. The CRCs stay right, so only a replay finds the changes.
 package final class RewrittenLogs {
     package let folder: Folder
     package var path: String { folder.file("logs") }
@@ -11,17 +11,19 @@ package final class RewrittenLogs {
         try FileManager.default.copyItem(atPath: logs, toPath: folder.file("logs"))
     }
 
-    /// Writes a log anew; `change` gets each event with its sequence, and returns what stands there instead.
+    /// Rewrites a log.
     ///
-    /// - Parameter segmentBytes: Where segments are cut; nil: where every log's are.
+    /// - Parameters:
+    ///   - segmentBytes: The largest size of a segment; nil: the usual size.
+    ///   - change: Gets each event with its sequence, and returns the events that replace it.
     package func rewrite(
         _ log: String, segmentBytes: Int? = nil, _ change: (UInt64, String) -> [String] = { [$1] }
     ) throws {
         try rewrite(log, segmentBytes: segmentBytes, batches: .max, change)
     }
 
-    /// Takes all batches behind so many away, with all that lies beside the log but its notes: as if its stage had been
-    /// killed just then.
+    /// Removes the batches after the first ones, and the snapshots and other files of the stage: as if the stage had been
+    /// killed at that moment.
     package func cut(_ log: String, after batches: Int) throws { try rewrite(log, batches: batches) { [$1] } }
 
     private func rewrite(

@@ -1,7 +1,7 @@
 import Glibc
 
-/// What the tests were built with.
+/// The sanitizers of this build.
 package enum Sanitizer {
-    /// Whether the thread sanitizer watches; it also watches the programs that the tests start.
+    /// Whether the tests, and the programs they start, run under the thread sanitizer.
     package static let isThread = dlsym(nil, "__tsan_init") != nil
 }

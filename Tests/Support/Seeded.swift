@@ -1,6 +1,6 @@
 import Glibc
 
-/// SplitMix64 (Steele, Lea, Flood 2014): the same numbers for the same seed, everywhere.
+/// The random generator SplitMix64 (Steele, Lea, Flood 2014): a seed gives the same numbers on every machine.
 package struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 
@@ -15,7 +15,7 @@ package struct Seeded: RandomNumberGenerator {
     }
 
     package mutating func below(_ limit: Int, file: StaticString = #fileID, line: UInt = #line) -> Int {
-        precondition(limit > 0, "a number below \(limit) was asked for", file: file, line: line)
+        precondition(limit > 0, "no number from 0 is below \(limit)", file: file, line: line)
         return Int.random(in: 0..<limit, using: &self)
     }
 
@@ -24,16 +24,16 @@ package struct Seeded: RandomNumberGenerator {
     package mutating func one<Element>(
         of items: [Element], file: StaticString = #fileID, line: UInt = #line
     ) -> Element {
-        precondition(!items.isEmpty, "there is nothing to choose from", file: file, line: line)
+        precondition(!items.isEmpty, "the list of items is empty", file: file, line: line)
         return items[below(items.count)]
     }
 }
 
 extension Seeded {
-    /// The seed of this run of the tests: `BELFRY_SEED`, which `deploy/test` draws anew for each run, or one drawn here.
+    /// The seed of this run of the tests: `BELFRY_SEED`, which `deploy/test` draws for each run, or a random one.
     package static let ofThisRun: UInt64 =
         getenv("BELFRY_SEED").flatMap { UInt64(String(cString: $0)) } ?? UInt64.random(in: 1...999_999)
 
-    /// The seed of this run; in the full check, three that stay beside it.
+    /// The seed of this run, and in the full check three fixed seeds.
     package static let seeds: [UInt64] = (Tier.current == .full ? [1, 2, 3] : []) + [ofThisRun]
 }

@@ -2,9 +2,9 @@ import JSON
 import PipelineKit
 import Time
 
-/// A stage that is fed lines of a log as its host would feed it, each answer coming at once.
+/// A stage with a simple host: it gets lines of its upstream's log, and each delivery is answered at once.
 package struct StageRun<S: Stage> {
-    /// A line of the log before the stage's, and when it arrives there.
+    /// A line of the upstream's log, and when the stage gets it.
     package struct Arrival: Sendable {
         package var line: String
         package var microseconds: Int64
@@ -25,7 +25,9 @@ package struct StageRun<S: Stage> {
         self.answer = answer
     }
 
-    /// Feeds one line and gives all that came of it: events, rejections and deliveries.
+    /// Gives the stage one line.
+    ///
+    /// - Returns: Deliveries, rejections and events, one line each.
     package mutating func receive(_ arrival: Arrival) throws -> [String] {
         sequence += 1
         var out = Outbox()
@@ -43,9 +45,9 @@ package struct StageRun<S: Stage> {
         return said + lines(&out)
     }
 
-    /// Serves the deadlines that are left, as long as there are any.
+    /// Wakes the stage until it has no deadline.
     ///
-    /// - Parameter wakesMax: More are not served.
+    /// - Parameter wakesMax: The largest number of wakes.
     package mutating func finish(wakesMax: Int = 10_000) -> [String] {
         var out = Outbox()
         var said: [String] = []
@@ -53,7 +55,6 @@ package struct StageRun<S: Stage> {
         return said + lines(&out)
     }
 
-    /// What a wake hands out is answered before the next.
     private mutating func wake(_ out: inout Outbox) -> [String] {
         clock.serveNext(into: &out)
         return settle(&out)
@@ -73,7 +74,7 @@ package struct StageRun<S: Stage> {
         return rejected + String(decoding: out.lines, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// What `belfry state` shows, line by line.
+    /// The lines that `belfry state` shows.
     package var state: [String] {
         var lines = ByteBuffer()
         clock.stage.writeState(into: &lines)
@@ -86,27 +87,27 @@ package struct StageRun<S: Stage> {
         return Array(writer.buffer.bytes)
     }
 
-    /// Where this run stands, with another stage that has taken over the state.
+    /// A run that continues this one with another stage, restored from a snapshot.
     package func resumed(with fresh: S, from snapshot: [UInt8]) throws -> StageRun {
         var (stage, run) = (fresh, self)
         var reader = SnapshotReader(snapshot.span.bytes)
         try stage.restore(from: &reader)
-        if !reader.isAtEnd { throw reader.error("more than the stage's state is there") }
+        if !reader.isAtEnd { throw reader.error("bytes are left after the stage's state") }
         run.clock = StageClock(stage, now: clock.now)
         return run
     }
 }
 
-/// What the rest of a history brought out of a stage.
-package struct Aftermath: Equatable {
-    /// What was said to each line, and at the end.
+/// The outputs, snapshots and state of a stage for the remaining lines of a history.
+package struct StageRecord: Equatable {
+    /// The outputs for each line, and those at the end.
     package var said: [[String]] = []
-    /// Some of the snapshots on the way, and the last.
+    /// Some snapshots between lines, and the last one.
     package var snapshots: [[UInt8]] = []
     package var state: [String] = []
 
-    /// Where two differ first; nil where they are the same.
-    package func difference(from other: Aftermath) -> String? {
+    /// The first difference; nil if there is none.
+    package func difference(from other: StageRecord) -> String? {
         if let step = said.indices.first(where: { said[$0] != other.said[$0] }) {
             return
                 "after line \(step): \(said[step].joined(separator: " ")) | \(other.said[step].joined(separator: " "))"
@@ -119,49 +120,52 @@ package struct Aftermath: Equatable {
 }
 
 extension StageRun {
-    /// Takes a snapshot after `cut` lines, and feeds the rest to the stage itself and to one that took over from it.
+    /// Makes a snapshot after `cut` lines, and gives the other lines to the stage and to one restored from the snapshot.
     package static func split(
         _ history: [Arrival], at cut: Int, answer: @escaping (Delivery) -> TransportAnswer, fresh: () throws -> S
-    ) throws -> (itself: Aftermath, restored: Aftermath) {
+    ) throws -> (itself: StageRecord, restored: StageRecord) {
         var run = StageRun(try fresh(), answer: answer)
         for arrival in history[..<cut] { _ = try run.receive(arrival) }
         let other = try run.resumed(with: fresh(), from: run.snapshot)
-        return (try run.aftermath(of: history[cut...]), try other.aftermath(of: history[cut...]))
+        return (try run.record(of: history[cut...]), try other.record(of: history[cut...]))
     }
 
     package static func split(
         _ history: [Arrival], at cut: Int, fresh: () throws -> S
-    ) throws -> (itself: Aftermath, restored: Aftermath) {
+    ) throws -> (itself: StageRecord, restored: StageRecord) {
         try split(history, at: cut, answer: { TransportAnswer($0.id, .accepted) }, fresh: fresh)
     }
 
-    private func aftermath(of rest: ArraySlice<Arrival>) throws -> Aftermath {
-        var (run, aftermath) = (self, Aftermath())
-        aftermath.snapshots.append(run.snapshot)
+    private func record(of rest: ArraySlice<Arrival>) throws -> StageRecord {
+        var (run, record) = (self, StageRecord())
+        record.snapshots.append(run.snapshot)
         for (number, arrival) in rest.enumerated() {
-            aftermath.said.append(try run.receive(arrival))
-            if number % 16 == 0 { aftermath.snapshots.append(run.snapshot) }
+            record.said.append(try run.receive(arrival))
+            if number % 16 == 0 { record.snapshots.append(run.snapshot) }
         }
-        aftermath.state = run.state
-        aftermath.snapshots.append(run.snapshot)
-        aftermath.said.append(run.finish())
-        return aftermath
+        record.state = run.state
+        record.snapshots.append(run.snapshot)
+        record.said.append(run.finish())
+        return record
     }
 }
 
 // MARK: - Damage
 
-/// How a stage took damaged snapshots.
+/// How many damaged snapshots a stage accepted.
 package struct DamageReport: Equatable {
+    /// Snapshots that end early.
     package var prefixesTaken = 0
+    /// Snapshots with one changed byte.
     package var changesTaken = 0
     package var changesRefused = 0
 }
 
 extension StageRun {
-    /// Restores a fresh stage from every beginning of this one's snapshot, and from it with any one byte changed; what
-    /// is taken must go on with the history without a crash. The ordinary check takes every tenth place of a snapshot that
-    /// is long, from one that the run's seed draws.
+    /// Restores a new stage from each prefix of this stage's snapshot, and from the snapshot with any one byte changed. A
+    /// stage that accepts a damaged snapshot must continue with the history without a crash.
+    ///
+    /// The ordinary check damages every tenth byte of a long snapshot, starting at one drawn from the seed.
     package func damaged(fresh: () throws -> S, then history: [Arrival]) throws -> DamageReport {
         let whole = snapshot
         let step = Tier.rounds(whole.count < 500 ? 1 : 10, full: 1)
@@ -189,7 +193,7 @@ extension StageRun {
         }
     }
 
-    /// Each bit turned over, and what bounds and signs go wrong at.
+    /// The byte with each bit flipped, and values at which bounds and signs often go wrong.
     private static func changes(of byte: UInt8) -> Set<UInt8> {
         var changes = Set((0..<8).map { byte ^ 1 << $0 })
         changes.formUnion([0, 1, 0x7F, 0x80, 0xFF, byte &+ 1, byte &- 1, UInt8(ascii: "\""), UInt8(ascii: "}")])

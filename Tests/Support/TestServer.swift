@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// A small HTTP server on threads of its own, which answers as a test says.
+/// A small HTTP server on its own threads. The test decides how it answers.
 package final class TestServer: Sendable {
     package struct Request: Sendable {
         package let line: String
@@ -12,11 +12,11 @@ package final class TestServer: Sendable {
 
     package enum Reply: Sendable {
         case status(Int, headers: [String: String] = [:], body: String = "")
-        /// Closes the connection without a word.
+        /// Closes the connection without an answer.
         case drop
-        /// Says nothing until the client goes.
+        /// Does not answer until the client closes the connection.
         case silence
-        /// A status and the start of a body that never ends.
+        /// Sends a status and a part of the body.
         case unfinished(Int)
     }
 
@@ -25,7 +25,8 @@ package final class TestServer: Sendable {
     private let log = Mutex<[Request]>([])
     private let reply: @Sendable (Request, Int) -> Reply
 
-    /// - Parameter reply: Takes a request and how many came before it. Runs on the connection's thread, so it may wait.
+    /// - Parameter reply: Gets a request and the number of earlier requests. It runs on the connection's thread, so it may
+    ///   block.
     package init(_ reply: @escaping @Sendable (Request, Int) -> Reply) {
         self.reply = reply
         listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
@@ -48,7 +49,7 @@ package final class TestServer: Sendable {
 
     package var requests: [Request] { log.withLock { $0 } }
 
-    /// Ends the accepting thread, and with it the server.
+    /// Stops accepting connections.
     package func stop() { _ = shutdown(listener, CInt(SHUT_RDWR)) }
 
     private func accept() {
@@ -63,7 +64,7 @@ package final class TestServer: Sendable {
         close(listener)
     }
 
-    /// - Returns: Whether the connection stays.
+    /// - Returns: Whether the connection stays open.
     private func answer(_ request: Request, on connection: CInt) -> Bool {
         let before = log.withLock { log in
             log.append(request)

@@ -1,40 +1,40 @@
 import Glibc
 import Testing
 
-/// Which tests run: those of the ordinary check, which follows every change, or all of them.
+/// Which tests run: those of the ordinary check, which runs for every change, or all tests.
 ///
-/// `deploy/test` runs the ordinary tier, `deploy/test --full` both. What a test of the ordinary tier may cost is stated
-/// in `Tests/tiers.json` and nowhere else; `deploy/test` fails a test that costs more.
+/// `deploy/test` runs the ordinary tier, `deploy/test --full` both tiers. `Tests/tiers.json` limits the cost of a test of the
+/// ordinary tier; `deploy/test` fails a test that costs more.
 package enum Tier: String, Sendable {
     case ordinary, full
 
-    /// What `BELFRY_TIER` says; the ordinary tier without it.
+    /// The tier in `BELFRY_TIER`, or the ordinary tier.
     package static let current = getenv("BELFRY_TIER").flatMap { Tier(rawValue: String(cString: $0)) } ?? .ordinary
 
-    /// How many rounds a test makes: few after every change, more in the full check, where rounds add up.
+    /// The number of rounds of a test: few in the ordinary check, more in the full one.
     package static func rounds(_ ordinary: Int, full: Int) -> Int { current == .full ? full : ordinary }
 
-    /// Cases that are costly and much alike: one that the seed of the run draws, or all in the full check.
+    /// Some of several costly cases: one drawn from the seed of the run, or in the full check all.
     package static func some<Case>(of cases: [Case]) -> [Case] {
         current == .full ? cases : [cases[Int(Seeded.ofThisRun % UInt64(cases.count))]]
     }
 }
 
 extension Trait where Self == ConditionTrait {
-    /// The test costs more than the ordinary check allows: it runs in `deploy/test --full` only.
+    /// Runs the test only in `deploy/test --full`, because it costs more than the ordinary check allows.
     package static var full: Self { .enabled(if: Tier.current == .full, "runs in deploy/test --full") }
 }
 
-/// What makes a test slow. `deploy/test` adds up what each test spends.
+/// What makes a test slow. `deploy/test` adds up the costs of each test.
 package enum Cost: String, Sendable {
-    /// Programs that the test starts; `belfry up` counts with the stages that it starts.
+    /// Programs that the test starts, including the stages that `belfry up` starts.
     case processes
     /// Simulated worlds.
     case worlds
     /// Processes that the test kills.
     case kills
 
-    /// Counts towards the test that runs now, from any thread.
+    /// Adds a cost to the test that runs now. May be called on any thread.
     package static func spend(_ cost: Cost, _ count: Int = 1) {
         guard ledger >= 0 else { return }
         var now = timespec()
@@ -43,12 +43,12 @@ package enum Cost: String, Sendable {
         _ = Array(line.utf8).withUnsafeBytes { write(ledger, $0.baseAddress, $0.count) }
     }
 
-    /// Counts a program that the test starts: `belfry up` starts five stages.
+    /// Adds the cost of a program that the test starts: `belfry up` starts five stages.
     package static func spend(onProgram words: [String]) {
         spend(.processes, words.contains("up") && !words.contains("--in-process") ? 6 : 1)
     }
 
-    /// Where `deploy/test` reads what is spent: the file that `BELFRY_COSTS` names.
+    /// The file in `BELFRY_COSTS`, from which `deploy/test` reads the costs.
     private static let ledger: Int32 =
         getenv("BELFRY_COSTS").map { open($0, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644) } ?? -1
 }
