@@ -173,7 +173,7 @@ private final class SeparateStages: Sendable {
     func wait(until isSo: @Sendable () throws -> Bool) async throws {
         let limit = ContinuousClock.now + .seconds(30)
         while try !isSo() {
-            guard .now < limit else { throw WaitedInVain("it never was") }
+            guard .now < limit else { throw WaitFailure("it never was") }
             try await run(untilOutcomes: 1)
         }
     }

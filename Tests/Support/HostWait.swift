@@ -1,7 +1,7 @@
 import PipelineRuntime
 
 /// A test waited for a condition that did not become true.
-package struct WaitedInVain: Error, CustomStringConvertible {
+package struct WaitFailure: Error, CustomStringConvertible {
     package let description: String
 
     package init(_ description: String) { self.description = description }
@@ -11,7 +11,7 @@ extension StageHost {
     /// Waits until the stage's report meets a condition.
     ///
     /// - Parameter what: A description of the condition.
-    /// - Throws: ``WaitedInVain`` with the last report, if the host ends or the limit passes first.
+    /// - Throws: ``WaitFailure`` with the last report, if the host ends or the limit passes first.
     package func wait(
         for what: String, within limit: Duration = .seconds(60),
         until condition: @escaping @Sendable (HostReport) -> Bool
@@ -25,7 +25,7 @@ extension StageHost {
         defer { timer.cancel() }
         for await problem in ends {
             guard let problem else { return }
-            throw WaitedInVain("\(plan.stage): \(what): \(problem); \(control.report)")
+            throw WaitFailure("\(plan.stage): \(what): \(problem); \(control.report)")
         }
     }
 }

@@ -122,7 +122,7 @@ final class VirtualPipeline: Sendable {
     private static func pump(_ producer: Producer, _ what: String, until isMet: () -> Bool) throws {
         let limit = ContinuousClock.now + .seconds(60)
         while !isMet() {
-            guard .now < limit else { throw WaitedInVain("the producer: \(what): not within 60 s") }
+            guard .now < limit else { throw WaitFailure("the producer: \(what): not within 60 s") }
             try producer.pump(wait: .milliseconds(100))
         }
     }
