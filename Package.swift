@@ -26,16 +26,16 @@ for target in package.targets where target.type != .system {
     target.swiftSettings =
         (target.swiftSettings ?? []) + [
             .treatAllWarnings(as: .error),
-            // `@_lifetime`: views that cannot outlive their event. Who imports them needs no feature.
+            // For `@_lifetime`: a view cannot outlive its event. Packages that import Belfry do not need this feature.
             .enableExperimentalFeature("Lifetimes"),
         ]
-    // Where bytes are reached by pointers, each such place says `unsafe`.
+    // These targets access bytes through pointers; each such place is marked `unsafe`.
     if ["JSON", "EventLog", "ZeroMQ", "Match"].contains(target.name) {
         target.swiftSettings?.append(.strictMemorySafety())
     }
 }
 
-// Arrows point down: a target may depend only on targets listed above it.
+// A target may depend only on targets above it.
 var libraries: [Target] {
     [
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
@@ -191,7 +191,7 @@ var tests: [Target] {
         }
 }
 
-/// What tests import beyond what their target does.
+/// Imports of tests beyond those of their target.
 var testsAlsoUse: [String: [Target.Dependency]] {
     [
         "BelfryClient": ["PipelineTestKit", "BelfryTestKit"], "BelfryTool": ["Bench"],
@@ -210,13 +210,13 @@ var simulation: Target {
         path: "Tests/Simulation")
 }
 
-/// SwiftNIO and TLS over it.
+/// SwiftNIO with TLS.
 var network: [Target.Dependency] {
     ["NIOCore", "NIOPosix", "NIOTLS"].map { .product(name: $0, package: "swift-nio") }
         + [.product(name: "NIOSSL", package: "swift-nio-ssl")]
 }
 
-/// SwiftNIO and HTTP/1 over it.
+/// SwiftNIO with HTTP/1.
 var http: [Target.Dependency] {
     ["NIOCore", "NIOPosix", "NIOHTTP1"].map { .product(name: $0, package: "swift-nio") }
 }
