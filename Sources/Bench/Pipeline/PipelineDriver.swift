@@ -9,7 +9,7 @@ final class PipelineDriver {
     struct Record {
         var firstSend = Instant.epoch
         var lastSend = Instant.epoch
-        /// When the last outcome was in the log. The stages still ran.
+        /// When the log had the last outcome, before the stages stopped.
         var end = Instant.epoch
         /// Use of each stage when half of the changes were sent.
         var halfway: [ProcessUse] = []

@@ -23,7 +23,7 @@ final class StageProcesses: Sendable {
         programs = stages.map { belfry.program(for: $0, pipeline: checked.path) }
     }
 
-    /// Runs `body` once every stage is ready, on a thread of its own, and stops the stages after it.
+    /// Starts the stages, runs `body` on a thread when all stages are ready, and then stops the stages.
     ///
     /// - Parameter body: Gets the process ID of each stage, in the order of the pipeline.
     func whileRunning<Result: Sendable>(
