@@ -35,18 +35,12 @@ struct DeliverBenchCommand: AsyncParsableCommand {
         let bench = DeliverBench(count: count, interruption: .watch())
         var results: [DeliverBench.Result] = []
         for (connections, streams) in Self.shapes {
-            var runs: [DeliverBench.Result] = []
-            for run in 0..<common.runs {
-                let scratch = try ScratchFolder(in: common.folder)
-                defer { scratch.finish() }
-                runs.append(
-                    try await bench.run(
-                        connections: connections, streams: streams,
-                        measuresLatency: results.isEmpty && run == common.runs - 1, in: scratch.path))
+            let isFirst = results.isEmpty
+            let runs = try await common.measure(by: \.ratio) {
+                try await bench.run(
+                    connections: connections, streams: streams, measuresLatency: isFirst, in: $0.path)
             }
-            guard var median = runs.median(by: \.ratio) else { return }
-            median.latency = runs.last?.latency
-            results.append(median)
+            results.append(runs.median)
         }
         try common.print(DeliverBenchReport(results: results, count: count, runs: common.runs))
     }

@@ -15,13 +15,12 @@ struct MatchBench: Sendable {
     let changes: MatchInput
     /// How many changes the scan of all subscriptions matches.
     let scanned: Int
-    /// The folder of the snapshot.
-    let folder: String
 
     private static let passes = 9
 
+    /// - Parameter folder: The folder of the snapshot.
     /// - Throws: ``ToolFailure`` with 65 if a subscription is saved twice, and with 70 if two ways find different pairs.
-    func run() throws -> MatchResult {
+    func run(in folder: String) throws -> MatchResult {
         var result = MatchResult(subscriptions: subscriptions.count, changes: changes.count)
         let before = MatchBench.memory
         var watchers = Watchers()
@@ -41,7 +40,7 @@ struct MatchBench: Sendable {
         result.scannedPerSecond = try scan(&watchers)
         try mix(&watchers, into: &result)
         try check("the index after saves and deletes", self.pairs(&watchers), pairs)
-        result.snapshot = try snapshot(&watchers)
+        result.snapshot = try snapshot(&watchers, in: folder)
         try check("the index from a snapshot", self.pairs(&watchers), pairs)
         return result
     }
@@ -51,9 +50,7 @@ struct MatchBench: Sendable {
         var watchers = Watchers()
         try fill(&watchers)
         let text = try pairs(&watchers, MatchPairs(keepsText: true)).text
-        do { try text.write(to: URL(fileURLWithPath: path)) } catch {
-            throw ToolFailure(.cannotCreate, "cannot write \(path): \(error.localizedDescription)")
-        }
+        try TextFile.write(text, to: path)
     }
 
     private func fill(_ watchers: inout Watchers) throws { try subscriptions.readLines { try watchers.take($1) } }
@@ -183,7 +180,7 @@ extension MatchBench {
 
 extension MatchBench {
     /// Writes a snapshot to the disk, and continues with an index loaded from it.
-    private func snapshot(_ watchers: inout Watchers) throws -> MatchResult.Snapshot {
+    private func snapshot(_ watchers: inout Watchers, in folder: String) throws -> MatchResult.Snapshot {
         var result = MatchResult.Snapshot()
         let store = SnapshotStore(logDirectory: folder)
         result.writeSeconds = try seconds {

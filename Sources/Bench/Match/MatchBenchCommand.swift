@@ -89,24 +89,22 @@ struct MatchBenchCommand: AsyncParsableCommand {
         do { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) } catch {
             throw ToolFailure(.cannotCreate, "cannot make \(folder): \(error.localizedDescription)")
         }
-        try subscriptions.write(to: folder + "/subscriptions.ndjson")
-        try changes.write(to: folder + "/changes.ndjson")
+        try TextFile.write(subscriptions.bytes, to: folder + "/subscriptions.ndjson")
+        try TextFile.write(changes.bytes, to: folder + "/changes.ndjson")
     }
 
     private func run(_ subscriptions: MatchInput, _ changes: MatchInput) async throws {
         guard subscriptions.count > 0, changes.count > 0 else {
             throw ToolFailure(.badData, "both files must have at least one line")
         }
-        let scratch = try ScratchFolder(in: common.folder)
-        defer { scratch.finish() }
-        let bench = MatchBench(
-            subscriptions: subscriptions, changes: changes, scanned: scanned, folder: scratch.path)
+        let bench = MatchBench(subscriptions: subscriptions, changes: changes, scanned: scanned)
         if let pairs { return try bench.writePairs(to: pairs) }
         BuildKind.warn()
-        let runs = common.runs
-        let results = try await SocketThread.run(name: "bench") { try (0..<runs).map { _ in try bench.run() } }
-        guard let median = results.median(by: \.perSecond) else { return }
-        try common.print(MatchBenchReport(result: median, runs: runs), ofRuns: results.map(\.perSecond))
+        let runs = try await common.measure(by: \.perSecond) { scratch in
+            try await SocketThread.run(name: "bench") { try bench.run(in: scratch.path) }
+        }
+        try common.print(
+            MatchBenchReport(result: runs.median, runs: common.runs), ofRuns: runs.all.map(\.perSecond))
     }
 }
 

@@ -49,10 +49,4 @@ struct MatchInput: Sendable {
             }
         }
     }
-
-    func write(to path: String) throws {
-        do { try bytes.write(to: URL(fileURLWithPath: path)) } catch {
-            throw ToolFailure(.cannotCreate, "cannot write \(path): \(error.localizedDescription)")
-        }
-    }
 }

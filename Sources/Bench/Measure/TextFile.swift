@@ -2,8 +2,10 @@ import Foundation
 
 /// Text files of a bench.
 enum TextFile {
-    static func write(_ text: String, to path: String) throws {
-        do { try text.write(toFile: path, atomically: false, encoding: .utf8) } catch {
+    static func write(_ text: String, to path: String) throws { try write(Data(text.utf8), to: path) }
+
+    static func write(_ bytes: Data, to path: String) throws {
+        do { try bytes.write(to: URL(fileURLWithPath: path)) } catch {
             throw ToolFailure(.cannotCreate, "cannot write \(path): \(error.localizedDescription)")
         }
     }

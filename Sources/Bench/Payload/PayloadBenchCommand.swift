@@ -34,11 +34,9 @@ struct PayloadBenchCommand: AsyncParsableCommand {
         BuildKind.warn()
         let bench = PayloadBench(
             input: try PayloadBenchInput(count: count), seconds: seconds, interruption: .watch())
-        var results: [PayloadResult] = []
-        for _ in 0..<common.runs { results.append(try bench.run()) }
-        guard let median = results.median(by: \.perSecond) else { return }
+        let runs = try await common.measure(by: \.perSecond) { _ in try bench.run() }
         try common.print(
-            PayloadBenchReport(result: median, runs: common.runs), ofRuns: results.map(\.perSecond))
+            PayloadBenchReport(result: runs.median, runs: common.runs), ofRuns: runs.all.map(\.perSecond))
     }
 }
 

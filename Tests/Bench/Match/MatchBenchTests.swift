@@ -6,18 +6,17 @@ import Testing
 @testable import Bench
 
 struct MatchBenchTests {
-    private static func bench(_ folder: Folder, subscriptions: Int = 300, changes: Int = 1000) -> MatchBench {
+    private static func bench(subscriptions: Int = 300, changes: Int = 1000) -> MatchBench {
         let workload = MatchWorkload(seed: 5, subscriptions: subscriptions, isDense: true)
         return MatchBench(
             subscriptions: MatchInput(name: "subscriptions", workload.forEachSubscription),
-            changes: MatchInput(name: "changes") { workload.forEachChange(changes, $0) }, scanned: 20,
-            folder: folder.path)
+            changes: MatchInput(name: "changes") { workload.forEachChange(changes, $0) }, scanned: 20)
     }
 
     @Test func `a run measures everything and finds the same pairs in every way`() throws {
         let folder = try Folder()
-        let bench = Self.bench(folder)
-        let result = try bench.run()
+        let bench = Self.bench()
+        let result = try bench.run(in: folder.path)
         try bench.writePairs(to: folder.path + "/pairs.txt")
         let pairs = try String(contentsOfFile: folder.path + "/pairs.txt", encoding: .utf8)
         #expect(result.pairs == pairs.split(separator: "\n").count)
@@ -36,7 +35,7 @@ struct MatchBenchTests {
     }
 
     @Test func `one operation in a hundred deletes a subscription or saves it again`() throws {
-        let bench = Self.bench(try Folder(), subscriptions: 50, changes: 1000)
+        let bench = Self.bench(subscriptions: 50, changes: 1000)
         let edits = try MatchEdits(bench.subscriptions, changes: 1000)
         let made = (0..<1000).compactMap { edits.edit(after: $0) }
         #expect(made.map(\.isDelete) == (0..<10).map { $0 % 2 == 0 })
@@ -48,12 +47,11 @@ struct MatchBenchTests {
 
     @Test func `a file that saves a subscription twice is rejected`() throws {
         let folder = try Folder()
-        let bench = Self.bench(folder, subscriptions: 2, changes: 1)
+        let bench = Self.bench(subscriptions: 2, changes: 1)
         let text = String(decoding: bench.subscriptions.bytes, as: UTF8.self)
         let twice = MatchBench(
-            subscriptions: try MatchInput(folder.write(text + text, to: "twice")), changes: bench.changes, scanned: 1,
-            folder: folder.path)
-        let failure = try #require(throws: ToolFailure.self) { _ = try twice.run() }
+            subscriptions: try MatchInput(folder.write(text + text, to: "twice")), changes: bench.changes, scanned: 1)
+        let failure = try #require(throws: ToolFailure.self) { _ = try twice.run(in: folder.path) }
         #expect(failure.status == .badData && failure.message.contains("4 lines save 2 subscriptions"))
     }
 
