@@ -10,25 +10,17 @@ enum CommandWriter {
         buffer.append("}")
     }
 
+    /// - Parameter deleted: The last known version of a deleted record; it provides what the command lacks.
     @inline(__always)
     static func write(
-        _ command: JSONValue, for participant: JSONValue?, change: RecordChange, into buffer: inout ByteBuffer
+        _ command: JSONValue, for participant: JSONValue?, change: RecordChange, deleted: KnownRecord? = nil,
+        into buffer: inout ByteBuffer
     ) {
         copyOpen(command, for: participant, into: &buffer)
-        switch change {
-        case .create: buffer.append(",\"change\":\"create\"}")
-        case .update: buffer.append(",\"change\":\"update\"}")
-        case .delete: buffer.append(",\"change\":\"delete\"}")
-        }
-    }
-
-    /// - Parameter last: The last known version of the record; replaces the `before` or record type that the command lacks.
-    static func write(
-        delete command: JSONValue, for participant: JSONValue?, of last: KnownRecord?, into buffer: inout ByteBuffer
-    ) {
-        copyOpen(command, for: participant, into: &buffer)
-        buffer.append(",\"change\":\"delete\"")
-        if let last { write(last, missingFrom: command, into: &buffer) }
+        buffer.append(",\"change\":\"")
+        buffer.append(change.word)
+        buffer.append("\"")
+        if let deleted { write(deleted, missingFrom: command, into: &buffer) }
         buffer.append("}")
     }
 

@@ -78,8 +78,10 @@ package struct IngestStage: Stage {
     ) {
         let owner = participant ?? command[.owner]
         if isDelete {
-            let last = memory.delete(command, of: owner)
-            return out.append { CommandWriter.write(delete: command, for: participant, of: last, into: &$0) }
+            let deleted = memory.delete(command, of: owner)
+            return out.append {
+                CommandWriter.write(command, for: participant, change: .delete, deleted: deleted, into: &$0)
+            }
         }
         let wasKnown = memory.save(command, of: owner)
         let given = command[.change]
