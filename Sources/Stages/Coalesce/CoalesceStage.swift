@@ -16,18 +16,14 @@ package struct CoalesceStage: Stage {
 
     private let policy: any CoalescingPolicy
     private let memory: Duration
-    private let maximumDelay: Duration
-    private let pendingPerUser: Int
-    private let atLimit: AtLimit
+    private let settings: CoalesceSettings
     var held = HeldNotifications()
     package private(set) var isUnfinished = false
 
     package init(_ settings: CoalesceSettings, context: StageContext) throws(SettingsError) {
         policy = try context.registry.policy(settings.policy, times: settings.times)
         memory = min(max(policy.memory, .zero), .seconds(36_000))
-        maximumDelay = settings.maximumDelay
-        pendingPerUser = settings.pendingPerUser
-        atLimit = settings.atLimit
+        self.settings = settings
     }
 
     package var deadline: Instant? { held.deadline }
@@ -66,16 +62,13 @@ package struct CoalesceStage: Stage {
     private mutating func takeReordered(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         let text = event.value.withTypeFirst
         var parser = JSONParser(limits: HeldMatch.limits)
-        let refusal = text.withUnsafeBytes { text -> Rejection? in
-            do throws(JSONError) {
-                let json = try parser.parse(text)
-                do throws(Rejection) { take(try Match(JSONView(json), event.sequence), at: now, into: &out) } catch {
-                    return error
-                }
-                return nil
-            } catch { return Rejection(code: "match.json", reason: "\(error)", path: "") }
+        do {
+            try text.withUnsafeBytes {
+                take(try Match(JSONView(parser.parse($0)), event.sequence), at: now, into: &out)
+            }
+        } catch {
+            out.reject(event, error as? Rejection ?? Rejection(code: "match.json", reason: "\(error)", path: ""))
         }
-        if let refusal { out.reject(event, refusal) }
     }
 
     private mutating func take(_ match: Match, at now: Instant, into out: inout Outbox) {
@@ -104,16 +97,14 @@ package struct CoalesceStage: Stage {
 
     /// When the notification leaves according to the policy, but not after the maximum delay.
     private func due(_ match: Match, _ slot: Int?, at now: Instant) -> Instant {
-        let notification = slot.flatMap { held.isHeld($0) ? held[$0] : nil }
-        let earlier = notification.flatMap { notification in
-            slot.map {
-                CoalescingArrival.Held(
-                    since: notification.since, due: held.due($0), changes: notification.causes.count)
-            }
+        var (earlier, limit) = (CoalescingArrival.Held?.none, now.advanced(by: settings.maximumDelay))
+        if let slot, held.isHeld(slot) {
+            earlier = .init(since: held[slot].since, due: held.due(slot), changes: held[slot].causes.count)
+            limit = held[slot].limit
         }
         let arrival = CoalescingArrival(
             now: now, match: JSONView(match.json), held: earlier, lastLeft: slot.flatMap { held.lastLeft($0) })
-        return max(now, min(policy.due(arrival), notification?.limit ?? now.advanced(by: maximumDelay)))
+        return max(now, min(policy.due(arrival), limit))
     }
 
     private mutating func replace(
@@ -128,10 +119,10 @@ package struct CoalesceStage: Stage {
         _ match: Match, as key: HoldKey, due: Instant, at now: Instant, into out: inout Outbox
     ) {
         guard makeRoom(for: key.user, at: now) else {
-            pass(match, atLimit: atLimit, into: &out)
+            pass(match, atLimit: settings.atLimit, into: &out)
             return held.note(held.slot(of: key), key, leftAt: now)
         }
-        let limit = now.advanced(by: maximumDelay)
+        let limit = now.advanced(by: settings.maximumDelay)
         held.insert(HeldNotification(match, since: now, limit: limit), as: key, due: due)
     }
 
@@ -139,12 +130,10 @@ package struct CoalesceStage: Stage {
     ///
     /// - Returns: Whether the new notification may be held.
     private mutating func makeRoom(for user: UserKey, at now: Instant) -> Bool {
-        guard held.pendingCount(of: user) >= pendingPerUser else { return true }
-        switch atLimit {
-        case .passNewest: return false
-        case .flushOldest: held.flushOldest(of: user, leaving: pendingPerUser - 1, at: now, because: atLimit)
-        case .flushAll: held.flushOldest(of: user, leaving: 0, at: now, because: atLimit)
-        }
+        guard held.pendingCount(of: user) >= settings.pendingPerUser else { return true }
+        guard settings.atLimit != .passNewest else { return false }
+        let remaining = settings.atLimit == .flushAll ? 0 : settings.pendingPerUser - 1
+        held.flushOldest(of: user, leaving: remaining, at: now, because: settings.atLimit)
         return true
     }
 

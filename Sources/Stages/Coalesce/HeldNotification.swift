@@ -13,36 +13,13 @@ struct HeldNotification {
     let limit: Instant
     /// Position of the first match; notifications due at one time leave in this order.
     let first: UInt64
+    /// Not empty; the last is the change of the newest match.
     private(set) var causes: [UInt64]
     private(set) var origin: OriginKey
     private(set) var isOriginShared = true
     private(set) var newest: HeldMatch
     /// Set if the limit per user makes it leave early.
     var atLimit: AtLimit?
-
-    init(_ match: Match, since: Instant, limit: Instant) {
-        self.since = since
-        self.limit = limit
-        first = match.sequence
-        causes = [match.change]
-        origin = OriginKey(match.origin)
-        newest = HeldMatch(match)
-    }
-
-    /// - Parameter causes: Not empty; the last is the change of the newest match.
-    init(
-        _ newest: Match, since: Instant, limit: Instant, first: UInt64, causes: [UInt64], origin: OriginKey,
-        isOriginShared: Bool, atLimit: AtLimit?
-    ) {
-        self.since = since
-        self.limit = limit
-        self.first = first
-        self.causes = causes
-        self.origin = origin
-        self.isOriginShared = isOriginShared
-        self.newest = HeldMatch(newest)
-        self.atLimit = atLimit
-    }
 
     var isFull: Bool { causes.count >= HeldNotification.causesMax }
 
@@ -71,6 +48,14 @@ struct HeldNotification {
         buffer.appendJSON(match.change)
         newest.writeAddress(into: &buffer)
         buffer.append(byte: UInt8(ascii: "}"))
+    }
+}
+
+extension HeldNotification {
+    init(_ match: Match, since: Instant, limit: Instant) {
+        self.init(
+            since: since, limit: limit, first: match.sequence, causes: [match.change], origin: OriginKey(match.origin),
+            newest: HeldMatch(match))
     }
 }
 

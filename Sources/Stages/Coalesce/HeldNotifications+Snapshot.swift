@@ -84,8 +84,8 @@ extension HeldNotification {
             throw snapshot.error("a match is not replaceable, or not the newest of its notification")
         }
         let notification = HeldNotification(
-            newest, since: since, limit: limit, first: first, causes: causes, origin: origin,
-            isOriginShared: isOriginShared, atLimit: atLimit)
+            since: since, limit: limit, first: first, causes: causes, origin: origin, isOriginShared: isOriginShared,
+            newest: HeldMatch(newest), atLimit: atLimit)
         return (notification, HoldKey(newest))
     }
 }
