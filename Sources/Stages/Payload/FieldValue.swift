@@ -69,30 +69,23 @@ struct FieldValue {
     }
 
     private func writeLocation(into buffer: inout ByteBuffer) {
-        buffer.append(byte: UInt8(ascii: "{"))
-        if let latitude = value["latitude"] {
-            buffer.append(member: "latitude")
-            buffer.append(latitude.raw)
+        buffer.object {
+            $0.append("latitude", value["latitude"])
+            $0.append("longitude", value["longitude"])
         }
-        if let longitude = value["longitude"] {
-            buffer.append(member: "longitude")
-            buffer.append(longitude.raw)
-        }
-        buffer.append(byte: UInt8(ascii: "}"))
     }
 
     private func writeReference(into buffer: inout ByteBuffer) {
-        buffer.append(byte: UInt8(ascii: "{"))
-        buffer.append("action", text: value["action"])
-        buffer.append(.recordName, text: value[.recordName])
-        if let zoneID = value[.zoneID], zoneID.isObject {
-            buffer.append(member: .zoneID)
-            buffer.append(byte: UInt8(ascii: "{"))
-            buffer.append(.ownerRecordName, text: zoneID[.ownerRecordName])
-            buffer.append(.zoneName, text: zoneID[.zoneName])
-            buffer.append(byte: UInt8(ascii: "}"))
+        buffer.object {
+            $0.append("action", text: value["action"])
+            $0.append(.recordName, text: value[.recordName])
+            guard let zoneID = value[.zoneID], zoneID.isObject else { return }
+            $0.append(member: .zoneID)
+            $0.object {
+                $0.append(.ownerRecordName, text: zoneID[.ownerRecordName])
+                $0.append(.zoneName, text: zoneID[.zoneName])
+            }
         }
-        buffer.append(byte: UInt8(ascii: "}"))
     }
 
     /// The form according to the value alone: producers may omit the type.

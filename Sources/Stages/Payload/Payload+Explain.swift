@@ -99,10 +99,7 @@ extension PayloadParts {
     /// The names that the parts have in the payload, in the order in which they are left out.
     fileprivate func names(_ notification: Notification) -> [String] {
         let keys = notification.info.desiredKeys.map { $0.elements.map { "af.\($0.string ?? "")" } } ?? []
-        return PayloadParts.names(desired: keys).filter { contains($0.part) }.map(\.name)
-    }
-
-    private static func names(desired keys: [String]) -> [(part: PayloadParts, name: String)] {
-        zip(fields, keys).map { ($0, $1) }.reversed() + named
+        let fields = zip(PayloadParts.fields, keys).map { (part: $0, name: $1) }
+        return (fields.reversed() + PayloadParts.named).filter { contains($0.part) }.map(\.name)
     }
 }
