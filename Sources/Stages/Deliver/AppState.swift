@@ -1,17 +1,17 @@
+import JSON
 import PipelineKit
 import Time
 
 /// An app at a transport. All its pushes are stopped and resumed together.
-struct AppKey: Hashable {
+struct AppKey: Hashable, Comparable {
     var transport: String
     var app: Delivery.App
 
-    /// Compares the bytes of the texts.
-    static func precedes(_ left: AppKey, _ right: AppKey) -> Bool {
-        left.words.lexicographicallyPrecedes(right.words) { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-    }
+    static func < (left: AppKey, right: AppKey) -> Bool { left.texts.lexicographicallyPrecedes(right.texts) }
 
-    private var words: [String] { [transport, app.container, app.environment, app.topic ?? ""] }
+    private var texts: [ExactText] {
+        [transport, app.container, app.environment, app.topic ?? ""].map { ExactText($0) }
+    }
 
     /// The app for the operator: container, environment and topic.
     var appText: String { [app.container, app.environment, app.topic].compactMap(\.self).joined(separator: " ") }
@@ -98,7 +98,7 @@ struct Apps {
     mutating func hold(_ app: Int, _ hold: AppHold) {
         states[app].hold = hold
         held = held.filter { $0 != app } + [app]
-        held.sort { AppKey.precedes(keys[$0], keys[$1]) }
+        held.sort { keys[$0] < keys[$1] }
     }
 
     mutating func release(_ app: Int) {
@@ -110,5 +110,5 @@ struct Apps {
     var due: Instant? { held.lazy.compactMap { states[$0].hold?.due }.min() }
 
     /// All apps, sorted by key.
-    var sortedIndices: [Int] { states.indices.sorted { AppKey.precedes(keys[$0], keys[$1]) } }
+    var sortedIndices: [Int] { states.indices.sorted { keys[$0] < keys[$1] } }
 }

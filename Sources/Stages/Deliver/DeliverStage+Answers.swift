@@ -77,7 +77,7 @@ extension DeliverStage {
         switch answer.outcome {
         case .accepted: accept(answer, push, taken, into: &out)
         case .failed: fail(answer, push, taken, into: &out)
-        case .deferred: put(off: answer, push, taken, into: &out)
+        case .deferred: postpone(answer, push, taken, into: &out)
         case .unregistered: unregister(answer, push, taken, into: &out)
         case .unknownAddress: suspect(answer, push, taken, into: &out)
         case .stopped: stop(answer, push, taken, into: &out)
@@ -108,8 +108,8 @@ extension DeliverStage {
         write(note, of: push, into: &out)
     }
 
-    private mutating func put(
-        off answer: TransportAnswer, _ push: PendingPush, _ taken: Instant, into out: inout Outbox
+    private mutating func postpone(
+        _ answer: TransportAnswer, _ push: PendingPush, _ taken: Instant, into out: inout Outbox
     ) {
         var push = push
         let until = max(answer.until ?? taken.advanced(by: Self.standardDelay), taken.advanced(by: Self.leastDelay))

@@ -46,7 +46,7 @@ extension DeliverStage {
             effects.append(try ScheduledEffect(from: &snapshot, &registry))
         }
         effects =
-            released.sorted { AppKey.precedes(registry.apps.keys[$0], registry.apps.keys[$1]) }.map {
+            released.sorted { registry.apps.keys[$0] < registry.apps.keys[$1] }.map {
                 ScheduledEffect(.release(app: $0), after: .epoch)
             } + effects
         updateDeadline()
@@ -63,7 +63,7 @@ extension DeliverStage {
     }
 
     package func writeState(into lines: inout ByteBuffer) {
-        registry.writeState(pending: PendingCounts(pending), into: &lines)
+        registry.writeState(pending: pending.countByDevice, into: &lines)
     }
 
     package func writeState(_ name: String, into lines: inout ByteBuffer) {
@@ -125,15 +125,4 @@ extension PendingPush {
         lines.append("due", due)
         lines.append("}\n")
     }
-}
-
-/// The number of waiting pushes for each device.
-struct PendingCounts {
-    private var counts: [[UInt8]: Int] = [:]
-
-    init(_ pending: PendingPushes) {
-        for push in pending.byKey.values where !push.isNotice { counts[push.device.collapseKey([]), default: 0] += 1 }
-    }
-
-    subscript(device: Device) -> Int? { counts[device.collapseKey([])] }
 }

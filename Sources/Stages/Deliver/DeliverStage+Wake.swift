@@ -15,9 +15,8 @@ extension DeliverStage {
     }
 
     private mutating func applyEffects(through now: Instant, into out: inout Outbox) {
-        let count = effects.prefix { $0.due <= now }.count
-        let due = effects.prefix(count)
-        effects.removeFirst(count)
+        let due = effects.prefix { $0.due <= now }
+        effects.removeFirst(due.count)
         for coming in due {
             switch coming.effect {
             case .retire(let retirement): retire(retirement, at: now, into: &out)
@@ -33,24 +32,21 @@ extension DeliverStage {
     private mutating func retire(_ retirement: Retirement, at now: Instant, into out: inout Outbox) {
         guard registry.retire(retirement.device) else { return }
         out.append { retirement.write(to: &$0) }
-        withdraw(
-            where: { $0.isSame(as: retirement.device) }, into: &out,
-            as: {
-                TransportAnswer($0, .unregistered, reason: Self.goneMeanwhile, attempts: 0)
-            })
+        withdraw(as: .unregistered, reason: Self.goneMeanwhile, into: &out) { $0.isSame(as: retirement.device) }
         if settings.retired != nil { tell(RetirementNotice(retirement, upstream, at: now), into: &out) }
     }
 
     /// Withdraws deliveries that no transport has yet, except the probe of an app.
     private func withdraw(
-        where isWanted: (Device) -> Bool, into out: inout Outbox, as answer: (Delivery.ID) -> TransportAnswer
+        as outcome: TransportAnswer.Outcome, status: Int? = nil, reason: String?, into out: inout Outbox,
+        where isWanted: (Device) -> Bool
     ) {
         let repeats = pending.outInOrder.filter { push in
             !push.isNotice && !push.isUnderWay && isWanted(push.device)
                 && registry.apps[push.device.appIndex].hold?.probe != push.key
         }
         for delivery in repeats.map(\.delivery) + ledger.deliveries(where: isWanted) {
-            out.withdraw(as: answer(delivery.id))
+            out.withdraw(as: TransportAnswer(delivery.id, outcome, status: status, reason: reason, attempts: 0))
         }
     }
 
@@ -62,11 +58,7 @@ extension DeliverStage {
         registry.apps[app].holdsComing -= 1
         if registry.apps[app].hold == nil {
             registry.apps.hold(app, AppHold(at: now))
-            withdraw(
-                where: { $0.appIndex == app }, into: &out,
-                as: {
-                    TransportAnswer($0, .stopped, status: status, reason: reason, attempts: 0)
-                })
+            withdraw(as: .stopped, status: status, reason: reason, into: &out) { $0.appIndex == app }
             if reason == Self.suspicion { reportSuspicion(of: app, into: &out) }
         } else if wasProbe {
             registry.apps[app].hold?.postpone(at: now)
@@ -204,17 +196,11 @@ extension DeliverStage {
     /// Withdraws deliveries to devices that are gone and to apps that are stopped. They were handed out before the restart,
     /// and each still needs an answer on record.
     private func withdrawUndeliverable(into out: inout Outbox) {
-        withdraw(
-            where: { registry.current($0) == nil }, into: &out,
-            as: {
-                TransportAnswer($0, .unregistered, reason: Self.goneMeanwhile, attempts: 0)
-            })
+        withdraw(as: .unregistered, reason: Self.goneMeanwhile, into: &out) { registry.current($0) == nil }
         guard !registry.apps.held.isEmpty else { return }
-        withdraw(
-            where: { registry.current($0) != nil && registry.apps.isHeld($0.appIndex) }, into: &out,
-            as: {
-                TransportAnswer($0, .stopped, reason: "the app is stopped", attempts: 0)
-            })
+        withdraw(as: .stopped, reason: "the app is stopped", into: &out) {
+            registry.current($0) != nil && registry.apps.isHeld($0.appIndex)
+        }
     }
 }
 

@@ -97,9 +97,9 @@ extension SnapshotReader {
 
 extension DeviceRegistry {
     /// Writes one line for each device, sorted by container, environment, user and name.
-    func writeState(pending: PendingCounts, into lines: inout ByteBuffer) {
-        for user in usersInOrder {
-            for device in user.devices { device.writeState(pending, apps[device.appIndex], into: &lines) }
+    func writeState(pending: [[UInt8]: Int], into lines: inout ByteBuffer) {
+        for device in usersInOrder.flatMap(\.devices) {
+            device.writeState(pending[device.collapseKey([])], apps[device.appIndex], into: &lines)
         }
     }
 }
@@ -108,7 +108,7 @@ extension Device {
     /// The number of shown characters of a token, at most half of it: a token is as good as the device's identity.
     private static let tokenCharactersShown = 8
 
-    fileprivate func writeState(_ pending: PendingCounts, _ app: AppState, into lines: inout ByteBuffer) {
+    fileprivate func writeState(_ pending: Int?, _ app: AppState, into lines: inout ByteBuffer) {
         for (index, part) in zip(0..., owner.split(separator: 0)) {
             if index == 0 {
                 lines.append(first: .container)
@@ -124,7 +124,7 @@ extension Device {
             lines.append(member: .topic)
             lines.appendJSON(topic)
         }
-        lines.append("pending", pending[self])
+        lines.append("pending", pending)
         if let hold = app.hold {
             lines.append("app", word: "stopped")
             lines.append(.probeAt, hold.probeAt)

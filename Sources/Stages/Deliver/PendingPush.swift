@@ -152,20 +152,13 @@ struct PushHeaders {
 
     init(_ headers: JSONValue?) {
         guard let headers else { return }
-        if let expiration = PushHeaders.expiration(headers) {
-            isForOneAttempt = expiration == 0
-            expiresAt = expiration > 0 ? Instant(microseconds: expiration * 1_000_000) : nil
+        let secondsMax = Instant.distantFuture.microseconds / 1_000_000
+        if let seconds = DeliveredPush.expiration(headers), (0..<secondsMax).contains(seconds) {
+            isForOneAttempt = seconds == 0
+            expiresAt = seconds > 0 ? Instant(microseconds: seconds * 1_000_000) : nil
         }
         collapseID = headers[.apnsCollapseID]?.withUTF8 { $0.isEmpty ? nil : Array($0) } ?? nil
     }
 
     func isExpired(at now: Instant) -> Bool { expiresAt.map { $0 <= now } ?? false }
-
-    /// Seconds since 1970; nil without a valid `apns-expiration`.
-    private static func expiration(_ headers: JSONValue) -> Int64? {
-        guard let seconds = DeliveredPush.expiration(headers), seconds >= 0,
-            seconds < Instant.distantFuture.microseconds / 1_000_000
-        else { return nil }
-        return seconds
-    }
 }

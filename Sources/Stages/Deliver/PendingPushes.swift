@@ -12,6 +12,11 @@ struct PendingPushes {
     var count: Int { byKey.count }
     var isEmpty: Bool { byKey.isEmpty }
 
+    /// The number of waiting pushes for each device with any, by ``Device/collapseKey(_:)`` of an empty collapse ID.
+    var countByDevice: [[UInt8]: Int] {
+        byKey.values.reduce(into: [:]) { if !$1.isNotice { $0[$1.device.collapseKey([]), default: 0] += 1 } }
+    }
+
     /// When the next push is due.
     var due: Instant? { queue.first?.due }
 

@@ -66,14 +66,14 @@ extension DeliverStage {
         switch answer.outcome {
         case .accepted: write(push.note(PushNote(.accepted), answered: answer), of: push, into: &out)
         case _ where answer.isFinal: write(push.note(PushNote(.failed), answered: answer), of: push, into: &out)
-        default: put(off: answer, notice: push, answer.taken ?? now, into: &out)
+        default: postpone(answer, notice: push, answer.taken ?? now, into: &out)
         }
     }
 
     /// Retries the notice after a second, later after as long as it has already waited, at most an hour. A transport gives up
     /// within seconds, but the backend may take longer to restart.
-    private mutating func put(
-        off answer: TransportAnswer, notice push: PendingPush, _ taken: Instant, into out: inout Outbox
+    private mutating func postpone(
+        _ answer: TransportAnswer, notice push: PendingPush, _ taken: Instant, into out: inout Outbox
     ) {
         var push = push
         let pause = min(max(taken - push.came, Self.firstPause), Self.lastPause)
