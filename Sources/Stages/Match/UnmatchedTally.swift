@@ -43,23 +43,19 @@ struct UnmatchedTally {
     mutating func wake(into out: inout Outbox) { close(at: last, into: &out) }
 
     private mutating func close(at end: UInt64, into out: inout Outbox) {
-        if count > 0 { write(end, into: &out) }
-        first = end + 1
-        count = 0
-        deadline = nil
-    }
-
-    private func write(_ end: UInt64, into out: inout Outbox) {
-        out.append { buffer in
-            buffer.begin(event: EventName.notMatched)
-            buffer.append(member: .first)
-            buffer.appendJSON(first)
-            buffer.append(member: .last)
-            buffer.appendJSON(end)
-            buffer.append(member: .count)
-            buffer.appendJSON(count)
-            buffer.append("}")
+        if count > 0 {
+            out.append { buffer in
+                buffer.begin(event: EventName.notMatched)
+                buffer.append(member: .first)
+                buffer.appendJSON(first)
+                buffer.append(member: .last)
+                buffer.appendJSON(end)
+                buffer.append(member: .count)
+                buffer.appendJSON(count)
+                buffer.append("}")
+            }
         }
+        (first, count, deadline) = (end + 1, 0, nil)
     }
 
     private static func end(of sequence: UInt64) -> UInt64 {

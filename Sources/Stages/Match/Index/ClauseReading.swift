@@ -10,6 +10,8 @@ struct ClauseReading {
 
     private let clause: Clause
     private let name: Int32
+    private let columns: Columns
+    private let values: ValueTable
     private(set) var parts: [Part] = []
     /// Whether the clause is true for every record that passes the tests.
     private(set) var isCertain = true
@@ -17,30 +19,37 @@ struct ClauseReading {
     private(set) var isNever = false
 
     /// - Parameter name: The number of the field's name.
-    init(_ clause: Clause, _ name: Int32) { (self.clause, self.name) = (clause, name) }
+    init(_ clause: Clause, _ name: Int32, _ columns: Columns, _ values: ValueTable) {
+        (self.clause, self.name, self.columns, self.values) = (clause, name, columns, values)
+        if clause.isNegated { readNegated() } else { read() }
+    }
 
-    mutating func read(_ columns: Columns, _ values: ValueTable) {
-        if clause.isNegated { return readNegated(columns, values) }
+    private mutating func read() {
         switch clause.comparator {
-        case .equals, .isIn: readValues(columns, values, exact: .value, folded: .folded)
-        case .listContains, .listContainsAny: readValues(columns, values, exact: .member, folded: .foldedMember)
-        case .listContainsAll: readAllMembers(columns, values)
-        case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals: readRange(columns)
-        case .beginsWith: readPrefix(columns, .start)
-        case .listMemberBeginsWith: readPrefix(columns, .memberStart)
-        case .exists: readPresence(columns, isTest: true)
-        case .isNear: readCircle(columns, values)
-        case .containsAllWords, .containsAnyWord: readWords(columns, values)
-        case .every(let test): readEvery(test, columns, values)
+        case .equals, .isIn: readValues(exact: .value, folded: .folded)
+        case .listContains, .listContainsAny: readValues(exact: .member, folded: .foldedMember)
+        case .listContainsAll: readAllMembers()
+        case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals: readRange()
+        case .beginsWith: readPrefix(.start)
+        case .listMemberBeginsWith: readPrefix(.memberStart)
+        case .exists: readPresence(isTest: true)
+        case .isNear: readCircle()
+        case .containsAllWords, .containsAnyWord: readWords()
+        case .every(let test): readEvery(test)
         }
+    }
+
+    /// The column for an aspect, or for `folded` if the clause ignores case; nil if there is no room for it.
+    private func columnNumber(_ aspect: Aspect, _ folded: Aspect? = nil) -> Columns.Number? {
+        columns.column(clause.subject, name, clause.foldsCase ? folded ?? aspect : aspect)
     }
 
     // MARK: Presence
 
     /// Reads the clause as: the field must have a value.
-    private mutating func readPresence(_ columns: Columns, isTest: Bool = false) {
+    private mutating func readPresence(isTest: Bool = false) {
         if !isTest { isCertain = false }
-        guard clause.subject != .allText, let column = columns.column(clause.subject, name, .present) else {
+        guard clause.subject != .allText, let column = columnNumber(.present) else {
             isCertain = false
             return
         }
@@ -50,7 +59,7 @@ struct ClauseReading {
     // MARK: Values
 
     /// The numbers of the clause's values; nil if a clause that ignores case contains bytes, which are always exact.
-    private mutating func numbers(_ values: ValueTable) -> [UInt32]? {
+    private mutating func numbers() -> [UInt32]? {
         var numbers: [UInt32] = []
         numbers.reserveCapacity(clause.values.count)
         for value in clause.values {
@@ -64,23 +73,19 @@ struct ClauseReading {
         return numbers
     }
 
-    private mutating func readValues(
-        _ columns: Columns, _ values: ValueTable, exact: Aspect, folded: Aspect
-    ) {
+    private mutating func readValues(exact: Aspect, folded: Aspect) {
         guard !clause.values.isEmpty else {
             isNever = true
             return
         }
-        guard let numbers = numbers(values),
-            let column = columns.column(clause.subject, name, clause.foldsCase ? folded : exact)
-        else { return readPresence(columns) }
+        guard let numbers = numbers(), let column = columnNumber(exact, folded) else { return readPresence() }
         columns.addUse(of: column)
-        let test = exact == .member ? memberTest(column, numbers, values) : valueTest(column, numbers, values)
+        let test = exact == .member ? memberTest(column, numbers) : valueTest(column, numbers)
         let keys = numbers.count == 1 ? numbers : Set(numbers).sorted()
         parts.append(Part(test: test, keys: keys.map { .value(column, $0) }))
     }
 
-    private func valueTest(_ column: Columns.Number, _ numbers: [UInt32], _ values: ValueTable) -> Test {
+    private func valueTest(_ column: Columns.Number, _ numbers: [UInt32]) -> Test {
         switch numbers.count {
         case 1: .equal(column, numbers[0])
         case 2: Test(column: column, operation: .pair, low: numbers[0], high: numbers[1])
@@ -88,44 +93,42 @@ struct ClauseReading {
         }
     }
 
-    private func memberTest(_ column: Columns.Number, _ numbers: [UInt32], _ values: ValueTable) -> Test {
+    private func memberTest(_ column: Columns.Number, _ numbers: [UInt32]) -> Test {
         numbers.count == 1
             ? Test(column: column, operation: .member, low: numbers[0], high: 0)
             : Test(column: column, operation: .memberSet, low: values.set(numbers), high: 0)
     }
 
-    private mutating func readAllMembers(_ columns: Columns, _ values: ValueTable) {
-        guard !clause.values.isEmpty, let numbers = numbers(values),
-            let column = columns.column(clause.subject, name, clause.foldsCase ? .foldedMember : .member)
-        else { return readPresence(columns) }
+    private mutating func readAllMembers() {
+        guard !clause.values.isEmpty, let numbers = numbers(), let column = columnNumber(.member, .foldedMember) else {
+            return readPresence()
+        }
         columns.addUse(of: column)
         for number in Set(numbers).sorted() {
-            parts.append(Part(test: memberTest(column, [number], values), keys: [.value(column, number)]))
+            parts.append(Part(test: memberTest(column, [number]), keys: [.value(column, number)]))
         }
     }
 
-    private mutating func readNegated(_ columns: Columns, _ values: ValueTable) {
+    private mutating func readNegated() {
         let isValue = clause.comparator == .equals || clause.comparator == .isIn
         let kinds = Set(clause.values.map(\.kind))
-        guard isValue, kinds.count == 1, let kind = kinds.first, kind != .other, let numbers = numbers(values),
-            let column = columns.column(clause.subject, name, clause.foldsCase ? .folded : .value)
-        else { return readPresence(columns) }
+        guard isValue, kinds.count == 1, let kind = kinds.first, kind != .other, let numbers = numbers(),
+            let column = columnNumber(.value, .folded)
+        else { return readPresence() }
         let test =
             numbers.count == 1
             ? Test(column: column, operation: .not, low: numbers[0], high: UInt32(kind.rawValue))
             : Test(column: column, operation: .notSet, low: values.set(numbers), high: UInt32(kind.rawValue))
         parts.append(Part(test: test, keys: []))
-        if let present = columns.column(clause.subject, name, .present) {
+        if let present = columnNumber(.present) {
             parts.append(Part(test: nil, keys: [.value(present, 1)]))
         }
     }
 
     // MARK: Ranges
 
-    private mutating func readRange(_ columns: Columns) {
-        guard let (aspect, bound) = bound, let column = columns.column(clause.subject, name, aspect) else {
-            return readPresence(columns)
-        }
+    private mutating func readRange() {
+        guard let (aspect, bound) = bound, let column = columnNumber(aspect) else { return readPresence() }
         let (low, high) = range(clause.comparator, bound)
         add(column, bound.isExact ? .range : .fuzzyRange, low, high)
     }
@@ -157,10 +160,8 @@ struct ClauseReading {
         parts.append(Part(test: isTest ? test : nil, keys: [.interval(column, low: low, high: high)]))
     }
 
-    private mutating func readPrefix(_ columns: Columns, _ aspect: Aspect) {
-        guard case .text(let text) = clause.values[0], let column = columns.column(clause.subject, name, aspect) else {
-            return readPresence(columns)
-        }
+    private mutating func readPrefix(_ aspect: Aspect) {
+        guard case .text(let text) = clause.values[0], let column = columnNumber(aspect) else { return readPresence() }
         let (low, high) = unsafe text.withUnsafeBytes {
             unsafe (OrderedKey($0).bits, OrderedKey($0, filler: 0xFF).bits)
         }
@@ -171,10 +172,10 @@ struct ClauseReading {
 
     // MARK: Locations, words and all elements
 
-    private mutating func readCircle(_ columns: Columns, _ values: ValueTable) {
-        guard case .circle(let circle) = clause.values[0],
-            let column = columns.column(clause.subject, name, .cell)
-        else { return readPresence(columns) }
+    private mutating func readCircle() {
+        guard case .circle(let circle) = clause.values[0], let column = columnNumber(.cell) else {
+            return readPresence()
+        }
         isCertain = false
         let (level, cells) = Grid.cells(circle)
         columns.addGridLevel(level)
@@ -182,39 +183,37 @@ struct ClauseReading {
         parts.append(Part(test: nil, keys: cells.map { .value(column, values.intern(.cell, $0)) }))
     }
 
-    private mutating func readWords(_ columns: Columns, _ values: ValueTable) {
+    private mutating func readWords() {
         let words = Set(clause.values.compactMap { values.intern(word: $0) }).sorted()
         guard !words.isEmpty else {
             isNever = true
             return
         }
-        guard let column = columns.column(clause.subject, name, .word) else { return readPresence(columns) }
+        guard let column = columnNumber(.word) else { return readPresence() }
         columns.addUse(of: column)
         if clause.comparator == .containsAnyWord {
-            parts.append(Part(test: memberTest(column, words, values), keys: words.map { .value(column, $0) }))
+            parts.append(Part(test: memberTest(column, words), keys: words.map { .value(column, $0) }))
         } else {
             for word in words {
-                parts.append(Part(test: memberTest(column, [word], values), keys: [.value(column, word)]))
+                parts.append(Part(test: memberTest(column, [word]), keys: [.value(column, word)]))
             }
         }
     }
 
     /// Reads a test of all elements, which an empty list passes.
-    private mutating func readEvery(_ test: Clause.Test, _ columns: Columns, _ values: ValueTable) {
+    private mutating func readEvery(_ test: Clause.Test) {
         isCertain = false
-        guard test == .equals || test == .isIn else { return readEveryInRange(test, columns) }
-        guard let numbers = numbers(values),
-            let column = columns.column(clause.subject, name, clause.foldsCase ? .foldedMember : .member)
-        else { return readPresence(columns) }
+        guard test == .equals || test == .isIn else { return readEveryInRange(test) }
+        guard let numbers = numbers(), let column = columnNumber(.member, .foldedMember) else { return readPresence() }
         columns.addUse(of: column)
         let keys = Set(numbers + [ValueTable.emptyList]).sorted()
         parts.append(Part(test: nil, keys: keys.map { .value(column, $0) }))
     }
 
-    private mutating func readEveryInRange(_ test: Clause.Test, _ columns: Columns) {
-        guard let (aspect, low, high) = everyRange(test), let column = columns.column(clause.subject, name, aspect),
-            let members = columns.column(clause.subject, name, .member)
-        else { return readPresence(columns) }
+    private mutating func readEveryInRange(_ test: Clause.Test) {
+        guard let (aspect, low, high) = everyRange(test), let column = columnNumber(aspect),
+            let members = columnNumber(.member)
+        else { return readPresence() }
         let keys = [.interval(column, low: low, high: high), .value(members, ValueTable.emptyList)] as [Shape.Key]
         parts.append(Part(test: nil, keys: keys))
     }

@@ -102,7 +102,7 @@ struct HashedNumbers {
     private mutating func resize(to count: Int) {
         let before = places
         places = Slab(repeating: 0, count: count)
-        // The formatter takes the space out of `for unsafe`.
+        // The formatter would remove the space in `for unsafe`.
         // swift-format-ignore
         for unsafe entry in unsafe before.view where entry != 0 { put(entry) }
     }

@@ -116,7 +116,7 @@ extension IntervalStore.View {
 
     @inline(__always)
     private func forEach(of run: Intervals.Run, at number: UInt32, _ present: UInt32, _ body: (EntryView) -> Void) {
-        // The formatter takes the space out of `for unsafe`.
+        // The formatter would remove the space in `for unsafe`.
         // swift-format-ignore
         for unsafe block in unsafe UnsafeBufferPointer(start: blocks + Int(run.start), count: Int(run.count)) {
             guard block.first >> 32 <= UInt64(number) else { return }

@@ -33,7 +33,10 @@ struct NotificationInfos {
     mutating func add(_ info: JSONValue?) throws(Rejection) -> Int32 {
         guard let info else { return NotificationInfos.none }
         let hash = unsafe ByteHash.of(info.raw)
-        if let number = numbers.find(hash, where: { unsafe isSame($0, info.raw) }) {
+        let known = numbers.find(hash) { number in
+            unsafe infos[Int(number)].text.withUnsafeBytes { unsafe $0.isSame(as: info.raw) }
+        }
+        if let number = known {
             infos[Int(number)].users += 1
             return number
         }
@@ -52,9 +55,5 @@ struct NotificationInfos {
         numbers.remove(number, infos[Int(number)].hash)
         infos[Int(number)] = Info(text: [], copied: [], hash: 0, users: 0)
         free.append(number)
-    }
-
-    private func isSame(_ number: Int32, _ text: UnsafeRawBufferPointer) -> Bool {
-        unsafe infos[Int(number)].text.withUnsafeBytes { unsafe $0.isSame(as: text) }
     }
 }

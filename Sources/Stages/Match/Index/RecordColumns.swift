@@ -21,7 +21,7 @@ struct RecordColumns {
     private static let manyKind = UInt8.max
 
     mutating func clear() {
-        // The formatter takes the space out of `for unsafe`.
+        // The formatter would remove the space in `for unsafe`.
         // swift-format-ignore
         for unsafe column in unsafe present.view {
             numbers[Int(column)] = 0

@@ -85,9 +85,7 @@ extension Shape {
                 isCertain = false
                 break
             }
-            var reading = ClauseReading(clause, names.intern(clause.subject))
-            reading.read(columns, values)
-            add(reading, columns, values)
+            add(ClauseReading(clause, names.intern(clause.subject), columns, values), columns, values)
         }
         if !predicate.alternatives.isEmpty { isCertain = false }
         for alternative in predicate.alternatives where covers.count < Shape.countMax {
@@ -189,8 +187,7 @@ extension Shape {
     ) {
         switch condition {
         case .clause(let clause):
-            var reading = ClauseReading(clause, names.intern(clause.subject))
-            reading.read(columns, values)
+            let reading = ClauseReading(clause, names.intern(clause.subject), columns, values)
             if reading.isNever { return }
             let best = reading.parts.map(\.keys).filter { !$0.isEmpty }.min { left, right in
                 Shape.likelihood(left, columns, values) < Shape.likelihood(right, columns, values)

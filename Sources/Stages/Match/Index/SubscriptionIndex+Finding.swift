@@ -16,7 +16,7 @@ extension SubscriptionIndex {
     mutating func find(_ change: borrowing Change, into found: inout [Found]) {
         guard let target = target(of: change) else { return }
         collect(change, target)
-        // The formatter takes the space out of `for unsafe`.
+        // The formatter would remove the space in `for unsafe`.
         // swift-format-ignore
         for unsafe hit in unsafe hits.view {
             let slot = Int32(bitPattern: hit >> 1)
@@ -150,7 +150,6 @@ struct LastEnvironment {
     private func visitChildren(_ header: Forest.Header) {
         unsafe withUnsafeTemporaryAllocation(of: Int.self, capacity: Walk.childrenMax) { children in
             var count = 0
-            // The formatter takes the space out of `for unsafe`.
             // swift-format-ignore
             for unsafe column in unsafe record.present where header.valueColumns & Forest.bit(column) != 0 {
                 if unsafe record.isMany(column) {
@@ -161,12 +160,10 @@ struct LastEnvironment {
                     unsafe find(header.id, column, record.numbers[Int(column)], children, &count)
                 }
             }
-            // The formatter takes the space out of `for unsafe`.
             // swift-format-ignore
             for unsafe child in unsafe children.prefix(count) { unsafe visit(child) }
         }
         guard header.intervalColumns != 0 else { return }
-        // The formatter takes the space out of `for unsafe`.
         // swift-format-ignore
         for unsafe column in unsafe record.present where header.intervalColumns & Forest.bit(column) != 0 {
             unsafe visitIntervals(header.id, column)
@@ -189,7 +186,6 @@ struct LastEnvironment {
     private func visitIntervals(_ id: UInt32, _ column: Columns.Number) {
         guard let list = unsafe intervals.find(id, column) else { return }
         if unsafe record.isMany(column) {
-            // The formatter takes the space out of `for unsafe`.
             // swift-format-ignore
             for unsafe value in unsafe record.many(column) {
                 unsafe intervals.forEach(of: list, at: value, record.presentBits) { unsafe look($0) }
