@@ -1,15 +1,14 @@
 import Time
 
-/// How a log looks on disk, format 1. This is the one place that knows.
+/// The on-disk format of a log, version 1. Only this file knows it.
 ///
-/// A log is a folder named after it:
+/// A log is a folder with the log's name:
 ///
 ///     log.json                    {"format":1,"name":"matches","identity":"<uuid>"}, written once, atomically
 ///     lock                        locked by the writer (flock), holds its process number
-///     00000000000000000001.log    segments, named by the first sequence that they may hold, 20 digits
+///     00000000000000000001.log    segments, named by their first sequence, 20 digits
 ///
-/// A segment is a row of batches with nothing between them; a batch is a header, a cursor and a body. Integers are
-/// little-endian:
+/// A segment is a sequence of batches without gaps. A batch is a header, a cursor and a body. Integers are little-endian:
 ///
 ///     offset  bytes
 ///          0      8  magic, 0x89 "BELFRY" 0x0A: never part of UTF-8 text, so never inside a body
@@ -28,19 +27,18 @@ import Time
 ///         64      -  the cursor: for each entry, ordered by name, the name's length (2), its UTF-8, a sequence (8)
 ///          -      -  the body: `count` lines
 ///
-/// The header has a CRC of its own, so that its lengths can be trusted before the rest is read. Only the last batch can
-/// be torn, by a write that did not come to its end: the file is too short for it, or pages of it were never written
-/// and are zeros. Everything else that is wrong is damage, also in the last batch.
+/// The header has its own CRC, so its lengths can be trusted before the body is read. Only the last batch can be torn, by
+/// a write that was interrupted: the file is too short, or pages of it were never written and are zeros. All other wrong
+/// bytes are damage, in the last batch too.
 ///
-/// The first batch of a segment is its **opening**: no events, and the cursor and `now` of the whole log so far. It is
-/// written in one step with the batch that begins the segment. So a log opens by reading its last segment alone, and
-/// loses nothing that it needs when old segments are dropped.
+/// The first batch of a segment is its **opening**: it has no events, but the cursor and `now` of the whole log so far.
+/// It is written in one step with the batch after it. So a writer opens a log by reading only the last segment, and old
+/// segments can be dropped.
 ///
-/// There is no index file. Segments are found by name, positions by hopping from header to header, times by the
-/// openings and then by hopping: at most one segment's headers, a few milliseconds, and nothing that could be wrong,
-/// stale or in need of rebuilding.
+/// Finding a position needs no index file: segments are found by name, a time by the openings, and then the headers of
+/// one segment are read, which takes a few milliseconds.
 package enum BatchFormat {
-    /// The format that this version reads and writes.
+    /// The version that this build reads and writes.
     package static let version = 1
 
     package static let headerBytes = 64
@@ -75,7 +73,7 @@ struct FixedHeader: Hashable {
 
     private static let zeros = [UInt8](repeating: 0, count: BatchFormat.headerBytes)
 
-    /// Fills 64 bytes that are zero.
+    /// - Parameter bytes: 64 zeros.
     private func store(in bytes: UnsafeMutableRawBufferPointer) {
         unsafe bytes.put(BatchFormat.magic, 0)
         unsafe bytes.put(version, 12)
@@ -97,14 +95,24 @@ struct FixedHeader: Hashable {
 }
 
 extension FixedHeader {
+    init(
+        _ kind: Kind, _ identity: LogIdentity, first: UInt64, count: Int, now: Instant, cursor: [UInt8],
+        body: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+    ) {
+        unsafe self.init(
+            kind: kind, identity: identity.mark, firstSequence: first, now: now, count: UInt32(count),
+            cursorBytes: UInt32(cursor.count), bodyBytes: UInt32(body.count),
+            cursorCRC: CRC32C.checksum(cursor[...]), bodyCRC: CRC32C.checksum(body))
+    }
+
     enum Decoded {
         case header(FixedHeader)
-        /// A right CRC over another format's header.
+        /// The CRC is right, but the format is another version's.
         case otherVersion(Int)
         case wrong(String)
     }
 
-    /// Reads the first 64 of the given bytes, of which there must be as many.
+    /// - Parameter bytes: At least 64 bytes; only the first 64 are read.
     static func decode(_ bytes: UnsafeRawBufferPointer) -> Decoded {
         guard unsafe bytes.word(0, UInt64.self) == BatchFormat.magic else { return .wrong("no batch begins here") }
         guard unsafe bytes.word(8, UInt32.self) == crc(ofHeader: bytes) else {
@@ -132,7 +140,7 @@ extension FixedHeader {
 }
 
 extension LogIdentity {
-    /// What each batch carries, so that another log's segment is not taken for one of this.
+    /// Stored in each batch, so that another log's segment is recognised.
     var mark: UInt64 { high ^ low }
 }
 
@@ -151,5 +159,18 @@ extension UnsafeMutableRawBufferPointer {
 extension [UInt8] {
     mutating func put(_ word: some FixedWidthInteger) {
         unsafe Swift.withUnsafeBytes(of: word.littleEndian) { unsafe append(contentsOf: $0) }
+    }
+
+    /// Overwrites bytes that are there.
+    mutating func put(_ word: some FixedWidthInteger, at offset: Int) {
+        unsafe withUnsafeMutableBytes { unsafe $0.put(word, offset) }
+    }
+}
+
+extension String {
+    /// A number with leading zeros.
+    init(_ number: some BinaryInteger, digits: Int, radix: Int = 10) {
+        let text = String(number, radix: radix)
+        self = String(repeating: "0", count: Swift.max(digits - text.utf8.count, 0)) + text
     }
 }

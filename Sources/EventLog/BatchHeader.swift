@@ -1,24 +1,19 @@
 import Time
 
-/// What stands before a batch's events.
+/// What a log says about a batch of events.
 package struct BatchHeader: Hashable, Sendable {
-    package var formatVersion: Int
-    /// The first event's sequence; in a batch without events, the one that the next event gets.
+    /// The first event's sequence; in a batch without events, the sequence of the next event.
     package var firstSequence: UInt64
     /// The number of events. A batch without events only advances the cursor and `now`.
     package var count: Int
-    /// When the batch was made. Nothing earlier follows in this log.
+    /// When the batch was made. No later batch of the log has an earlier time.
     package var now: Instant
     /// The entries that this batch advances.
     package var cursor: Cursor
-    /// The events' bytes: each event a JSON object, ended by a line feed.
+    /// The size of the events. Each event is a JSON object and a line feed.
     package var bodyBytes: Int
 
-    package init(
-        formatVersion: Int = BatchFormat.version, firstSequence: UInt64, count: Int, now: Instant,
-        cursor: Cursor = Cursor(), bodyBytes: Int
-    ) {
-        self.formatVersion = formatVersion
+    package init(firstSequence: UInt64, count: Int, now: Instant, cursor: Cursor = Cursor(), bodyBytes: Int) {
         self.firstSequence = firstSequence
         self.count = count
         self.now = now
@@ -26,9 +21,9 @@ package struct BatchHeader: Hashable, Sendable {
         self.bodyBytes = bodyBytes
     }
 
-    /// The last event's sequence; in a batch without events, the one before ``firstSequence``.
+    /// The last event's sequence; in a batch without events, the sequence before ``firstSequence``.
     package var lastSequence: UInt64 { nextSequence - 1 }
 
-    /// The sequence of the event after this batch.
+    /// The sequence of the first event after this batch.
     package var nextSequence: UInt64 { firstSequence + UInt64(count) }
 }

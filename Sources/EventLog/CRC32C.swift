@@ -1,16 +1,17 @@
 import CCRC32C
 
-/// CRC-32C (Castagnoli), as in RFC 3720, appendix B.4: by the processor's own instruction where it has one, else by
-/// tables.
+/// CRC-32C (Castagnoli; RFC 3720, appendix B.4). Uses the processor's instruction if it has one, else tables.
 package enum CRC32C {
-    /// - Parameter earlier: The checksum of the bytes before these; 0 where there are none.
+    /// - Parameter earlier: The checksum of the bytes before these, if any.
     package static func checksum(_ bytes: UnsafeRawBufferPointer, after earlier: UInt32 = 0) -> UInt32 {
         unsafe hasInstruction ? ~instructed(~earlier, bytes) : ~tabled(~earlier, bytes)
     }
 
+    static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt32 { unsafe bytes.withUnsafeBytes { unsafe checksum($0) } }
+
     private static let hasInstruction = crc32c_is_supported()
 
-    /// The register after more bytes.
+    /// Returns the CRC register after more bytes, computed with tables.
     package static func tabled(_ register: UInt32, _ bytes: UnsafeRawBufferPointer) -> UInt32 {
         guard let start = bytes.baseAddress else { return register }
         return unsafe tables.withUnsafeBufferPointer { tables in
@@ -33,7 +34,7 @@ package enum CRC32C {
         return unsafe word(left, tables + 8 * 256) ^ word(right, tables)
     }
 
-    /// The share of eight bytes, whose last byte is looked up in the first of the given tables.
+    /// The contribution of eight bytes. The last byte is looked up in the first table.
     @inline(__always)
     private static func word(_ word: UInt64, _ tables: UnsafePointer<UInt32>) -> UInt32 {
         let first = unsafe tables[7 * 256 + byte(word, 0)] ^ tables[6 * 256 + byte(word, 1)]
@@ -75,14 +76,14 @@ extension CRC32C {
     }
 
     private static let long = ThreeRuns(runBytes: 1024)
-    /// For single events, which are mostly some hundred bytes.
+    /// For single events, which usually have a few hundred bytes.
     private static let short = ThreeRuns(runBytes: 128)
 }
 
-/// Sums three runs of bytes at once, as long as there are so many.
+/// Computes the CRCs of three consecutive runs in parallel, and combines them.
 private struct ThreeRuns {
     private let runBytes: Int
-    /// For each of the register's four bytes, what a run of zeros makes of its 256 values.
+    /// For each byte of the register and each of its values: the register after a run of zeros.
     private let tables: [UInt32]
 
     init(runBytes: Int) {
@@ -113,13 +114,13 @@ private struct ThreeRuns {
             unsafe (sums[0], sums[1], sums[2]) = (register, 0, 0)
             guard let base = sums.baseAddress else { return register }
             unsafe crc32c_three_runs(base, start, runBytes / 8)
-            return unsafe behindRun(behindRun(sums[0], tables) ^ sums[1], tables) ^ sums[2]
+            return unsafe afterZeros(afterZeros(sums[0], tables) ^ sums[1], tables) ^ sums[2]
         }
     }
 
-    /// The register after a run of zeros: what is summed behind the run is added to it.
+    /// The register after a run of zeros. Xor it with the next run's register to append that run.
     @inline(__always)
-    private func behindRun(_ register: UInt32, _ tables: UnsafeBufferPointer<UInt32>) -> UInt32 {
+    private func afterZeros(_ register: UInt32, _ tables: UnsafeBufferPointer<UInt32>) -> UInt32 {
         unsafe tables[Int(register & 0xFF)] ^ tables[256 + Int(register >> 8 & 0xFF)]
             ^ tables[512 + Int(register >> 16 & 0xFF)] ^ tables[768 + Int(register >> 24)]
     }

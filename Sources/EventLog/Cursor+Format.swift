@@ -1,5 +1,5 @@
 extension Cursor {
-    /// Ordered by name, so that the same cursor is the same bytes. See ``BatchFormat``.
+    /// The bytes that ``BatchFormat`` describes. Entries are ordered by name, so that equal cursors have equal bytes.
     func encoded() throws(EventLogError) -> [UInt8] {
         if positions.isEmpty { return [] }
         var bytes: [UInt8] = []
@@ -14,7 +14,7 @@ extension Cursor {
         return bytes
     }
 
-    /// Nil where the bytes are not a cursor.
+    /// Nil if the bytes are not a cursor.
     init?(encoded bytes: UnsafeRawBufferPointer) {
         var (positions, offset) = ([String: UInt64](), 0)
         while offset < bytes.count {

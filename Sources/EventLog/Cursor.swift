@@ -1,6 +1,6 @@
-/// How far something has come in the logs (or producers) that it reads: for each, by name, the last sequence done.
+/// The last sequence that was processed of each upstream log or producer, by name.
 ///
-/// A batch's cursor holds only the entries that the batch advances. A log's cursor is the fold of its batches'.
+/// A batch's cursor has only the entries that the batch advances. A log's cursor combines those of all its batches.
 package struct Cursor: Hashable, Sendable {
     package var positions: [String: UInt64]
 
@@ -10,8 +10,7 @@ package struct Cursor: Hashable, Sendable {
 
     package var isEmpty: Bool { positions.isEmpty }
 
-    /// Takes over the entries of a later cursor; the later one wins. An entry of 0 forgets the name: no event has that
-    /// sequence.
+    /// Adds the entries of a later cursor, which replace equal names. An entry of 0, which no event has, removes a name.
     package mutating func fold(_ later: Cursor) {
         for (name, sequence) in later.positions { positions[name] = sequence == 0 ? nil : sequence }
     }

@@ -1,27 +1,26 @@
 import Glibc
 
-/// Who may use what a pipeline keeps on the disk. It decides the mode of every folder and file of a data folder, whatever
-/// the umask of the process is.
+/// The permissions of new folders and files in a data folder. The process's umask does not change them.
 ///
-/// A file or a folder that exists keeps its mode: `belfry doctor` names those that are wider.
+/// Existing files and folders keep their mode. `belfry doctor` lists those with wider permissions.
 package struct DataMode: Hashable, Sendable {
     /// The permissions of folders, as `0o700`.
     package let folders: UInt32
-    /// The permissions of files: those of folders without the right to execute.
+    /// The permissions of files: those of folders without execute bits.
     package var files: UInt32 { folders & 0o666 }
 
-    /// Records and tokens are nobody else's to read.
+    /// The default: nobody else may read records and tokens.
     package static let owner = DataMode(folders: 0o700)
 
-    /// Bits beyond `0o777` are left out.
+    /// Ignores bits outside `0o777`.
     package init(folders: UInt32) { self.folders = folders & 0o777 }
 
-    /// The mode that new files of an existing folder get: the folder's own.
+    /// The mode for new files in an existing folder: the folder's own mode.
     package init(of folder: String) {
         self.init(folders: DataMode.status(of: folder)?.st_mode ?? DataMode.owner.folders)
     }
 
-    /// `open`; a file that it makes gets the mode of ``files``.
+    /// Like `open`, but a new file gets the mode ``files``.
     package func open(_ path: UnsafePointer<CChar>, _ flags: CInt) -> CInt {
         guard flags & O_CREAT != 0 else { return unsafe Glibc.open(path, flags) }
         let isExclusive = flags & O_EXCL != 0
@@ -31,23 +30,23 @@ package struct DataMode: Hashable, Sendable {
         }
         let file = unsafe Glibc.open(path, flags | O_EXCL, 0o600)
         guard file >= 0 else {
-            // Another process may have made it in between.
+            // Another process may have made the file in between.
             return unsafe errno == EEXIST && !isExclusive ? Glibc.open(path, flags, 0o600) : -1
         }
         unsafe settle(file, files, String(cString: path))
         return file
     }
 
-    /// `mkdir`.
+    /// Like `mkdir`, but with the mode ``folders``.
     package func makeFolder(_ path: String) -> CInt {
         guard unsafe mkdir(path, 0o700) == 0 else { return -1 }
         settleFolder(path)
         return 0
     }
 
-    /// Makes a folder and those above it that are missing.
+    /// Makes a folder and its missing parents.
     ///
-    /// - Returns: The code of what failed; nil where the folder is there.
+    /// - Returns: The `errno` of a failed call; nil if the folder exists now.
     package func makeFolders(_ path: String) -> CInt? {
         guard !path.isEmpty, makeFolder(path) != 0, errno != EEXIST else { return nil }
         guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return errno }
@@ -55,7 +54,7 @@ package struct DataMode: Hashable, Sendable {
         return makeFolder(path) == 0 || errno == EEXIST ? nil : errno
     }
 
-    /// Gives a folder that was made just now its mode.
+    /// Sets the mode of a new folder.
     package func settleFolder(_ path: String) {
         let folder = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard folder >= 0 else { return }
@@ -63,13 +62,13 @@ package struct DataMode: Hashable, Sendable {
         settle(folder, folders, path)
     }
 
-    /// Gives the file of a socket that was bound just now the mode of ``files``: who may write it may connect.
+    /// Sets the mode of a new socket's file: whoever may write to the file may connect.
     package func settleSocket(_ path: String) { unsafe chmod(path, files) }
 
-    /// Sets what the umask may have changed. What root makes in another's folder, as with `sudo belfry log repair`, becomes
-    /// that other's, who could not use it otherwise.
+    /// Sets the mode, which the umask may have changed. Gives a file that root made in another user's folder to that user,
+    /// who could not use it otherwise (`sudo belfry log repair`).
     ///
-    /// Where a file system knows no modes, the doctor tells.
+    /// Errors are ignored, because not all file systems have modes. `belfry doctor` reports wide modes.
     private func settle(_ file: CInt, _ mode: UInt32, _ path: String) {
         var status = stat()
         guard unsafe fstat(file, &status) == 0 else { return }
@@ -87,7 +86,7 @@ package struct DataMode: Hashable, Sendable {
 }
 
 extension DataMode {
-    /// As `chmod` takes it: what others than the owner may not, as `go-rwx` or `g-w,o-rwx`.
+    /// The argument for `chmod` that removes wider permissions, such as `go-rwx` or `g-w,o-rwx`.
     package var prohibition: String {
         let (group, others) = (DataMode.letters(missingIn: folders >> 3), DataMode.letters(missingIn: folders))
         if group == others { return "go-" + group }
@@ -99,6 +98,6 @@ extension DataMode {
         return letters.filter { mode & $0.bit == 0 }.map(\.letter).joined()
     }
 
-    /// Whether a mode lets others than the owner do what this one does not.
+    /// Whether another mode has permissions that this one does not have.
     package func isExceeded(by mode: UInt32) -> Bool { mode & 0o777 & ~folders != 0 }
 }

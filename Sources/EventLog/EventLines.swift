@@ -1,8 +1,8 @@
 import Glibc
 
-/// The events of a batch: one a line.
+/// The lines of a batch's body: one event each.
 enum EventLines {
-    /// Checks what a writer is about to append.
+    /// Checks a body before it is appended.
     static func check(_ body: UnsafeRawBufferPointer, count: Int) throws(EventLogError) {
         let (batchMax, eventMax) = (EventLogLimits.batchBytesMax, EventLogLimits.eventBytesMax)
         guard body.count <= batchMax else { throw .tooLarge("the batch", bytes: body.count, bytesMax: batchMax) }
@@ -12,11 +12,11 @@ enum EventLines {
             longest = max(longest, end - start)
             start = end
         }
-        precondition(lines == count && start == body.count, "a batch of \(count) events has as many ended lines")
+        precondition(lines == count && start == body.count, "a batch of \(count) events has \(lines) whole lines")
         guard longest <= eventMax else { throw .tooLarge("an event", bytes: longest, bytesMax: eventMax) }
     }
 
-    /// Where the line after this one begins; nil where no line feed follows.
+    /// The offset after the line that begins at `start`; nil if no line feed follows.
     static func end(ofLineAt start: Int, in body: UnsafeRawBufferPointer) -> Int? {
         guard start < body.count, let base = body.baseAddress,
             let hit = unsafe memchr(base + start, CInt(UInt8(ascii: "\n")), body.count - start)

@@ -1,17 +1,17 @@
-/// The limits on what one log holds, in one place. They bound every length that is read from a disk.
+/// The limits of a log. Lengths that are read from a disk are checked against them.
 package enum EventLogLimits {
-    /// One event, with the line feed that ends it.
+    /// One event with its line feed.
     package static let eventBytesMax = 2 << 20
     /// The events of one batch.
     package static let batchBytesMax = 64 << 20
-    /// A cursor as written: for each entry its name in UTF-8 and ten bytes.
+    /// An encoded cursor: for each entry its name in UTF-8 and ten bytes.
     package static let cursorBytesMax = 1 << 20
     /// The name of one cursor entry in UTF-8.
     package static let cursorNameBytesMax = 255
     /// The name of a log.
     package static let nameBytesMax = 64
 
-    /// Whether a text may name a log: the name is a folder's.
+    /// Whether a log may have this name, which is also its folder's name.
     package static func isValid(name: String) -> Bool {
         (1...nameBytesMax).contains(name.utf8.count) && name.utf8.first != UInt8(ascii: ".")
             && name.utf8.allSatisfy(isNameByte)

@@ -1,16 +1,16 @@
 import Time
 
-/// Where a log is and how it is kept.
+/// Where a log is and how it is written.
 package struct EventLogOptions: Sendable {
-    /// The folder that holds the logs; this one is the folder ``name`` in it. Made where it is missing.
+    /// The folder that holds the logs; the log is the folder ``name`` in it. Missing folders are made.
     package var directory: String
     package var name: String
-    /// The identity of a log that does not exist yet; nil draws one. A log that exists keeps its own.
+    /// The identity of a new log; nil draws one. An existing log keeps its own.
     package var identity: LogIdentity?
-    /// A segment is closed before it would grow larger; one batch may be larger alone.
+    /// The writer begins a new segment before this size would be exceeded. Only a single larger batch may exceed it.
     package var segmentBytesMax: Int
     package var sync: SyncPolicy
-    /// Of the folders that are made; what is in the log gets the mode of the log's folder.
+    /// The mode of new folders. Files in the log get the mode of the log's folder.
     package var mode: DataMode
 
     package var calls = FileCalls()
@@ -27,6 +27,6 @@ package struct EventLogOptions: Sendable {
         self.mode = mode
     }
 
-    /// The log's own folder, which ``EventLogReader`` and ``EventLogs/verify(directory:progress:)`` take.
+    /// The log's own folder.
     package var logDirectory: String { directory + "/" + name }
 }

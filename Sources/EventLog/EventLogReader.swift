@@ -1,23 +1,23 @@
 import Glibc
 import Time
 
-/// Reads a log's batches in order, in any process, while a writer appends.
+/// Reads a log's batches in order, in any process, also while a writer appends.
 ///
-/// Belongs to one thread at a time. What a writer has appended is there at once; it may not be durable yet.
+/// Belongs to one thread at a time. Appended batches can be read at once, even if they are not durable yet.
 package final class EventLogReader {
     /// Where to begin.
     package enum Start: Hashable, Sendable {
-        /// The oldest batch that the log still holds.
+        /// The oldest batch in the log.
         case beginning
-        /// The batch that holds this sequence, whole: cut it with ``EventLogReader/slice(_:header:from:)``.
+        /// The whole batch that holds this sequence. See ``EventLogReader/slice(_:header:from:)``.
         case sequence(UInt64)
         /// The first batch whose `now` is not earlier.
         case time(Instant)
-        /// Behind the last batch.
+        /// After the last batch.
         case end
     }
 
-    /// A batch. `body` is valid until the reader's next call, which the compiler cannot hold of a class.
+    /// A batch. `body` is valid until the reader's next call; the compiler cannot check that for a class.
     @unsafe package struct Batch {
         package var header: BatchHeader
         package var body: UnsafeRawBufferPointer
@@ -28,13 +28,13 @@ package final class EventLogReader {
     private var start: Start?
     private var identity: LogIdentity?
     private var segment: SegmentReader?
-    /// Whether a later segment exists, so that nothing is added to this one any more.
+    /// Whether a later segment exists, so that this one no longer grows.
     private var isSegmentFinal = false
     private var watch: LogWatch?
 
     /// - Parameters:
-    ///   - directory: The log's own folder. It need not exist yet.
-    ///   - start: A sequence or time may lie ahead; then ``next(through:)`` is nil until it comes.
+    ///   - directory: The log's own folder. It may be made later.
+    ///   - start: A future sequence or time is allowed: ``next(through:)`` returns nil until the log reaches it.
     /// - Throws: ``EventLogError/gone(directory:sequence:first:)``;
     ///   ``EventLogError/damaged(file:offset:sequence:reason:)``.
     package init(directory: String, from start: Start) throws(EventLogError) {
@@ -47,37 +47,32 @@ package final class EventLogReader {
         }
     }
 
-    /// The next batch, its CRC checked; nil at the end, for now. A batch that is not written whole is the end.
+    /// The next batch, with its CRC checked; nil at the end of the log so far. An unfinished batch counts as the end.
     ///
-    /// - Parameter last: A batch that goes beyond this sequence is left for later, such as until it is durable.
-    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` each time, at the same place.
+    /// - Parameter last: Returns nil at a batch that ends after this sequence. The batch can be read later.
+    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)``, again on each further call.
     package func next(through last: UInt64 = .max) throws(EventLogError) -> Batch? {
         guard let batch = try unsafe nextBatch(body: true, through: last) else { return nil }
         return unsafe Batch(header: batch.header, body: batch.body)
     }
 
-    /// The next batch's header; nil at the end, for now. The body is passed over, and its CRC is not checked.
+    /// The next batch's header; nil at the end of the log so far. Skips the body without checking its CRC.
     package func nextHeader() throws(EventLogError) -> BatchHeader? {
         try unsafe nextBatch(body: false, through: .max)?.header
     }
 
-    /// Blocks until there may be more: call it after ``next(through:)`` was nil, and that one after it.
+    /// Blocks until there may be more batches. Call it when ``next(through:)`` has returned nil, then call that again.
     ///
-    /// Nothing that is appended between the two is missed, and nothing is polled.
+    /// Does not miss a batch that is appended between the two calls, and does not poll.
     ///
-    /// - Parameter timeout: Nil waits as long as it takes.
-    /// - Returns: False where the time ran out.
+    /// - Parameter timeout: Nil waits without a limit.
+    /// - Returns: False after the timeout.
     package func waitForMore(timeout: Duration? = nil) throws(EventLogError) -> Bool {
-        try openedWatch().wait(timeout: timeout)
+        if watch == nil { watch = try LogWatch(directory.path) }
+        return try watch?.wait(timeout: timeout) ?? false
     }
 
-    /// A descriptor that is readable when there may be more, for those who wait for several things at once. When it
-    /// is, call ``waitForMore(timeout:)`` with zero, then ``next(through:)``; call both once before waiting.
-    package func watchDescriptor() throws(EventLogError) -> CInt {
-        try openedWatch().descriptor
-    }
-
-    /// The lines of a batch from a sequence on; all of them where it lies before the batch.
+    /// The lines of a batch from `sequence` on; all lines if the batch begins later.
     package static func slice(_ body: UnsafeRawBufferPointer, header: BatchHeader, from sequence: UInt64)
         -> UnsafeRawBufferPointer
     {
@@ -111,9 +106,10 @@ extension EventLogReader {
         return nil
     }
 
-    /// What to do where a segment ends. False: wait for more.
+    /// Goes on after the end of a segment. False means to wait for more.
     ///
-    /// A later segment may have come since the end was seen, and more before it: so the first time it is only noted.
+    /// The segment may have grown before the next one was begun. So a new next segment is noted first, and opened when the
+    /// end of this one is reached again.
     private func goOn(from segment: SegmentReader, _ found: SegmentReader.Found) throws(EventLogError) -> Bool {
         if isSegmentFinal {
             if case .unfinished(let reason) = unsafe found { throw segment.damaged("\(reason), but the log goes on") }
@@ -131,7 +127,7 @@ extension EventLogReader {
         return segment
     }
 
-    /// False where there is no log yet.
+    /// False if there is no log yet.
     private func openFirst() throws(EventLogError) -> Bool {
         guard let identity = try LogManifest.ifBegun(in: directory)?.identity else { return false }
         self.identity = identity
@@ -139,8 +135,7 @@ extension EventLogReader {
             guard let first = try directory.segment(for: start ?? .beginning, among: segments, identity) else {
                 return nil
             }
-            let file = try OpenFile(directory.segmentPath(first), O_RDONLY)
-            return SegmentReader(file, first: first, identity: identity, buffer: buffer)
+            return try SegmentReader(directory, first, identity, buffer: buffer)
         }
         return segment != nil
     }
@@ -161,21 +156,12 @@ extension EventLogReader {
 
     private func skipToEnd() throws(EventLogError) {
         start = nil
-        while let segment, case .batch(let batch) = try unsafe segment.peek(body: false) {
-            unsafe segment.consume(batch)
-        }
-    }
-
-    private func openedWatch() throws(EventLogError) -> LogWatch {
-        if let watch { return watch }
-        let watch = try LogWatch(directory.path)
-        self.watch = watch
-        return watch
+        try segment?.skipToEnd()
     }
 }
 
 extension EventLogReader.Start {
-    /// Whether a batch lies wholly before the start.
+    /// Whether the whole batch comes before the start.
     fileprivate func isBehind(_ header: BatchHeader) -> Bool {
         switch self {
         case .sequence(let sequence):
@@ -187,7 +173,7 @@ extension EventLogReader.Start {
 }
 
 extension LogDirectory {
-    /// The segment to begin reading in; nil where there is none.
+    /// The segment to begin reading in; nil if there is none.
     fileprivate func segment(
         for start: EventLogReader.Start, among segments: [UInt64], _ identity: LogIdentity
     ) throws(EventLogError) -> UInt64? {
@@ -202,28 +188,20 @@ extension LogDirectory {
         }
     }
 
-    /// The last segment before which the log had not come to a time; else the first. Openings tell.
+    /// The last segment whose opening is earlier than `time`; else the first segment.
     private func segment(at time: Instant, among segments: [UInt64], _ identity: LogIdentity) throws(EventLogError)
         -> UInt64
     {
         var (low, high) = (0, segments.count)
         while low < high {
             let middle = (low + high) / 2
-            if try hasNotCome(to: time, before: segments[middle], identity) {
+            let reader = try SegmentReader(self, segments[middle], identity)
+            if case .batch(let opening) = try unsafe reader.peek(body: false), unsafe opening.header.now < time {
                 low = middle + 1
             } else {
                 high = middle
             }
         }
         return segments[max(low - 1, 0)]
-    }
-
-    private func hasNotCome(to time: Instant, before first: UInt64, _ identity: LogIdentity) throws(EventLogError)
-        -> Bool
-    {
-        let file = try OpenFile(segmentPath(first), O_RDONLY)
-        let reader = SegmentReader(file, first: first, identity: identity)
-        guard case .batch(let opening) = try unsafe reader.peek(body: false) else { return false }
-        return unsafe opening.header.now < time
     }
 }

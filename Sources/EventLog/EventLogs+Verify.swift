@@ -2,20 +2,19 @@ import Glibc
 import Time
 
 extension EventLogs {
-    /// Reads all of a log and reports what is wrong: the name in `log.json`, every CRC, that sequences have no gaps, that `now` never goes
-    /// back, that each batch holds as many lines as it says, that each line begins with `{` and ends with `}`, and that
-    /// the cursor never goes back or beyond the log that this one was made from.
+    /// Reads a whole log and reports what is wrong with it.
     ///
-    /// A log that ends before what a snapshot or an index beside it knows has lost its end.
+    /// Checks the name in `log.json`, every CRC, that sequences have no gaps, that `now` and the cursor never go back, that
+    /// the cursor is not beyond the end of the upstream log, that each batch has as many lines as its header says, and
+    /// that each line begins with `{` and ends with `}`. The log must also reach as far as its snapshots and its index.
     ///
-    /// Behind damage it goes on at the next batch that is right in itself. May run beside a writer, but then a batch
-    /// that is just being written counts as a torn tail.
+    /// After damage it goes on at the next intact batch. A batch that is being written at the moment counts as torn.
     ///
     /// - Parameters:
     ///   - directory: The log's own folder.
-    ///   - checks: Of what lies beside a log that is sound itself.
+    ///   - checks: Checks of the files beside the log. They only run for a sound log.
     ///   - progress: Called after each batch.
-    /// - Throws: ``EventLogError/notALog(directory:)``, and what keeps the log from being read at all.
+    /// - Throws: ``EventLogError/notALog(directory:)``, and errors that prevent reading the log.
     package static func verify(
         directory: String, checks: [any LogCheck] = [], progress: (VerifyReport) -> Void = { _ in }
     ) throws(EventLogError) -> VerifyReport {
@@ -37,12 +36,12 @@ extension EventLogs {
     }
 }
 
-/// What a verification found.
+/// The result of a verification.
 package struct VerifyReport: Hashable, Sendable {
     package struct Problem: Hashable, Sendable {
         package var file: String
         package var offset: UInt64
-        /// The first event that the problem concerns.
+        /// The first event that is affected.
         package var sequence: UInt64
         package var reason: String
 
@@ -53,15 +52,15 @@ package struct VerifyReport: Hashable, Sendable {
 
     package var segments = 0
     package var batches: UInt64 = 0
-    /// Events read, with right CRCs.
+    /// Events in batches with right CRCs.
     package var events: UInt64 = 0
-    /// Bytes of the batches read.
+    /// Bytes of these batches.
     package var bytes: UInt64 = 0
     /// Damage, in the order in which it was found.
     package var problems: [Problem] = []
-    /// What is wrong with caches: it costs time and no event.
+    /// Problems with caches, which cost time but no events.
     package var notes: [Problem] = []
-    /// A last batch that is not whole. A writer cuts it off when it opens the log; no event before it is lost.
+    /// An unfinished last batch. A writer cuts it off when it opens the log; no event before it is lost.
     package var tornTail: Problem?
 
     package var isSound: Bool { problems.isEmpty && tornTail == nil }
@@ -77,7 +76,7 @@ private struct Verification {
     private var cursor = Cursor()
     private var (lastSequence, lastNow) = (UInt64(0), Instant.epoch)
     private let lostEnd: LostEnd
-    /// Where the whole batches end.
+    /// The end of the last whole batch.
     private var end: (file: String, offset: UInt64, sequence: UInt64)?
 
     init(_ log: LogDirectory, _ manifest: LogManifest) throws(EventLogError) {
@@ -108,14 +107,14 @@ private struct Verification {
         }
     }
 
-    /// A writer refuses a log that has another name than its folder.
+    /// Checks that log and folder have the same name: a writer would refuse the log otherwise.
     mutating func checkName(_ manifest: LogManifest) {
         guard !log.isNamed(manifest.name) else { return }
         let reason = "log.json names log '\(manifest.name)', and its folder is '\(LogDirectory.split(log.path).name)'"
         note(log.manifestPath, 0, segments.first ?? 1, reason)
     }
 
-    /// False where no segment is of the log that `log.json` names: then the segments agree, and it is wrong.
+    /// False if no segment belongs to the log that `log.json` names: then `log.json` is wrong, not the segments.
     mutating func isLogOfManifest(_ manifest: LogManifest) throws(EventLogError) -> Bool {
         let marks = try log.marks()
         if marks.isEmpty || marks.contains(identity.mark) { return true }
@@ -125,7 +124,7 @@ private struct Verification {
 
     mutating func run(_ progress: (VerifyReport) -> Void) throws(EventLogError) {
         if let missing = try log.missingStart(segments) {
-            note(log.segmentPath(missing.lowerBound), 0, missing.lowerBound, LogDirectory.reason(forMissing: missing))
+            note(log.segmentPath(missing.lowerBound), 0, missing.lowerBound, EventLogs.reason(forMissing: missing))
         }
         var previous: SegmentReader?
         for first in segments {
@@ -136,7 +135,7 @@ private struct Verification {
             let segment = SegmentReader(
                 file, first: first, identity: identity, lastNow: previous?.lastNow ?? .epoch, buffer: buffer)
             if let previous, previous.nextSequence != first {
-                note(previous, previous.gap(to: first))
+                report.problems.append(previous.problem(previous.gap(to: first)))
             }
             try read(segment, isLast: first == segments.last, progress)
             report.segments += 1
@@ -145,7 +144,7 @@ private struct Verification {
         }
     }
 
-    /// A segment that was there a moment ago: nothing is wrong where the oldest are being removed.
+    /// Notes that a listed segment is missing, unless retention has removed it since.
     private mutating func noteMissing(_ first: UInt64) throws(EventLogError) {
         guard let oldest = try log.segments().first, oldest > first else {
             return note(log.segmentPath(first), 0, first, "the segment is missing")
@@ -204,15 +203,10 @@ private struct Verification {
 
     private mutating func tail(_ segment: SegmentReader, _ reason: String, _ isLast: Bool) {
         if isLast {
-            report.tornTail = VerifyReport.Problem(
-                file: segment.file.path, offset: segment.offset, sequence: segment.nextSequence, reason: reason)
+            report.tornTail = segment.problem(reason)
         } else {
-            note(segment, "\(reason), in a segment that is not the last")
+            report.problems.append(segment.problem("\(reason), in a segment that is not the last"))
         }
-    }
-
-    private mutating func note(_ segment: SegmentReader, _ reason: String) {
-        note(segment.file.path, segment.offset, segment.nextSequence, reason)
     }
 
     private mutating func note(_ file: String, _ offset: UInt64, _ sequence: UInt64, _ reason: String) {

@@ -1,9 +1,9 @@
 import Glibc
 import Time
 
-/// What can be said about logs without opening them for writing.
+/// Reads facts about logs without opening them for writing.
 package enum EventLogs {
-    /// The logs in a folder, by name. Folders without a log are passed over.
+    /// The logs in a folder, by name. Skips folders without a log.
     ///
     /// Reads the headers of each log's first and last segment.
     package static func list(in directory: String) throws(EventLogError) -> [LogSummary] {
@@ -19,9 +19,9 @@ package enum EventLogs {
         return logs
     }
 
-    /// Whether a folder is a log's.
+    /// Whether a folder holds a log.
     ///
-    /// - Throws: ``EventLogError/withoutManifest(directory:)`` where `log.json` alone is missing.
+    /// - Throws: ``EventLogError/withoutManifest(directory:)`` if there are segments, but no `log.json`.
     package static func isLog(directory: String) throws(EventLogError) -> Bool {
         do throws(EventLogError) {
             return try LogManifest.ifBegun(in: LogDirectory(path: directory)) != nil
@@ -37,31 +37,39 @@ package enum EventLogs {
         try LogManifest.required(in: LogDirectory(path: directory)).identity
     }
 
-    /// What one log holds.
-    ///
     /// - Parameter directory: The log's own folder.
     package static func summary(directory: String) throws(EventLogError) -> LogSummary {
         let log = LogDirectory(path: directory)
-        let manifest = try LogManifest.required(in: log)
-        return try LogSummary(log, manifest)
+        return try LogSummary(log, LogManifest.required(in: log))
+    }
+
+    /// The format version in `log.json`, even one that this build cannot read.
+    package static func format(directory: String) throws(EventLogError) -> Int {
+        do throws(EventLogError) {
+            _ = try LogManifest.required(in: LogDirectory(path: directory))
+            return BatchFormat.version
+        } catch .unsupportedFormat(_, let version) {
+            return version
+        }
     }
 }
 
-/// What a log holds.
+/// Facts about a log.
 package struct LogSummary: Hashable, Sendable {
     package var name: String
     package var identity: LogIdentity
     /// The log's own folder.
     package var directory: String
-    /// The oldest event that the log still holds; one more than ``lastSequence`` where it holds none.
+    /// The oldest event in the log; one more than ``lastSequence`` if there are no events.
     package var firstSequence: UInt64
     package var lastSequence: UInt64
-    /// The `now` of the first and the last batch; nil where there is none.
+    /// The `now` of the first batch; nil without batches.
     package var firstNow: Instant?
+    /// The `now` of the last batch; nil without batches.
     package var lastNow: Instant?
     package var bytes: UInt64
     package var segments: Int
-    /// Whether the log ends in a batch that is not whole: a crash left it, or a writer is at it just now.
+    /// Whether the last batch is unfinished: after a crash, or because a writer is writing it at the moment.
     package var hasTornTail: Bool
 
     init(_ log: LogDirectory, _ manifest: LogManifest) throws(EventLogError) {
@@ -76,35 +84,14 @@ package struct LogSummary: Hashable, Sendable {
         hasTornTail = false
         bytes = 0
         for first in segments { bytes += try OpenFile(log.segmentPath(first), O_RDONLY).size() }
-        if let first = segments.first { try readStart(log, first) }
-        if let last = segments.last { try readEnd(log, last) }
+        if let first = segments.first { firstNow = try SegmentHead(log, first, identity).firstNow }
+        if let last = segments.last { try readEnd(SegmentReader(log, last, identity)) }
     }
 
-    private mutating func readStart(_ log: LogDirectory, _ first: UInt64) throws(EventLogError) {
-        let reader = try SegmentReader(OpenFile(log.segmentPath(first), O_RDONLY), first: first, identity: identity)
-        while firstNow == nil, case .batch(let batch) = try unsafe reader.peek(body: false) {
-            if unsafe !batch.isOpening { firstNow = unsafe batch.header.now }
-            unsafe reader.consume(batch)
-        }
-    }
-
-    private mutating func readEnd(_ log: LogDirectory, _ last: UInt64) throws(EventLogError) {
-        let reader = try SegmentReader(OpenFile(log.segmentPath(last), O_RDONLY), first: last, identity: identity)
-        while case .batch(let batch) = try unsafe reader.peek(body: false) { unsafe reader.consume(batch) }
+    private mutating func readEnd(_ reader: SegmentReader) throws(EventLogError) {
+        try reader.skipToEnd()
         lastSequence = reader.nextSequence - 1
-        hasTornTail = try OpenFile(log.segmentPath(last), O_RDONLY).size() > reader.offset
+        hasTornTail = try reader.file.size() > reader.offset
         if firstNow != nil { lastNow = reader.offset > 0 ? reader.lastNow : firstNow }
-    }
-}
-
-extension EventLogs {
-    /// The format that a log says it has, also one that this version does not read.
-    package static func format(directory: String) throws(EventLogError) -> Int {
-        do throws(EventLogError) {
-            _ = try LogManifest.required(in: LogDirectory(path: directory))
-            return BatchFormat.version
-        } catch .unsupportedFormat(_, let version) {
-            return version
-        }
     }
 }

@@ -1,11 +1,11 @@
 import Glibc
 import Synchronization
 
-/// Forces a log's bytes to the disk, on a queue of its own, so that the writer's owner never waits.
+/// Makes a log's batches durable on its own queue, so that appending never waits for the disk.
 ///
-/// One `fdatasync` covers all that was written before it began; what is written meanwhile waits for the next.
+/// One `fdatasync` covers all batches written before it began. Later batches wait for the next one.
 final class GroupCommit: Sendable {
-    /// A batch: how many were written before it, and the log's last sequence after it.
+    /// A position in the log: the number of batches and the last sequence.
     private struct Mark {
         var batches: UInt64
         var sequence: UInt64
@@ -22,14 +22,14 @@ final class GroupCommit: Sendable {
     private let calls: FileCalls
     private let queue: any SyncQueue
     private let state: Mutex<State>
-    // What every batch changes or asks for is not behind the lock. The writer alone changes the first two, the sequence
-    // before the number of batches, so that whoever reads them the other way round has a sequence that was written.
+    // Every batch uses these, so they are not behind the lock. Only the writer changes the first two: it stores the
+    // sequence before the batch count. Readers load them in reverse order, so they never get a sequence that is too old.
     private let writtenSequence: Atomic<UInt64>
     private let writtenBatches = Atomic<UInt64>(0)
     private let isScheduled = Atomic(false)
     private let hasFailed = Atomic(false)
 
-    /// - Parameter sequence: The last of the log, which must be durable by now.
+    /// - Parameter sequence: The log's last sequence, which must be durable.
     init(_ file: OpenFile, sequence: UInt64, policy: SyncPolicy, calls: FileCalls) {
         let mark = Mark(batches: 0, sequence: sequence)
         self.policy = policy
@@ -70,7 +70,7 @@ final class GroupCommit: Sendable {
         state.withLock { $0.onDurable = body }
     }
 
-    /// Takes note of one more batch.
+    /// Notes that a batch was written.
     func written(through sequence: UInt64) {
         writtenSequence.store(sequence, ordering: .releasing)
         let batches = writtenBatches.load(ordering: .relaxed) + 1
@@ -86,13 +86,13 @@ final class GroupCommit: Sendable {
         schedule()
     }
 
-    /// Ends a segment: it must be durable before a later one exists, or the loss of power could tear it in the middle
-    /// of the log. Waits for the disk, once a segment; under ``SyncPolicy/never`` nothing waits.
+    /// Makes a finished segment durable before the next one exists: a power failure may only tear the last segment. Does
+    /// nothing with ``SyncPolicy/never``.
     func finish() throws(EventLogError) {
         if policy != .never { try flush() }
     }
 
-    /// Goes on to a new segment.
+    /// Continues with a new segment.
     func move(to file: OpenFile) {
         let old = state.withLock { state in
             defer { state.file = file }
@@ -101,7 +101,7 @@ final class GroupCommit: Sendable {
         if policy == .never { queue.later(after: .zero) { self.synchronize(old) } }
     }
 
-    /// Waits until all that was written is durable, whatever the policy.
+    /// Waits until all written batches are durable, whatever the policy.
     func flush() throws(EventLogError) {
         queue.now { pass() }
         if let failure { throw failure }

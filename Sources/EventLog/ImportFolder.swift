@@ -1,16 +1,16 @@
 import Glibc
 
-/// Where an import grows until it is whole: a folder `.import` beside the logs that it becomes.
+/// The temporary folder of an import: `.import` in the folder for the logs.
 ///
-/// Whatever ends an import before ``publish()``, no log comes of it, and the next one begins anew.
+/// An import that ends before ``publish()`` leaves no log behind. The next import starts from the beginning.
 package final class ImportFolder {
-    /// The folder that the logs are for. Made where it is missing.
+    /// The folder for the logs. Made if it is missing.
     package let target: String
     private let staging: LogDirectory
     private let lock: WriterLock
     private var names: [String] = []
 
-    /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)`` where another import is at work in it.
+    /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)`` if another import is running.
     package init(_ target: String) throws(EventLogError) {
         self.target = target
         staging = LogDirectory(path: target + "/.import")
@@ -19,29 +19,29 @@ package final class ImportFolder {
         try clear()
     }
 
-    /// Removes what was not published.
+    /// Removes unpublished logs.
     deinit {
-        // What stays behind is removed by the next import.
+        // The next import removes what cannot be removed now.
         do throws(EventLogError) { try clear() } catch { return }
         unsafe unlink(staging.lockPath)
         unsafe rmdir(staging.path)
     }
 
-    /// The folder in which a log is made.
+    /// The temporary folder of a log.
     ///
-    /// - Throws: ``LogImportError`` where there is a log of that name already.
+    /// - Throws: ``LogImportError`` if there is a log of this name already.
     func place(for name: String) throws -> LogDirectory {
         let final = LogDirectory(path: target + "/" + name)
         if try OpenFile.ifPresent(final.manifestPath) != nil { throw LogImportError("\(final.path) is a log already") }
         guard try LogDirectory.entries(of: final.path).isEmpty else {
-            throw LogImportError("\(final.path) is there already and not empty")
+            throw LogImportError("\(final.path) exists already and is not empty")
         }
-        guard !names.contains(name) else { throw LogImportError("there is a log \(name) in it already") }
+        guard !names.contains(name) else { throw LogImportError("the log \(name) was imported already") }
         names.append(name)
         return LogDirectory(path: staging.path + "/" + name)
     }
 
-    /// Puts all logs in their places, each in one step. To be called when all are finished.
+    /// Moves all logs to their places, each in one step. Call it when all logs are finished.
     package func publish() throws(EventLogError) {
         try staging.synchronize()
         for name in names {

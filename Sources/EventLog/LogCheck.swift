@@ -1,15 +1,14 @@
 import Time
 
-/// A check of what lies beside a log against the log, such as of its index or its snapshots.
+/// Checks files beside a log against the log, such as its index or its snapshots.
 ///
-/// ``EventLogs/verify(directory:checks:progress:)`` runs it when it has read the log.
+/// ``EventLogs/verify(directory:checks:progress:)`` runs it after reading the log.
 package protocol LogCheck {
-    /// Whether it is of a cache, which is made anew or passed over where it is wrong: what is found is only noted then.
+    /// Whether the files are a cache, which is rebuilt when it is wrong. Then problems are only notes.
     var isOfCache: Bool { get }
 
-    /// - Parameter log: What was read.
-    /// - Returns: What is wrong, each with the file that it is wrong in.
-    /// - Throws: What keeps the check from being made at all.
+    /// - Returns: The problems that were found.
+    /// - Throws: Errors that prevent the check.
     func check(_ log: VerifiedLog) throws(EventLogError) -> [VerifyReport.Problem]
 }
 
@@ -25,27 +24,25 @@ package struct VerifiedLog: Sendable {
     package var identity: LogIdentity
     /// The first sequences of its segments.
     package var segments: [UInt64]
-    /// The last sequence in whole batches that follow each other; what lies behind damage does not count.
+    /// The last sequence before any damage.
     package var lastSequence: UInt64
     package var lastNow: Instant
     package var cursor: Cursor
 }
 
-/// Checks how far a log says that it has come against the log that it was made from.
-///
-/// That one is looked for in the same folder; where it is not there, only what the log itself says is checked.
+/// Checks the cursors of a log: they must not go back, and not exceed the upstream log if it is in the same folder.
 struct UpstreamCheck {
     private let directory: String
     private let note: UpstreamNote
     private var last: (position: UInt64, place: VerifyReport.Problem)?
 
-    /// Nil where the log is made from none.
+    /// Nil for a log without an upstream log.
     init?(directory: String) throws(EventLogError) {
         guard let note = try UpstreamNote.read(directory: directory) else { return nil }
         (self.directory, self.note) = (directory, note)
     }
 
-    /// Takes note of a batch's cursor, and says if it goes back.
+    /// Checks a batch's cursor against the one before.
     mutating func take(_ header: BatchHeader, file: String, offset: UInt64) -> VerifyReport.Problem? {
         guard let position = header.cursor.positions[note.log] else { return nil }
         let before = last?.position ?? 0
@@ -55,12 +52,12 @@ struct UpstreamCheck {
         return position < before ? place : nil
     }
 
-    /// To be called last: the other log may have grown while this one was read.
+    /// Checks the last cursor against the upstream log. Call it last: the upstream log may grow while this one is read.
     func finish() throws(EventLogError) -> VerifyReport.Problem? {
         let upstream = LogDirectory.split(directory).folder + "/" + note.log
         let summary: LogSummary
         do throws(EventLogError) { summary = try EventLogs.summary(directory: upstream) } catch {
-            // Not there, or damaged, which its own verification says.
+            // The upstream log is not there, or its own verification will report the damage.
             return nil
         }
         if summary.identity != note.identity {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A log's folder: the names in it and what they mean. See ``BatchFormat``.
+/// A log's folder and the names in it. See ``BatchFormat``.
 struct LogDirectory: Sendable {
     let path: String
     var calls = FileCalls.system
@@ -8,19 +8,16 @@ struct LogDirectory: Sendable {
     var lockPath: String { path + "/lock" }
     var manifestPath: String { path + "/log.json" }
 
-    func segmentPath(_ first: UInt64) -> String {
-        let digits = String(first)
-        return "\(path)/\(String(repeating: "0", count: LogDirectory.digits - digits.utf8.count))\(digits).log"
-    }
+    func segmentPath(_ first: UInt64) -> String { "\(path)/\(String(first, digits: LogDirectory.digits)).log" }
 
-    /// The first sequences of all segments, in order. Empty where there is no such folder.
+    /// The first sequences of all segments, in order. Empty if there is no such folder.
     func segments() throws(EventLogError) -> [UInt64] {
         try LogDirectory.entries(of: path).compactMap(LogDirectory.firstSequence(ofFile:)).sorted()
     }
 
-    /// Makes the folder and those above it, durably.
+    /// Makes the folder and its parents, durably.
     ///
-    /// - Parameter mode: Nil inside a log, where each folder gets the mode of the one that it is made in.
+    /// - Parameter mode: The mode of new folders; nil gives each folder the mode of its parent.
     func create(_ mode: DataMode? = nil) throws(EventLogError) {
         var parent = path.hasPrefix("/") ? "/" : "."
         var current = path.hasPrefix("/") ? "" : "."
@@ -41,7 +38,7 @@ struct LogDirectory: Sendable {
         try OpenFile(path, O_RDONLY | O_DIRECTORY, calls: calls).synchronize(calls)
     }
 
-    /// The names in a folder but those that begin with a dot. Empty where there is no such folder.
+    /// The names in a folder, without those that begin with a dot. Empty if there is no such folder.
     static func entries(of path: String) throws(EventLogError) -> [String] {
         guard let folder = unsafe opendir(path) else {
             if errno == ENOENT { return [] }

@@ -1,6 +1,6 @@
 import Time
 
-/// A batch on its way into a log.
+/// A batch to append.
 @unsafe struct NewBatch {
     var body: UnsafeRawBufferPointer
     var count: Int
@@ -11,7 +11,7 @@ import Time
     var bytes: Int { unsafe BatchFormat.headerBytes + cursorBytes.count + body.count }
 }
 
-/// How far a log has come, and room to put together what stands before the next batch's events.
+/// The end of a log, where the next batch is written.
 struct LogEnd {
     let identity: LogIdentity
     private(set) var nextSequence: UInt64
@@ -19,16 +19,16 @@ struct LogEnd {
     private(set) var cursor: Cursor
     private(set) var segmentFirst: UInt64
     private(set) var segmentBytes: UInt64
-    /// What stands before a batch's body; kept for its room.
+    /// The bytes before a batch's body. Kept between batches to reuse the memory.
     private var head: [UInt8] = []
 
     init(_ tail: LogTail, _ identity: LogIdentity) {
         self.identity = identity
-        (nextSequence, lastNow, cursor) = (tail.nextSequence, tail.lastNow, tail.cursor)
+        (nextSequence, lastNow, cursor) = (tail.state.nextSequence, tail.state.lastNow, tail.state.cursor)
         (segmentFirst, segmentBytes) = (tail.first, tail.bytes)
     }
 
-    /// Whether so many bytes more are too many for the segment. One without events stays, since the next would have the
+    /// Whether a batch of this size needs a new segment. Never for a segment without events: the new one would have the
     /// same name.
     func isFull(for bytes: Int, bytesMax: Int) -> Bool {
         segmentBytes > 0 && nextSequence > segmentFirst && segmentBytes + UInt64(bytes) > UInt64(bytesMax)
@@ -36,11 +36,10 @@ struct LogEnd {
 
     mutating func beginSegment() { (segmentFirst, segmentBytes) = (nextSequence, 0) }
 
-    /// A short body is written from behind its head: copying it costs less than a second part.
+    /// A body up to this size is copied behind its head: that costs less than writing two parts.
     private static let joinedBytesMax = 4 << 10
 
-    /// Writes the batch and goes on behind it. Where that fails, part of it may be in the file, and nothing else has
-    /// changed.
+    /// Writes the batch and moves the end. On failure the file may have a part of the batch, and the end stays.
     mutating func write(_ batch: NewBatch, to file: OpenFile, _ call: FileCalls.Write) throws(EventLogError) {
         try unsafe setHead(batch)
         let bytes = unsafe head.count + batch.body.count
@@ -56,16 +55,19 @@ struct LogEnd {
         unsafe add(batch, bytes)
     }
 
-    /// Makes what stands before the body: a header and the cursor, after the opening where a segment begins.
+    /// Sets ``head`` to the batch's header and cursor; in a new segment the opening comes first.
     private mutating func setHead(_ batch: NewBatch) throws(EventLogError) {
         head.removeAll(keepingCapacity: true)
         if segmentBytes == 0 {
             let whole = try cursor.encoded()
-            unsafe header(.opening, now: lastNow, count: 0, cursor: whole).append(to: &head)
+            unsafe FixedHeader(.opening, identity, first: nextSequence, count: 0, now: lastNow, cursor: whole)
+                .append(to: &head)
             head += whole
         }
-        unsafe header(.batch, now: batch.now, count: batch.count, cursor: batch.cursorBytes, body: batch.body)
-            .append(to: &head)
+        let header = unsafe FixedHeader(
+            .batch, identity, first: nextSequence, count: batch.count, now: batch.now, cursor: batch.cursorBytes,
+            body: batch.body)
+        header.append(to: &head)
         if unsafe !batch.cursorBytes.isEmpty { unsafe head += batch.cursorBytes }
     }
 
@@ -74,15 +76,5 @@ struct LogEnd {
         segmentBytes += UInt64(bytes)
         lastNow = unsafe batch.now
         if unsafe !batch.cursorBytes.isEmpty { unsafe cursor.fold(batch.cursor) }
-    }
-
-    private func header(
-        _ kind: FixedHeader.Kind, now: Instant, count: Int, cursor: [UInt8],
-        body: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
-    ) -> FixedHeader {
-        unsafe FixedHeader(
-            kind: kind, identity: identity.mark, firstSequence: nextSequence, now: now, count: UInt32(count),
-            cursorBytes: UInt32(cursor.count), bodyBytes: UInt32(body.count),
-            cursorCRC: cursor.withUnsafeBytes { unsafe CRC32C.checksum($0) }, bodyCRC: unsafe CRC32C.checksum(body))
     }
 }

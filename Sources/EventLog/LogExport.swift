@@ -1,30 +1,30 @@
 import Glibc
 import Time
 
-/// Logs as lines of JSON, from which ``LogImport`` makes the same logs again.
+/// Writes logs as lines of JSON. ``LogImport`` makes the same logs from them.
 ///
-/// - `{"log":"matches","identity":"<uuid>","format":1,"upstream":{"log":"changes","identity":"<uuid>"}}` begins a log;
-///   `upstream` only where it was made from another. `"tokens":"masked"` says that an ``ExportMask`` stood before the
-///   events: then they are not byte for byte those of the log, and there are no snapshots.
-/// - `{"settings":{…}}` is a line of `settings.ndjson`, as it stands there.
-/// - `{"snapshot":"<file name>","part":"<Base64>"}` is a part of a snapshot; the next ones go on behind it. Only where
-///   the beginning of the log, or of the one that it was made from, is not there any more: a replay needs them then.
+/// - `{"log":"matches","identity":"<uuid>","format":1,"upstream":{"log":"changes","identity":"<uuid>"}}` begins a log.
+///   `upstream` is missing for a source's log. `"tokens":"masked"` says that an ``ExportMask`` was used: then the events
+///   are changed, and there are no snapshots.
+/// - `{"settings":{…}}` is a line of `settings.ndjson`.
+/// - `{"snapshot":"<file name>","part":"<Base64>"}` is a part of a snapshot. Snapshots are only exported when the first
+///   events of the log or of its upstream log are gone, because a replay needs them then.
 /// - `{"segment":17,"now":"2026-11-20T09:30:00Z","cursor":{"changes":12}}` begins a segment: its opening.
 /// - `{"first":17,"count":2,"now":"2026-11-20T09:30:00.000001Z","cursor":{"changes":13}}` begins a batch.
 /// - The `count` lines after it are its events, byte for byte.
-/// - `{"end":[{"log":"matches","batches":1,"events":2}]}` is the last line, with what was exported of each log: an
-///   export without it was cut off.
+/// - `{"end":[{"log":"matches","batches":1,"events":2}]}` is the last line, with the totals of each log. An export
+///   without it was cut off.
 package enum LogExport {
-    /// Passes on the lines of some logs, whole ones, a piece at a time.
+    /// Exports logs.
     ///
     /// - Parameters:
     ///   - directories: The logs' own folders. A torn last batch is left out.
-    ///   - mask: What hides devices' tokens; nil: they stand as they are.
-    ///   - write: Takes a piece; valid during the call alone.
-    /// - Returns: The snapshots that are left out though a replay needs them, since nobody can mask what is in them.
+    ///   - mask: Hides the devices' tokens; nil exports them.
+    ///   - write: Called with one or more whole lines, which are valid during the call.
+    /// - Returns: Snapshots that a replay needs, but that were left out because the mask cannot be applied to them.
     /// - Throws: ``EventLogError/notALog(directory:)``;
     ///   ``EventLogError/damaged(file:offset:sequence:reason:)``; ``EventLogError/wrongSettings(file:line:reason:)``;
-    ///   what `write` throws.
+    ///   errors of `write`.
     @discardableResult
     package static func run(
         directories: [String], mask: ExportMask? = nil, write: (UnsafeRawBufferPointer) throws -> Void
@@ -55,8 +55,7 @@ package enum LogExport {
         var next: UInt64?
         var exported = ExportedLog(name: manifest.name)
         for first in segments {
-            let file = try OpenFile(log.segmentPath(first), O_RDONLY)
-            let segment = SegmentReader(file, first: first, identity: manifest.identity, lastNow: lastNow)
+            let segment = try SegmentReader(log, first, manifest.identity, lastNow: lastNow)
             if let next, next != first { throw segment.damaged("the segment before ends with sequence \(next - 1)") }
             try unsafe export(segment, isLast: first == segments.last, mask, &exported, write)
             (lastNow, next) = (segment.lastNow, segment.nextSequence)
@@ -94,13 +93,13 @@ package enum LogExport {
 
 /// Hides devices' tokens in the events of an export.
 @safe package struct ExportMask {
-    /// Takes the lines of a batch and gives as many others; nil where they may stand as they are.
+    /// Returns masked lines for the lines of a batch; nil if no line needs a mask.
     let events: (UnsafeRawBufferPointer) throws -> [UInt8]?
 
     package init(events: @escaping (UnsafeRawBufferPointer) throws -> [UInt8]?) { unsafe self.events = events }
 }
 
-/// What an export holds of one log.
+/// The totals of one log in an export.
 package struct ExportedLog: Hashable, Sendable {
     package var name: String
     package private(set) var batches: UInt64 = 0
@@ -110,15 +109,15 @@ package struct ExportedLog: Hashable, Sendable {
         (self.name, self.batches, self.events) = (name, batches, events)
     }
 
-    /// Takes note of a batch.
+    /// Counts a batch.
     package mutating func add(events count: Int) {
         batches += 1
         events += UInt64(count)
     }
 }
 
-/// The lines of an export that are no events.
-enum ExportLine {
+/// The lines of an export that are not events.
+private enum ExportLine {
     static func end(_ logs: [ExportedLog]) -> String {
         let counts = logs.map { "{\"log\":\"\($0.name)\",\"batches\":\($0.batches),\"events\":\($0.events)}" }
         return "{\"end\":[\(counts.joined(separator: ","))]}"
@@ -139,15 +138,13 @@ enum ExportLine {
         return "{\"\(key)\":\(header.firstSequence)\(count),\"now\":\"\(header.now.rfc3339)\",\"cursor\":{\(cursor)}}"
     }
 
-    /// As a JSON string (RFC 8259, section 7).
+    /// A JSON string (RFC 8259, section 7).
     private static func text(_ name: String) -> String {
         var text = "\""
         for scalar in name.unicodeScalars {
             switch scalar {
             case "\"", "\\": text += "\\\(scalar)"
-            case "\u{0}"..<"\u{20}":
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            case "\u{0}"..<"\u{20}": text += "\\u" + String(scalar.value, digits: 4, radix: 16)
             default: text.unicodeScalars.append(scalar)
             }
         }

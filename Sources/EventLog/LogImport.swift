@@ -1,9 +1,9 @@
 import Glibc
 import Time
 
-/// Makes a log of what ``LogExport`` wrote: the same bytes in the same segments.
+/// Makes a log from the lines of ``LogExport``: the same bytes in the same segments.
 ///
-/// It comes to be with ``ImportFolder/publish()``; before, nothing takes it for a log.
+/// The log appears with ``ImportFolder/publish()``.
 package final class LogImport {
     private let log: LogDirectory
     private let manifest: LogManifest
@@ -15,10 +15,8 @@ package final class LogImport {
     private var settings = SettingsFile(lines: [])
     private var snapshot: (file: OpenFile, bytes: UInt64)?
 
-    /// - Parameters:
-    ///   - folder: Where it grows.
-    ///   - upstream: The log that it was made from.
-    /// - Throws: ``LogImportError`` where there is a log of that name already; ``EventLogError``.
+    /// - Parameter upstream: The log that this one was made from; nil for a source's log.
+    /// - Throws: ``LogImportError`` if there is a log of this name already; ``EventLogError``.
     package init(in folder: ImportFolder, name: String, identity: LogIdentity, upstream: UpstreamNote?) throws {
         guard EventLogLimits.isValid(name: name) else { throw EventLogError.invalidName(name) }
         log = try folder.place(for: name)
@@ -27,22 +25,18 @@ package final class LogImport {
         lock = try WriterLock(name, log)
     }
 
-    /// Adds a line of the settings that the log was made under.
-    ///
-    /// - Parameter line: Without a line feed.
+    /// Adds a line of `settings.ndjson`, without its line feed.
     package func add(settings line: UnsafeRawBufferPointer) throws {
         guard let line = unsafe SettingsFile.Line(line) else {
-            throw LogImportError("these are no settings of a stage")
+            throw LogImportError("these are not the settings of a stage")
         }
         if settings.lines.isEmpty { (settings.log, settings.isChecked) = (line.log, line.crc != nil) }
         settings.lines.append(line)
     }
 
-    /// Adds to a snapshot, or begins it.
-    ///
-    /// - Parameter name: Its file's name.
+    /// Appends to a snapshot. A new file name begins a new snapshot.
     package func add(snapshot name: String, part: UnsafeRawBufferPointer) throws {
-        guard SnapshotFormat.isName(name) else { throw LogImportError("'\(name)' cannot name a snapshot") }
+        guard SnapshotFormat.isName(name) else { throw LogImportError("'\(name)' is not the name of a snapshot") }
         let path = log.path + "/snapshots/" + name
         if snapshot?.file.path != path {
             try endSnapshot()
@@ -54,7 +48,7 @@ package final class LogImport {
         snapshot = (file, bytes + UInt64(part.count))
     }
 
-    /// Begins a segment with its opening: what the log had come to before.
+    /// Begins a segment with its opening: the log's cursor and time before it.
     package func begin(segment first: UInt64, cursor: Cursor, now: Instant) throws {
         let expected = nextSequence ?? first
         guard first == expected, first > 0 else { throw LogImportError("the segment must begin with \(expected)") }
@@ -65,9 +59,7 @@ package final class LogImport {
         try unsafe put(.opening, UnsafeRawBufferPointer(start: nil, count: 0), 0, cursor, now)
     }
 
-    /// Adds a batch.
-    ///
-    /// - Parameter body: `count` lines, each ended by a line feed.
+    /// - Parameter body: `count` lines, each with a line feed.
     package func append(
         _ body: UnsafeRawBufferPointer, first: UInt64, count: Int, cursor: Cursor, now: Instant
     ) throws {
@@ -77,15 +69,15 @@ package final class LogImport {
         try unsafe put(.batch, body, count, cursor, now)
     }
 
-    /// Makes all of it durable, and a log.
+    /// Completes the log and makes it durable.
     ///
-    /// - Parameter isCut: Whether more was to come. Settings that are not whole and snapshots that are of no use are left
-    ///   out then, else refused.
-    /// - Returns: What was left out.
+    /// - Parameter isCut: Whether the export was cut off. Then incomplete settings and useless snapshots are left out
+    ///   instead of refused.
+    /// - Returns: A description of each part that was left out.
     @discardableResult
     package func finish(isCut: Bool = false) throws -> [String] {
         try endSegment()
-        var leftOut = try dropSettings(isCut: isCut && nextSequence == nil) ? ["its settings, which are cut"] : []
+        var leftOut = try dropSettings(isCut: isCut && nextSequence == nil) ? ["its incomplete settings"] : []
         // A log without events has an empty segment.
         if nextSequence == nil { _ = try OpenFile(log.segmentPath(1), O_WRONLY | O_CREAT | O_EXCL) }
         try endSnapshot()
@@ -101,10 +93,10 @@ package final class LogImport {
     }
 
     /// - Parameter isCut: Whether a line may be missing.
-    /// - Returns: Whether they are not whole.
+    /// - Returns: Whether the settings were incomplete and dropped.
     private func dropSettings(isCut: Bool) throws -> Bool {
         if let other = settings.log, other != manifest.identity {
-            throw LogImportError("the settings of \(manifest.name) are those of log \(other)")
+            throw LogImportError("the settings of \(manifest.name) belong to log \(other)")
         }
         guard settings.firstWrongLine != nil else { return false }
         guard isCut else { throw LogImportError("the settings of \(manifest.name): CRC differs") }
@@ -112,7 +104,7 @@ package final class LogImport {
         return true
     }
 
-    /// - Returns: What is told of those that no stage could use.
+    /// Removes the snapshots that no stage could use.
     private func dropSnapshots() throws -> [String] {
         let summary = try EventLogs.summary(directory: log.path)
         return try SnapshotStore(logDirectory: log.path).check(summary).map { problem in
@@ -140,10 +132,7 @@ package final class LogImport {
         guard now >= lastNow else { throw LogImportError("time goes back from \(lastNow) to \(now)") }
         let cursorBytes = try cursor.encoded()
         let header = unsafe FixedHeader(
-            kind: kind, identity: manifest.identity.mark, firstSequence: sequence, now: now, count: UInt32(count),
-            cursorBytes: UInt32(cursorBytes.count), bodyBytes: UInt32(body.count),
-            cursorCRC: cursorBytes.withUnsafeBytes { unsafe CRC32C.checksum($0) }, bodyCRC: unsafe CRC32C.checksum(body)
-        )
+            kind, manifest.identity, first: sequence, count: count, now: now, cursor: cursorBytes, body: body)
         var bytes: [UInt8] = []
         header.append(to: &bytes)
         bytes += cursorBytes
@@ -159,7 +148,7 @@ package final class LogImport {
     }
 }
 
-/// Why lines are not a log's.
+/// Why lines cannot be imported.
 package struct LogImportError: Error, Hashable, CustomStringConvertible {
     package var description: String
 

@@ -2,12 +2,13 @@ import Glibc
 import Time
 
 extension LogManifest {
-    /// The manifest, or what it must have been, with what is wrong with it.
+    /// Reads the manifest, or derives it from other files if it is missing or wrong.
     ///
-    /// A log's batches hold only a mark of its identity. The identity itself also stands in the `upstream.json` of logs
-    /// that were made from this one, and a log of dead letters has one that follows from its stage's.
+    /// A log's batches hold only a mark of its identity. The whole identity is also in the log's snapshots and index, and in
+    /// the `upstream.json` and the snapshots of downstream logs. A dead-letter log's identity follows from its stage's.
     ///
-    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` where it is found nowhere.
+    /// - Returns: The manifest, and what was wrong with `log.json`.
+    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if no other file has the identity.
     static func readOrDerived(in log: LogDirectory) throws(EventLogError) -> (LogManifest, wrong: String?) {
         let (folder, name) = LogDirectory.split(log.path)
         let marks = try log.marks()
@@ -21,22 +22,23 @@ extension LogManifest {
                 wrong = "log.json is missing"
             }
         } catch .damaged {
-            wrong = "log.json is not what was written"
+            wrong = "log.json is damaged"
         }
         guard marks.count == 1, let mark = marks.first,
             let identity = try candidates(name, folder).first(where: { $0.mark == mark })
         else {
             let found =
-                marks.count > 1 ? "the segments are of \(marks.count) logs" : "nothing else there knows its identity"
+                marks.count > 1
+                ? "the segments belong to \(marks.count) logs" : "no other file there holds the log's identity"
             let reason = "\(wrong), and \(found): restore it from a copy"
             throw .damaged(file: log.manifestPath, offset: 0, sequence: 1, reason: reason)
         }
         return (LogManifest(name: name, identity: identity), wrong)
     }
 
-    /// Said of one whose identity none of the segments has.
+    /// The reason when no segment has the manifest's identity.
     static func otherIdentity(_ manifest: LogManifest) -> String {
-        "log.json gives the identity \(manifest.identity), and the segments are of another"
+        "log.json gives the identity \(manifest.identity), but the segments belong to another log"
     }
 
     private static func candidates(_ name: String, _ folder: String) throws(EventLogError) -> [LogIdentity] {
@@ -49,7 +51,7 @@ extension LogManifest {
                     identities += try SnapshotStore(logDirectory: directory).list().compactMap { $0.header?.upstream }
                 }
                 if let stage = try LogManifest.read(in: LogDirectory(path: directory)) {
-                    // A log that is itself right but lies in a folder of another name.
+                    // The log's identity may be right although its name is not the folder's.
                     if sibling == name { identities.append(stage.identity) }
                     identities.append(LogIdentity(seed: stage.identity.description, name: name))
                 }
@@ -60,26 +62,23 @@ extension LogManifest {
 }
 
 extension LogDirectory {
-    /// The marks of the identities in the first headers of all segments, those that are right.
+    /// The identity marks in the intact first headers of all segments.
     func marks() throws(EventLogError) -> Set<UInt64> {
-        let room = UnsafeMutableRawBufferPointer.allocate(byteCount: BatchFormat.headerBytes, alignment: 8)
-        defer { unsafe room.deallocate() }
         var marks: Set<UInt64> = []
         for first in try segments() {
-            guard let file = try OpenFile.ifPresent(segmentPath(first)),
-                try unsafe file.read(into: room, at: 0) == BatchFormat.headerBytes
-            else { continue }
-            if case .header(let header) = unsafe FixedHeader.decode(UnsafeRawBufferPointer(room)) {
+            let bytes = try OpenFile.ifPresent(segmentPath(first))?.bytes(BatchFormat.headerBytes, at: 0) ?? []
+            guard bytes.count == BatchFormat.headerBytes else { continue }
+            if case .header(let header) = unsafe bytes.withUnsafeBytes({ unsafe FixedHeader.decode($0) }) {
                 marks.insert(header.identity)
             }
         }
         return marks
     }
 
-    /// The identities in what is made from the log and lies beside it: snapshots and index files.
+    /// The identities in the log's snapshots and index files.
     fileprivate func identitiesBeside() throws(EventLogError) -> [LogIdentity] {
-        // Not `\.header?.log`: for such a key path Swift 6.3's library reads a byte past the value (`optionalWrap`), for
-        // which the address sanitizer ends the process.
+        // Not `\.header?.log`: for this key path the library of Swift 6.3 reads a byte past the value (`optionalWrap`),
+        // and the address sanitizer reports it.
         var identities = try SnapshotStore(logDirectory: path).list().compactMap { $0.header?.log }
         let folder = "\(path)/\(IndexFormat.folder)"
         for name in try LogDirectory.entries(of: folder).sorted() {

@@ -1,7 +1,7 @@
 import Glibc
 import Time
 
-/// `log.json`: which log a folder holds. Written once, and read as strictly as only its writer's reader can.
+/// `log.json`: the name and identity of the log in a folder. Written once; reading accepts only the exact bytes.
 struct LogManifest: Hashable {
     var name: String
     var identity: LogIdentity
@@ -16,24 +16,24 @@ struct LogManifest: Hashable {
         LogManifest.start + name + LogManifest.middle + identity.description + LogManifest.end
     }
 
-    /// Nil where the folder has none.
+    /// Nil if the folder has no manifest.
     static func read(in directory: LogDirectory) throws(EventLogError) -> LogManifest? {
         guard let file = try OpenFile.ifPresent(directory.manifestPath) else { return nil }
-        let text = String(decoding: try file.contents(bytesMax: bytesMax), as: UTF8.self)
+        let text = String(decoding: try file.bytes(bytesMax, at: 0), as: UTF8.self)
         if let version = otherVersion(text) { throw .unsupportedFormat(file: file.path, version: version) }
         guard let manifest = LogManifest(text) else {
-            throw .damaged(file: file.path, offset: 0, sequence: 1, reason: "this is not what was written")
+            throw .damaged(file: file.path, offset: 0, sequence: 1, reason: "its text is not as Belfry writes it")
         }
         return manifest
     }
 
-    /// Nil where there is no log, or none yet.
+    /// Nil if there is no log yet.
     ///
-    /// - Throws: ``EventLogError/withoutManifest(directory:)`` where there are segments: it is written before them.
+    /// - Throws: ``EventLogError/withoutManifest(directory:)`` if there are segments: the manifest is written before them.
     static func ifBegun(in directory: LogDirectory) throws(EventLogError) -> LogManifest? {
         if let manifest = try read(in: directory) { return manifest }
         if try directory.segments().isEmpty { return nil }
-        // A writer may have made both just now.
+        // A writer may have made both after the first look.
         guard let manifest = try read(in: directory) else { throw .withoutManifest(directory: directory.path) }
         return manifest
     }
@@ -44,7 +44,7 @@ struct LogManifest: Hashable {
         return manifest
     }
 
-    /// Writes it whole or not at all, and durably.
+    /// Writes the file atomically and durably.
     func write(in directory: LogDirectory) throws(EventLogError) {
         try directory.replace(directory.manifestPath, with: text)
     }

@@ -1,18 +1,18 @@
 import Glibc
 import Time
 
-/// Puts a damaged log right, by cutting it off where the damage begins.
+/// Repairs a damaged log by cutting it off where the damage begins.
 ///
-/// Later batches cannot be kept: sequences would have a gap. They stay in the copy that is made of every file first.
-/// While this lives, no writer can open the log.
+/// Later batches cannot be kept, because the sequences would have a gap. They stay in the copy that is made of every file
+/// first. No writer can open the log during a repair.
 package final class LogRepair {
-    /// What would be done.
+    /// What ``apply(at:)`` will do.
     package let plan: RepairPlan
 
     private let log: LogDirectory
     private let manifest: LogManifest
     private let lock: WriterLock
-    /// What `settings.ndjson` is to say; nil where it stays.
+    /// The new contents of `settings.ndjson`; nil if the file stays.
     private let settings: SettingsFile?
 
     /// Reads the whole log and changes nothing.
@@ -20,9 +20,9 @@ package final class LogRepair {
     /// - Parameters:
     ///   - directory: The log's own folder.
     ///   - progress: Called with the bytes of each batch.
-    /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)`` where a stage runs on it;
-    ///   ``EventLogError/notALog(directory:)``; ``EventLogError/damaged(file:offset:sequence:reason:)`` where cutting
-    ///   does not help, with what would.
+    /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)`` if a stage uses the log;
+    ///   ``EventLogError/notALog(directory:)``; ``EventLogError/damaged(file:offset:sequence:reason:)`` if cutting does
+    ///   not help.
     package init(directory: String, progress: (_ bytes: UInt64) -> Void = { _ in }) throws(EventLogError) {
         log = LogDirectory(path: directory)
         guard try log.isLog() else { throw .notALog(directory: directory) }
@@ -34,10 +34,10 @@ package final class LogRepair {
         plan.manifest = wrong
         let beyond = try LostEnd(of: log, manifest.identity).beyond(plan.keptThrough)
         plan.knownThrough = beyond.map(\.sequence).max()
-        let past =
-            plan.cuts.isEmpty ? nil : try SettingsTimeline(of: log, cursor: scan.cursor, plan.keptThrough, scan.lastNow)
-        settings = past?.kept
-        plan.settingsLost = past?.dropped ?? 0
+        let cut =
+            plan.cuts.isEmpty ? nil : try SettingsCut(of: log, cursor: scan.cursor, plan.keptThrough, scan.lastNow)
+        settings = cut?.kept
+        plan.settingsLost = cut?.dropped ?? 0
         if !plan.cuts.isEmpty {
             plan.derived = try DerivedFiles.ahead(of: plan, in: log)
             plan.consumersBeyond = try EventLogs.consumers(ofLogAt: directory).filter { $0.done > plan.keptThrough }
@@ -48,32 +48,32 @@ package final class LogRepair {
         (self.plan, self.manifest) = (plan, manifest)
     }
 
-    /// Does it. Stopped in the middle, it can be begun again.
+    /// Repairs the log. After an interruption a new repair can continue.
     ///
-    /// - Parameter now: Names the copy.
-    /// - Returns: The folder below the log's that holds every changed file as it was; nil where there was nothing to do.
+    /// - Parameter now: Part of the name of the folder for copies.
+    /// - Returns: The folder, inside the log's, with the old version of every changed file; nil if the log was sound.
     package func apply(at now: Instant) throws(EventLogError) -> String? {
         guard !plan.isSound else { return nil }
         let copies = LogDirectory(path: "\(log.path)/damaged-\(now.rfc3339)")
         try copies.create()
-        if plan.manifest != nil { try mendManifest(copies) }
-        if let settings { try mendSettings(settings, copies) }
+        if plan.manifest != nil { try repairManifest(copies) }
+        if let settings { try repairSettings(settings, copies) }
         for file in plan.derived { try move(file, copies) }
         if plan.missing != nil, let first = try log.segments().first { try log.noteTrim(to: first) }
-        // The newest first: what is left is the beginning of the log at every moment.
+        // The newest first, so that a beginning of the log is left at every moment.
         for cut in plan.cuts.reversed() { try apply(cut, copies) }
         try copies.synchronize()
         try log.synchronize()
         return copies.path
     }
 
-    private func mendManifest(_ copies: LogDirectory) throws(EventLogError) {
+    private func repairManifest(_ copies: LogDirectory) throws(EventLogError) {
         if try OpenFile.ifPresent(log.manifestPath) != nil { try copy(log.manifestPath, copies) }
         try manifest.write(in: log)
     }
 
-    /// Before the cuts: stopped between the two, the settings that count are those of the pipeline file.
-    private func mendSettings(_ settings: SettingsFile, _ copies: LogDirectory) throws(EventLogError) {
+    /// Called before the cuts: after an interruption between the two, the pipeline file's settings count.
+    private func repairSettings(_ settings: SettingsFile, _ copies: LogDirectory) throws(EventLogError) {
         let path = SettingsFile.path(in: log.path)
         guard !settings.lines.isEmpty else { return try move(path, copies) }
         try copy(path, copies)
@@ -103,29 +103,24 @@ package final class LogRepair {
         let source = try OpenFile(path, O_RDONLY)
         let target = try OpenFile(
             copies.path + "/" + LogDirectory.split(path).name, O_WRONLY | O_CREAT | O_TRUNC, calls: log.calls)
-        let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 1)
-        defer { unsafe room.deallocate() }
         var offset: UInt64 = 0
-        while true {
-            let count = try unsafe source.read(into: room, at: offset)
-            if count == 0 { break }
-            let bytes = unsafe UnsafeRawBufferPointer(rebasing: room[..<count])
-            if let code = unsafe target.write(bytes, at: offset, log.calls.write) {
+        while case let part = try source.bytes(1 << 20, at: offset), !part.isEmpty {
+            if let code = unsafe part.withUnsafeBytes({ unsafe target.write($0, at: offset, log.calls.write) }) {
                 throw EventLogError.failed(operation: "copy to", file: target.path, errno: code)
-                    .orFull(bytesNeeded: count)
+                    .orFull(bytesNeeded: part.count)
             }
-            offset += UInt64(count)
+            offset += UInt64(part.count)
         }
         try target.synchronize(log.calls)
     }
 }
 
-/// What `settings.ndjson` says of the part of a log that stays.
-private struct SettingsTimeline {
+/// The lines of `settings.ndjson` for the part of a log that stays.
+private struct SettingsCut {
     let kept: SettingsFile
     let dropped: Int
 
-    /// Nil where all of it stays, or it cannot be read: verification says so, and nothing is lost.
+    /// Nil if every line stays, or if the file cannot be read: then verification reports it.
     init?(of log: LogDirectory, cursor: Cursor, _ lastSequence: UInt64, _ lastNow: Instant) throws(EventLogError) {
         let note: UpstreamNote?
         let file: SettingsFile?
@@ -155,9 +150,9 @@ extension EventLogError {
     }
 }
 
-/// What is made from a log and lies beside it. Its names begin with the sequence that it belongs to.
+/// The snapshots and index files of a log. Their names begin with a sequence.
 private enum DerivedFiles {
-    /// Snapshots taken at a sequence that goes, and the index files of segments that are cut or go.
+    /// The snapshots after the events that stay, and the index files of the segments that are cut or removed.
     static func ahead(of plan: RepairPlan, in log: LogDirectory) throws(EventLogError) -> [String] {
         let snapshots = try files(log.path + "/snapshots") { $0 > plan.keptThrough }
         guard let file = plan.cuts.first?.file, let cut = leadingNumber(LogDirectory.split(file).name) else {
@@ -177,7 +172,7 @@ private enum DerivedFiles {
 }
 
 extension LogDirectory {
-    /// Whether there is anything of a log.
+    /// Whether the folder has a manifest or a segment.
     fileprivate func isLog() throws(EventLogError) -> Bool {
         if try OpenFile.ifPresent(manifestPath) != nil { return true }
         return try !segments().isEmpty

@@ -1,19 +1,16 @@
 import Glibc
 import Time
 
-/// Where a writer goes on: the last segment, without a torn batch, and what the log has come to.
+/// The last segment of a log that is opened for writing, after a torn batch was cut off.
 struct LogTail {
     let file: OpenFile
     let first: UInt64
     let bytes: UInt64
     let recovery: EventLogWriter.Recovery?
-    var nextSequence: UInt64 { state.nextSequence }
-    var lastNow: Instant { state.lastNow }
-    var cursor: Cursor { state.cursor }
+    let state: State
 
-    private let state: State
-
-    private struct State {
+    /// The log's state after its last batch.
+    struct State {
         var nextSequence: UInt64
         var lastNow: Instant
         var cursor: Cursor
@@ -33,7 +30,7 @@ struct LogTail {
         try LogTail.synchronize(file, options.calls)
     }
 
-    /// Reads a segment to its end, or to what is torn there.
+    /// Reads a segment to its end, or to a torn batch.
     private static func read(_ reader: SegmentReader) throws(EventLogError) -> (State, torn: String?) {
         var state = State(nextSequence: reader.first, lastNow: .epoch, cursor: Cursor())
         while true {
@@ -48,7 +45,7 @@ struct LogTail {
         }
     }
 
-    /// The state before a segment that has no opening, because nothing was ever written to it whole.
+    /// The state before a segment without an opening: its first write was interrupted.
     private static func before(
         _ reader: SegmentReader, _ directory: LogDirectory, _ previous: UInt64?, _ identity: LogIdentity
     ) throws(EventLogError) -> State {
@@ -56,8 +53,7 @@ struct LogTail {
             guard reader.first == 1 else { throw reader.damaged("the segment before is missing") }
             return State(nextSequence: 1, lastNow: .epoch, cursor: Cursor())
         }
-        let file = try OpenFile(directory.segmentPath(previous), O_RDONLY)
-        let before = SegmentReader(file, first: previous, identity: identity)
+        let before = try SegmentReader(directory, previous, identity)
         let (state, torn) = try read(before)
         if let torn { throw before.damaged("\(torn), in a segment that is not the last") }
         guard state.nextSequence == reader.first else { throw before.damaged("the segment ends too early") }

@@ -2,99 +2,73 @@ import Glibc
 import Time
 
 extension EventLogWriter {
-    /// Removes whole segments that hold no event from `sequence` on, oldest first; never the last.
+    /// Removes the oldest segments that hold no event from `sequence` on; never the last segment.
     ///
-    /// At whatever moment it is stopped, what remains is a log without gaps. Readers that are in a removed segment may
-    /// read it to its end and go on; those that need one find it ``EventLogError/gone(directory:sequence:first:)``.
+    /// An interruption at any moment leaves a log without gaps. A reader inside a removed segment can read it to its end;
+    /// a reader that has to open it throws ``EventLogError/gone(directory:sequence:first:)``.
     ///
-    /// - Returns: What was removed.
-    /// - Throws: Where the disk fails; what was removed by then stays removed.
+    /// - Returns: The removed segments.
+    /// - Throws: If the disk fails. Segments removed until then stay removed.
     @discardableResult
     package func trim(before sequence: UInt64) throws(EventLogError) -> [SegmentFacts] {
         let segments = segmentsOnDisk
-        return try segments.remove(LogTrim.removable(try segments.list(), before: sequence))
+        return try segments.remove(segments.removable(before: sequence))
     }
 
     /// The log's segments, oldest first. Reads the head of each.
     package func segments() throws(EventLogError) -> [SegmentFacts] { try segmentsOnDisk.list() }
 
-    /// The same for another thread, which may take its time.
+    /// The log's segments, for slow work on another thread.
     package var segmentsOnDisk: SegmentsOnDisk {
         SegmentsOnDisk(directory: LogDirectory(path: directory, calls: calls), identity: identity, end: end)
     }
 }
 
-/// The segments of a log that is open for writing. To list them opens a file for each; to remove them takes longer, the
-/// larger they are. One removal at a time for each log.
+/// The segments of a log that is open for writing. Only one removal may run at a time.
 package struct SegmentsOnDisk: Sendable {
     fileprivate let directory: LogDirectory
     fileprivate let identity: LogIdentity
-    /// Where the log had come to.
+    /// The end of the log when this value was made.
     fileprivate let end: LastSegment
 
-    /// Oldest first. Reads the head of each.
+    /// All segments, oldest first. Reads the head of each.
     package func list() throws(EventLogError) -> [SegmentFacts] {
-        try LogDirectory(path: directory.path).facts(identity) { _, _ in end }
+        try LogDirectory(path: directory.path).facts(identity, end: end)
     }
 
-    /// Those that hold no event from `sequence` on, oldest first; never the last.
+    /// The segments that hold no event from `sequence` on, oldest first; never the last segment.
     package func removable(before sequence: UInt64) throws(EventLogError) -> [SegmentFacts] {
-        LogTrim.removable(try list(), before: sequence)
-    }
-
-    /// Removes what ``removable(before:)`` gave: see ``EventLogWriter/trim(before:)``.
-    @discardableResult
-    package func remove(_ removable: [SegmentFacts]) throws(EventLogError) -> [SegmentFacts] {
-        try LogTrim.remove(removable, from: directory)
-    }
-}
-
-extension EventLogs {
-    /// Removes whole segments of a log that no writer has open; see ``EventLogWriter/trim(before:)``.
-    ///
-    /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)``; ``EventLogError/notALog(directory:)``.
-    @discardableResult
-    package static func trim(directory: String, before sequence: UInt64) throws(EventLogError) -> [SegmentFacts] {
-        let log = LogDirectory(path: directory)
-        let manifest = try LogManifest.required(in: log)
-        let lock = try WriterLock(manifest.name, log)
-        defer { withExtendedLifetime(lock) {} }
-        return try LogTrim.remove(LogTrim.removable(try segments(directory: directory), before: sequence), from: log)
-    }
-}
-
-/// The removal of a log's oldest segments.
-enum LogTrim {
-    /// A last segment without an opening needs the one before it, which alone tells what the log has come to.
-    static func removable(_ segments: [SegmentFacts], before sequence: UInt64) -> [SegmentFacts] {
+        let segments = try list()
         guard let last = segments.last else { return [] }
+        // A last segment without an opening needs the segment before it, which has the log's cursor.
         let kept = last.bytes == 0 ? 2 : 1
         return zip(segments, segments.dropFirst()).dropLast(kept - 1)
             .prefix { $1.firstSequence <= sequence }.map { $0.0 }
     }
 
-    /// Each is gone for good before the next goes, so that no crash leaves a gap.
-    static func remove(_ removable: [SegmentFacts], from log: LogDirectory) throws(EventLogError) -> [SegmentFacts] {
+    /// Removes the segments that ``removable(before:)`` returned: see ``EventLogWriter/trim(before:)``.
+    @discardableResult
+    package func remove(_ removable: [SegmentFacts]) throws(EventLogError) -> [SegmentFacts] {
         guard let last = removable.last else { return [] }
-        // The opening of the oldest that stays takes the place of all that goes.
-        let oldest = try OpenFile(log.segmentPath(last.lastSequence + 1), O_RDONLY)
-        try oldest.synchronize(log.calls)
         let first = last.lastSequence + 1
-        var isNoted = try noteUnlessFull(first, in: log)
+        // The opening of the oldest segment that stays replaces all removed ones.
+        try OpenFile(directory.segmentPath(first), O_RDONLY).synchronize(directory.calls)
+        var isNoted = try noteUnlessFull(first)
         for segment in removable {
-            guard uninterrupted({ unsafe log.calls.unlink(segment.path) }) == 0 || errno == ENOENT else {
+            guard uninterrupted({ unsafe directory.calls.unlink(segment.path) }) == 0 || errno == ENOENT else {
                 throw .lastFailure("remove", segment.path)
             }
-            try log.synchronize()
-            if !isNoted { try log.noteTrim(to: first) }
+            // Each removal is durable before the next one, so that a crash leaves no gap.
+            try directory.synchronize()
+            if !isNoted { try directory.noteTrim(to: first) }
             isNoted = true
         }
         return removable
     }
 
-    /// Where there is no room even for that, the first segment's removal makes it.
-    private static func noteUnlessFull(_ first: UInt64, in log: LogDirectory) throws(EventLogError) -> Bool {
-        do throws(EventLogError) { try log.noteTrim(to: first) } catch .failed(_, _, let code)
+    /// A full disk may have no room for the note: then the first removal makes room.
+    private func noteUnlessFull(_ first: UInt64) throws(EventLogError) -> Bool {
+        do throws(EventLogError) { try directory.noteTrim(to: first) } catch .failed(_, _, let code)
             where EventLogError.isLackOfRoom(code)
         {
             return false

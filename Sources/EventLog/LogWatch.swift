@@ -1,10 +1,9 @@
 import Glibc
 import Time
 
-/// Waits until something happens in a log's folder, which need not exist yet. Linux tells (inotify); nothing is
-/// polled.
+/// Waits for changes in a log's folder with inotify. The folder may be made later.
 final class LogWatch {
-    let descriptor: CInt
+    private let descriptor: CInt
     private let directory: String
     private var watched: String?
 
@@ -18,7 +17,7 @@ final class LogWatch {
         close(descriptor)
     }
 
-    /// True when something may have happened since the last call, which is always so the first time.
+    /// Waits for a change since the last call. Returns true at once on the first call; false after the timeout.
     func wait(timeout: Duration?) throws(EventLogError) -> Bool {
         if try beginWatching() { return true }
         let deadline = timeout.map { ContinuousClock.now.advanced(by: $0) }
@@ -31,12 +30,12 @@ final class LogWatch {
         return false
     }
 
-    /// Watches the folder, or the nearest above it that exists. True where that is new and the folder is there.
+    /// Watches the folder, or its nearest existing parent. True if the folder itself is watched now, but was not before.
     private func beginWatching() throws(EventLogError) -> Bool {
         if watched != nil { return false }
         var candidate = directory
         while try !watch(candidate) { candidate = LogWatch.parent(of: candidate) }
-        // The folder may have come since it was looked for, before the one above it was watched.
+        // The folder may have been made after the first attempt, before its parent was watched.
         if candidate != directory, try watch(directory) { candidate = directory }
         watched = candidate
         return candidate == directory
@@ -62,7 +61,7 @@ final class LogWatch {
         }
     }
 
-    /// Takes all that was told. True where the folder itself went away.
+    /// Reads all events. True if the watched folder was moved or deleted.
     private func drain() throws(EventLogError) -> Bool {
         var isLost = false
         let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 8)
@@ -73,12 +72,12 @@ final class LogWatch {
                 guard count == 0 || errno == EAGAIN else { throw .lastFailure("watch", directory) }
                 return isLost
             }
-            if unsafe LogWatch.tellsLoss(UnsafeRawBufferPointer(rebasing: room[..<count])) { isLost = true }
+            if unsafe LogWatch.isLoss(UnsafeRawBufferPointer(rebasing: room[..<count])) { isLost = true }
         }
     }
 
-    /// An event is a watch, a mask, a cookie and a length of four bytes each, and a name of that length (inotify(7)).
-    private static func tellsLoss(_ events: UnsafeRawBufferPointer) -> Bool {
+    /// inotify(7): an event is a watch, a mask, a cookie and a length of four bytes each, and a name of that length.
+    private static func isLoss(_ events: UnsafeRawBufferPointer) -> Bool {
         var (offset, mask) = (0, UInt32(0))
         while offset + 16 <= events.count {
             unsafe mask |= events.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)

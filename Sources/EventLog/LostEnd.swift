@@ -1,26 +1,27 @@
 import Glibc
 import Time
 
-/// What lies beside a log and was made when the log reached further. Then the end of the log is lost, however whole the
-/// rest looks: a segment that is cut off between two batches, or to nothing, shows no sign of it.
+/// Detects that a log has lost its last events, by files beside it that were made from later events.
+///
+/// The log alone does not show it: a segment may be cut off exactly between two batches, or be empty.
 struct LostEnd {
-    /// A snapshot or a file of the index, and the last sequence that it knows.
+    /// A snapshot or an index file, and the last sequence that it was made from.
     struct Witness: Hashable {
         var file: String
         var sequence: UInt64
     }
 
-    let witnesses: [Witness]
+    private let witnesses: [Witness]
 
-    /// To be made before the log is read: beside a running stage both grow.
+    /// Call it before reading the log: log and files may grow in the meantime.
     init(of log: LogDirectory, _ identity: LogIdentity) throws(EventLogError) {
         witnesses = try LostEnd.snapshots(log, identity) + LostEnd.indexes(log, identity)
     }
 
-    /// Those that know more than the log has.
+    /// The files that were made from events after `lastSequence`.
     func beyond(_ lastSequence: UInt64) -> [Witness] { witnesses.filter { $0.sequence > lastSequence } }
 
-    /// Nil where none knows more than the log has.
+    /// Nil if no file was made from later events.
     func problem(in file: String, at offset: UInt64, after lastSequence: UInt64) -> VerifyReport.Problem? {
         guard let best = beyond(lastSequence).max(by: { $0.sequence < $1.sequence }) else { return nil }
         let reason =
@@ -46,37 +47,31 @@ struct LostEnd {
                 try IndexHeader.identity(of: file) == identity,
                 let (first, last) = try IndexHeader.sequences(of: file)
             else { continue }
-            // One is made only where there is a segment, which was begun for an event.
-            let isOrphan = try OpenFile.ifPresent(log.segmentPath(first)) == nil
-            witnesses.append(Witness(file: file.path, sequence: isOrphan ? max(first, last) : last))
+            // An index file without its segment proves that the segment's first event existed.
+            let hasSegment = try OpenFile.ifPresent(log.segmentPath(first)) != nil
+            witnesses.append(Witness(file: file.path, sequence: hasSegment ? last : max(first, last)))
         }
         return witnesses
     }
 }
 
 extension IndexHeader {
-    /// The first sequence of the segment, and the last one of the blocks that are right in themselves and follow each other from the beginning.
+    /// The first sequence of the segment, and the last sequence of its intact blocks without gaps.
     ///
-    /// - Parameter file: One whose header is right.
+    /// - Parameter file: An index file with an intact header.
     fileprivate static func sequences(of file: OpenFile) throws(EventLogError) -> (first: UInt64, last: UInt64)? {
-        let bytes = try file.contents(bytesMax: IndexFormat.headerBytes)
+        let bytes = try file.bytes(IndexFormat.headerBytes, at: 0)
         let mark = mark(ofEncoded: bytes)
         let first = unsafe bytes.withUnsafeBytes { unsafe $0.word(40, UInt64.self) }
         var next = first
         guard first > 0 else { return nil }
         var position = UInt64(IndexFormat.headerBytes)
-        while let head = try head(in: file, at: position, mark), head.firstSequence == next {
+        while let head = BlockHead(try file.bytes(IndexFormat.headBytes, at: position), mark: mark),
+            head.firstSequence == next
+        {
             next = head.nextSequence
             position += UInt64(head.fileBytes)
         }
         return (first, next - 1)
-    }
-
-    private static func head(in file: OpenFile, at position: UInt64, _ mark: UInt64) throws(EventLogError) -> BlockHead?
-    {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: IndexFormat.headBytes, alignment: 8)
-        defer { unsafe buffer.deallocate() }
-        let count = try unsafe file.read(into: buffer, at: position)
-        return unsafe BlockHead(UnsafeRawBufferPointer(rebasing: buffer[..<count]), mark: mark)
     }
 }

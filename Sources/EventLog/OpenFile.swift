@@ -1,6 +1,6 @@
 import Glibc
 
-/// An open file, closed when the last who knows it is gone.
+/// An open file. It is closed when this object is deallocated.
 final class OpenFile: Sendable {
     let descriptor: CInt
     let path: String
@@ -13,21 +13,21 @@ final class OpenFile: Sendable {
         self.path = path
     }
 
-    /// Readers leave no time of access behind: the file system would note it in the journal that appends wait for, and
-    /// a thread that reads while the processor is idle could hold them up as long as it is not.
+    /// Reading does not update the access time: the file system would write it to its journal, and appends wait for that
+    /// journal. So a slow background reader could delay them.
     private static func open(_ path: String, _ flags: CInt, _ calls: FileCalls) -> CInt {
         if flags & O_ACCMODE == O_RDONLY {
             let file = uninterrupted { unsafe calls.open(path, flags | noAccessTime) }
-            // Only who owns a file may read it so.
+            // Only the file's owner may use this flag.
             if file >= 0 || errno != EPERM { return file }
         }
         return uninterrupted { unsafe calls.open(path, flags) }
     }
 
-    /// `O_NOATIME` of open(2), which Glibc's module does not have.
+    /// `O_NOATIME` of open(2). The Glibc module lacks it.
     private static let noAccessTime: CInt = 0o1000000
 
-    /// Nil where there is no such file.
+    /// Nil if there is no such file.
     static func ifPresent(_ path: String, _ flags: CInt = O_RDONLY) throws(EventLogError) -> OpenFile? {
         do {
             return try OpenFile(path, flags)
@@ -46,7 +46,9 @@ final class OpenFile: Sendable {
         return UInt64(status.st_size)
     }
 
-    /// Reads until the buffer is full or the file ends, and returns how much.
+    /// Reads until the buffer is full or the file ends.
+    ///
+    /// - Returns: The number of bytes read.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(EventLogError) -> Int {
         var done = 0
         while done < buffer.count {
@@ -61,19 +63,21 @@ final class OpenFile: Sendable {
         return done
     }
 
-    /// A small file's bytes.
-    func contents(bytesMax: Int) throws(EventLogError) -> [UInt8] {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytesMax, alignment: 1)
+    /// As many bytes as asked for, or fewer at the end of the file.
+    func bytes(_ count: Int, at offset: UInt64) throws(EventLogError) -> [UInt8] {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 8)
         defer { unsafe buffer.deallocate() }
-        return try unsafe Array(buffer[..<read(into: buffer, at: 0)])
+        return try unsafe Array(buffer[..<read(into: buffer, at: offset)])
     }
 
-    /// Makes the file durable with all that is known of it.
+    /// Makes contents and metadata durable.
     func synchronize(_ calls: FileCalls = .system) throws(EventLogError) {
         guard uninterrupted({ calls.syncAll(descriptor) }) == 0 else { throw .syncFailed(file: path, errno: errno) }
     }
 
-    /// Writes both parts, one behind the other. Nil, or the code of what failed with part of it written.
+    /// Writes `head`, then `body`.
+    ///
+    /// - Returns: The `errno` of a failed call, after which a part may be written; nil on success.
     func write(
         _ head: UnsafeRawBufferPointer,
         _ body: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(start: nil, count: 0),
@@ -89,7 +93,7 @@ final class OpenFile: Sendable {
         return nil
     }
 
-    /// One call. The system is given no empty part: one part costs it less than two.
+    /// Makes one call, without an empty part: one part costs less than two.
     private func write(_ first: iovec, _ second: iovec, at offset: off_t, _ call: FileCalls.Write) -> Int {
         unsafe withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { parts in
             unsafe (parts[0], parts[1]) = first.iov_len == 0 ? (second, first) : (first, second)

@@ -1,4 +1,4 @@
-/// A window on a file that moves with its reader.
+/// Buffers a part of a file for a reader.
 @safe final class ReadBuffer {
     private var memory: UnsafeMutableRawBufferPointer
     private var base: UInt64 = 0
@@ -12,10 +12,9 @@
         unsafe memory.deallocate()
     }
 
-    /// The file's bytes from an offset on: as many as asked for, or fewer where the file ends. Valid until the next
-    /// call.
+    /// As many bytes as asked for, or fewer at the end of the file. Valid until the next call.
     ///
-    /// - Parameter ahead: How much to read at once where the window must move.
+    /// - Parameter ahead: The least to read if the bytes are not in the buffer yet.
     func bytes(_ count: Int, at offset: UInt64, of file: OpenFile, ahead: Int) throws(EventLogError)
         -> UnsafeRawBufferPointer
     {
@@ -24,12 +23,12 @@
         return unsafe UnsafeRawBufferPointer(rebasing: memory[start..<min(start + count, filled)])
     }
 
-    /// Forgets what was read, because the file may have changed since.
+    /// Empties the buffer, because the file may have changed.
     func drop() {
         filled = 0
     }
 
-    /// Whether so many bytes were read already.
+    /// Whether these bytes are in the buffer.
     func holds(_ count: Int, at offset: UInt64) -> Bool {
         offset >= base && offset + UInt64(count) <= base + UInt64(filled)
     }

@@ -1,9 +1,9 @@
-/// What is wrong with a log, and what putting it right would cost.
+/// What is wrong with a log, and what a repair would lose.
 package struct RepairPlan: Hashable, Sendable {
-    /// A file that ends earlier after the repair, or is gone.
+    /// A file that the repair shortens or removes.
     package struct Cut: Hashable, Sendable {
         package var file: String
-        /// What stays of it; nil where the whole file goes.
+        /// The bytes that stay; nil if the file is removed.
         package var bytesKept: UInt64?
         package var bytesLost: UInt64
     }
@@ -11,38 +11,39 @@ package struct RepairPlan: Hashable, Sendable {
     /// The log's own folder.
     package var directory: String
     package var name: String
-    /// The first damage; nil where the log is read to its end, or to a torn last batch.
+    /// The first damage; nil if there is none except a torn last batch.
     package var damage: VerifyReport.Problem?
-    /// A torn last batch: opening the log cuts it off too.
+    /// A torn last batch. Opening the log would cut it off, too.
     package var tornTail: VerifyReport.Problem?
-    /// What is wrong with `log.json`, whose content was found elsewhere; nil where it is right.
+    /// What is wrong with `log.json`, whose contents other files have; nil if it is right.
     package var manifest: String?
-    /// Sequences at the beginning that are missing though no retention removed them: what can be done is to put on
-    /// record that the log begins behind them.
+    /// Sequences at the beginning that are missing, although retention did not remove them. The repair notes that the log
+    /// begins after them.
     package var missing: ClosedRange<UInt64>?
-    /// What would be cut, oldest first.
+    /// The files to cut, oldest first.
     package var cuts: [Cut] = []
-    /// The last sequence that stays; 0 where none does.
+    /// The last sequence that stays; 0 if none does.
     package var keptThrough: UInt64 = 0
-    /// The last sequence that would be lost, as far as one can see; nil where none is seen.
+    /// The last sequence that can be seen after the damage; nil if there is none.
     package var lostThrough: UInt64?
-    /// Events that would be lost, as far as one can see.
+    /// How many events can be seen after the damage.
     package var eventsLost: UInt64 = 0
-    /// The last sequence that snapshots and index files beside the log know, where that is more than stays.
+    /// The last sequence of snapshots and index files beside the log; nil if that sequence stays.
     package var knownThrough: UInt64?
-    /// Snapshots and index files that are ahead of what stays.
+    /// Snapshots and index files that were made from later events than those that stay.
     package var derived: [String] = []
-    /// Changes of the stage's settings that are on record for what would be cut.
+    /// Recorded changes of the stage's settings that belong to the part that is cut.
     package var settingsLost = 0
-    /// Logs in the same folder that have done events which would be lost, with the last that each has done.
+    /// Logs in the same folder that were made from events that would be lost.
     package var consumersBeyond: [Consumer] = []
 
     package struct Consumer: Hashable, Sendable {
         package var name: String
+        /// The last event that the consumer processed.
         package var done: UInt64
     }
 
     package var bytesLost: UInt64 { cuts.reduce(0) { $0 + $1.bytesLost } }
-    /// Whether there is nothing to do.
+    /// Whether the log needs no repair.
     package var isSound: Bool { cuts.isEmpty && manifest == nil && derived.isEmpty && missing == nil }
 }

@@ -1,10 +1,10 @@
 import Glibc
 import Time
 
-/// Reads a log up to its first damage, and what can be seen of what lies behind.
+/// Reads a log up to its first damage, and counts the events that can be seen after it.
 struct RepairScan {
     private(set) var plan: RepairPlan
-    /// What the part that stays has come to.
+    /// The cursor and time at the end of the part that stays.
     private(set) var (cursor, lastNow) = (Cursor(), Instant.epoch)
     private let log: LogDirectory
     private let identity: LogIdentity
@@ -16,29 +16,29 @@ struct RepairScan {
         identity = manifest.identity
     }
 
-    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` where not even a beginning is right: then the
-    ///   log could not go on.
+    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if no beginning of the log is intact.
     mutating func run(_ progress: (_ bytes: UInt64) -> Void) throws(EventLogError) {
         let segments = try log.segments()
         plan.missing = try log.missingStart(segments)
         if let missing = plan.missing, segments.isEmpty {
-            let reason = "\(LogDirectory.reason(forMissing: missing)): restore them from a copy"
+            let reason = "\(EventLogs.reason(forMissing: missing)): restore them from a copy"
             throw .damaged(file: log.segmentPath(1), offset: 0, sequence: 1, reason: reason)
         }
         var previous: SegmentReader?
         for (index, first) in segments.enumerated() {
             let rest = segments[index...]
             if let previous, previous.nextSequence != first {
-                try stop(at: problem(previous, previous.gap(to: first)), previous, keeping: nil, cutting: rest)
+                try stop(at: previous.problem(previous.gap(to: first)), previous, keeping: nil, cutting: rest)
                 return
             }
-            let segment = try reader(first, previous?.lastNow ?? .epoch)
+            let segment = try SegmentReader(
+                log, first, identity, lastNow: previous?.lastNow ?? .epoch, buffer: buffer)
             do throws(EventLogError) {
                 guard try read(segment, isLast: rest.count == 1, progress) else { return }
             } catch .damaged(let file, let offset, let sequence, let reason) {
                 let damage = VerifyReport.Problem(file: file, offset: offset, sequence: sequence, reason: reason)
                 guard offset > 0 || index > 0 || first == 1 else {
-                    throw segment.damaged("\(reason), and nothing before it tells what the log had come to")
+                    throw segment.damaged("\(reason), and the log's cursor before it is unknown")
                 }
                 try stop(at: damage, segment, keeping: offset, cutting: rest)
                 return
@@ -48,7 +48,7 @@ struct RepairScan {
         }
     }
 
-    /// False where the log ends in a torn batch.
+    /// False if the log ends in a torn batch.
     private mutating func read(_ segment: SegmentReader, isLast: Bool, _ progress: (UInt64) -> Void)
         throws(EventLogError) -> Bool
     {
@@ -57,7 +57,7 @@ struct RepairScan {
             case .end: return true
             case .unfinished(let reason):
                 guard isLast else { throw segment.damaged("\(reason), in a segment that is not the last") }
-                plan.tornTail = problem(segment, reason)
+                plan.tornTail = segment.problem(reason)
                 plan.keptThrough = segment.nextSequence - 1
                 plan.cuts = [try cut(segment.file, keeping: segment.offset)]
                 return false
@@ -70,7 +70,7 @@ struct RepairScan {
         }
     }
 
-    /// Notes what is lost from a place on.
+    /// Plans the cut at the first damage, and counts what is lost.
     private mutating func stop(
         at damage: VerifyReport.Problem, _ segment: SegmentReader, keeping offset: UInt64?,
         cutting rest: ArraySlice<UInt64>
@@ -79,12 +79,11 @@ struct RepairScan {
         plan.keptThrough = segment.nextSequence - 1
         for first in rest {
             let isCut = offset != nil && first == rest.first
-            // A later segment of which nothing is right goes whole: the one before it tells all.
+            // Removes a segment without an intact batch, unless it is the first of the log.
             let kept = isCut && (offset ?? 0 > 0 || first == 1) ? offset : nil
-            let file = try OpenFile(log.segmentPath(first), O_RDONLY)
-            plan.cuts.append(try cut(file, keeping: kept))
-            try count(
-                SegmentReader(file, first: first, identity: identity, buffer: buffer), from: isCut ? offset ?? 0 : 0)
+            let segment = try SegmentReader(log, first, identity, buffer: buffer)
+            plan.cuts.append(try cut(segment.file, keeping: kept))
+            try count(segment, from: isCut ? offset ?? 0 : 0)
         }
         if let last = plan.lostThrough, last <= plan.keptThrough { plan.lostThrough = nil }
     }
@@ -101,15 +100,5 @@ struct RepairScan {
 
     private func cut(_ file: OpenFile, keeping kept: UInt64?) throws(EventLogError) -> RepairPlan.Cut {
         RepairPlan.Cut(file: file.path, bytesKept: kept, bytesLost: try file.size() - (kept ?? 0))
-    }
-
-    private func reader(_ first: UInt64, _ lastNow: Instant) throws(EventLogError) -> SegmentReader {
-        let file = try OpenFile(log.segmentPath(first), O_RDONLY)
-        return SegmentReader(file, first: first, identity: identity, lastNow: lastNow, buffer: buffer)
-    }
-
-    private func problem(_ segment: SegmentReader, _ reason: String) -> VerifyReport.Problem {
-        VerifyReport.Problem(
-            file: segment.file.path, offset: segment.offset, sequence: segment.nextSequence, reason: reason)
     }
 }

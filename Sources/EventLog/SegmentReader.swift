@@ -1,15 +1,14 @@
 import Glibc
 import Time
 
-/// Walks the batches of one segment and judges what it finds. The writer's opening, readers, `list` and `verify` all
-/// see a log through this.
+/// Reads the batches of one segment, and tells torn batches from damage. Everything that reads a log uses it.
 final class SegmentReader {
     @unsafe enum Found {
-        /// A batch, whole; ``consume(_:)`` goes on to the next.
+        /// A whole batch; ``consume(_:)`` moves on to the next one.
         case batch(SegmentBatch)
         /// The file ends between two batches.
         case end
-        /// The file ends in a batch that was never written whole; see ``SegmentReader/tear(_:)``.
+        /// The file ends in a batch whose writing was interrupted; see ``SegmentReader/tear(_:)``.
         case unfinished(String)
     }
 
@@ -23,7 +22,7 @@ final class SegmentReader {
     private let identity: LogIdentity
     private let buffer: ReadBuffer
 
-    /// - Parameter start: Where a batch begins, and its sequence; nil for the segment's first.
+    /// - Parameter start: The offset and first sequence of a batch; nil for the segment's first batch.
     init(
         _ file: OpenFile, first: UInt64, identity: LogIdentity, lastNow: Instant = .epoch,
         buffer: ReadBuffer = ReadBuffer(), start: (offset: UInt64, sequence: UInt64)? = nil
@@ -38,9 +37,20 @@ final class SegmentReader {
         buffer.drop()
     }
 
-    /// Finds the next batch without moving on. Its body is read and its CRC checked only if asked for.
+    /// - Parameter lastNow: The log's time before the batch at `start`.
+    convenience init(
+        _ log: LogDirectory, _ first: UInt64, _ identity: LogIdentity, lastNow: Instant = .epoch,
+        buffer: ReadBuffer = ReadBuffer(), start: (offset: UInt64, sequence: UInt64)? = nil
+    ) throws(EventLogError) {
+        self.init(
+            try OpenFile(log.segmentPath(first), O_RDONLY), first: first, identity: identity, lastNow: lastNow,
+            buffer: buffer, start: start)
+    }
+
+    /// Finds the next batch without moving on.
     ///
-    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` for wrong bytes that no torn write explains.
+    /// - Parameter body: Whether to read the body and check its CRC.
+    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` for wrong bytes that are not a torn batch.
     func peek(body: Bool = true) throws(EventLogError) -> Found {
         var look = try unsafe look(body: body)
         if unsafe look.mayBeStale {
@@ -63,7 +73,12 @@ final class SegmentReader {
         lastNow = unsafe batch.header.now
     }
 
-    /// Goes on behind damage: to the next header that is right in itself. False where there is none.
+    /// Skips all whole batches without reading their bodies.
+    func skipToEnd() throws(EventLogError) {
+        while case .batch(let batch) = try unsafe peek(body: false) { unsafe consume(batch) }
+    }
+
+    /// Moves on to the next intact header after damage. False if there is none.
     func skipDamage() throws(EventLogError) -> Bool {
         guard let (offset, header) = try nextHeader(from: offset + 1) else { return false }
         self.offset = offset
@@ -72,7 +87,7 @@ final class SegmentReader {
         return true
     }
 
-    /// Why the next segment may not begin with a sequence.
+    /// The problem when the next segment begins with `first`.
     func gap(to first: UInt64) -> String {
         let missing = nextSequence < first ? ": \(nextSequence) to \(first - 1) are missing" : ""
         return "the next segment begins with sequence \(first)\(missing)"
@@ -81,9 +96,13 @@ final class SegmentReader {
     func damaged(_ reason: String) -> EventLogError {
         .damaged(file: file.path, offset: offset, sequence: nextSequence, reason: reason)
     }
+
+    func problem(_ reason: String) -> VerifyReport.Problem {
+        VerifyReport.Problem(file: file.path, offset: offset, sequence: nextSequence, reason: reason)
+    }
 }
 
-/// A batch in a segment. `body` is empty where it was not asked for, and valid until the segment is read again.
+/// A batch in a segment. `body` is empty if it was not asked for, and valid until the segment is read again.
 @unsafe struct SegmentBatch {
     var header: BatchHeader
     var body: UnsafeRawBufferPointer
@@ -93,14 +112,14 @@ final class SegmentReader {
 }
 
 extension SegmentReader {
-    /// What the bytes look like, before it is asked what follows them.
+    /// A first judgement of the bytes, before looking at the bytes after them.
     @unsafe private enum Look {
         case batch(SegmentBatch)
         case end
         case short(String)
         case wrong(String, Suspect)
 
-        /// A writer that ran out of room cuts a batch back and may write another in its place.
+        /// A writer that ran out of room removes a part of a batch, and may write another batch there.
         var mayBeStale: Bool {
             switch unsafe self {
             case .batch, .end: false
@@ -145,7 +164,7 @@ extension SegmentReader {
         return unsafe .batch(SegmentBatch(header: BatchHeader(fixed, cursor), body: bodyBytes, fixed: fixed))
     }
 
-    /// A header that is right in itself may still be in the wrong place.
+    /// Checks that an intact header is in the right place.
     private func check(_ fixed: FixedHeader) throws(EventLogError) {
         guard fixed.identity == identity.mark else { throw damaged("the batch is another log's") }
         guard fixed.firstSequence == nextSequence else {
@@ -163,12 +182,12 @@ extension SegmentReader {
         return size < offset ? 0 : Int(min(size - offset, UInt64(fixed.batchBytes)))
     }
 
-    /// A part of the batch, in the file.
+    /// The position of a part of the batch in the file.
     private func part(_ range: Range<Int>) -> Range<UInt64> {
         offset + UInt64(range.lowerBound)..<offset + UInt64(range.upperBound)
     }
 
-    /// As many bytes as the file has there; valid until the segment is read again.
+    /// As many bytes as asked for, or fewer at the end of the file. Valid until the segment is read again.
     func bytes(_ count: Int, at offset: UInt64) throws(EventLogError) -> UnsafeRawBufferPointer {
         try unsafe bytes(count, at: offset, body: true)
     }
@@ -177,7 +196,7 @@ extension SegmentReader {
         try unsafe buffer.bytes(count, at: offset, of: file, ahead: body ? 256 << 10 : 8 << 10)
     }
 
-    /// The first header from an offset on that is right in itself and this log's.
+    /// The first intact header of this log from an offset on.
     func nextHeader(from offset: UInt64) throws(EventLogError) -> (offset: UInt64, header: FixedHeader)? {
         let windowBytes = 256 << 10
         var start = offset
@@ -193,13 +212,13 @@ extension SegmentReader {
 extension BatchHeader {
     fileprivate init(_ fixed: FixedHeader, _ cursor: Cursor) {
         self.init(
-            formatVersion: Int(fixed.version), firstSequence: fixed.firstSequence, count: Int(fixed.count),
-            now: fixed.now, cursor: cursor, bodyBytes: Int(fixed.bodyBytes))
+            firstSequence: fixed.firstSequence, count: Int(fixed.count), now: fixed.now, cursor: cursor,
+            bodyBytes: Int(fixed.bodyBytes))
     }
 }
 
 extension UnsafeRawBufferPointer {
-    /// Where a whole header stands that has a right CRC and belongs to a log.
+    /// The first whole header of a log with a right CRC, and its offset.
     fileprivate func firstHeader(of identity: LogIdentity) -> (Int, FixedHeader)? {
         let firstByte = CInt(truncatingIfNeeded: BatchFormat.magic & 0xFF)
         var index = 0

@@ -1,22 +1,23 @@
 import Glibc
 import Time
 
-/// `settings.ndjson` beside a log: the settings that its stage ran with, each from where on. Stages write it and need
-/// it to run their past again; the log's own tools know no more of a line than where it belongs.
+/// `settings.ndjson` beside a log: the settings that its stage ran with. Each line counts from a position on. A replay
+/// of the stage needs them.
 ///
-/// The first line bears the identity of the log, and the CRC-32C of that and of all lines, without the two:
-/// `{"after":0,"now":0,"log":"<uuid>","crc":"e3069283","kind":…}`. Files of earlier builds have no identity, or neither,
-/// and are believed.
+/// The first line also has the log's identity, and a CRC-32C of that identity and of all lines without these two members:
+/// `{"after":0,"now":0,"log":"<uuid>","crc":"e3069283","kind":…}`. Files of earlier builds lack the identity or both, and
+/// are not checked.
 package struct SettingsFile: Hashable, Sendable {
     package struct Line: Hashable, Sendable {
-        /// The last upstream event that the stage had taken in before.
+        /// The last upstream event before the settings count.
         package var after: UInt64
-        /// The `now` of the log's last batch before.
+        /// The `now` of the log's last batch before the settings count.
         package var now: Instant
-        /// As it stands in the file, without the line feed, ``log`` and ``crc``.
+        /// The line without ``log``, ``crc`` and the line feed.
         package var text: String
-        /// What the line says of the whole file; the first one alone says it.
+        /// The log of the whole file; nil in all lines but the first.
         package var log: LogIdentity?
+        /// The CRC of the whole file; nil in all lines but the first.
         package var crc: String?
 
         package init(after: UInt64, now: Instant, text: String, log: LogIdentity? = nil, crc: String? = nil) {
@@ -25,9 +26,9 @@ package struct SettingsFile: Hashable, Sendable {
     }
 
     package var lines: [Line]
-    /// The log whose settings they are; nil where the file does not say.
+    /// The log that the settings belong to; nil if the file does not say.
     package var log: LogIdentity?
-    /// Whether the file bears its CRC.
+    /// Whether the file has a CRC.
     package var isChecked: Bool
 
     package static let name = "settings.ndjson"
@@ -39,19 +40,19 @@ package struct SettingsFile: Hashable, Sendable {
 
     package static func path(in directory: String) -> String { "\(directory)/\(name)" }
 
-    /// Nil where there is none, or nothing in it.
+    /// Nil if the file is missing or empty.
     ///
     /// - Parameter directory: The log's own folder.
-    /// - Throws: ``EventLogError/wrongSettings(file:line:reason:)``, also for another log's.
+    /// - Throws: ``EventLogError/wrongSettings(file:line:reason:)``, also for the settings of another log.
     package static func read(logDirectory directory: String) throws(EventLogError) -> SettingsFile? {
         guard let found = try readAny(logDirectory: directory) else { return nil }
         guard let told = found.log, let own = try identity(ofLogAt: directory), told != own else { return found }
         throw .wrongSettings(
             file: path(in: directory), line: 1,
-            reason: "these are the settings of log \(told), and this is log \(own): restore its own from a copy")
+            reason: "these are the settings of log \(told), but this is log \(own): restore its own from a copy")
     }
 
-    /// Nil where the folder does not say which log it holds.
+    /// The identity of the log in a folder; nil if its `log.json` is missing or cannot be read.
     package static func identity(ofLogAt directory: String) throws(EventLogError) -> LogIdentity? {
         do throws(EventLogError) {
             return try LogManifest.read(in: LogDirectory(path: directory))?.identity
@@ -68,7 +69,7 @@ package struct SettingsFile: Hashable, Sendable {
             throw .wrongSettings(file: path, line: 1, reason: "\(size) bytes are more than Belfry ever writes")
         }
         guard size > 0 else { return nil }
-        let bytes = try file.contents(bytesMax: Int(size))
+        let bytes = try file.bytes(Int(size), at: 0)
         var texts = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let end = texts.removeLast()
         guard end.isEmpty else {
@@ -84,32 +85,30 @@ package struct SettingsFile: Hashable, Sendable {
         }
         let found = SettingsFile(lines: lines, of: lines.first?.log, isChecked: lines.first?.crc != nil)
         guard let line = found.firstWrongLine else { return found }
-        throw .wrongSettings(
-            file: path, line: line + 1, reason: "the lines are not those that were written: CRC differs")
+        throw .wrongSettings(file: path, line: line + 1, reason: "the lines were changed: CRC differs")
     }
 
-    /// The index of a line whose CRC is not that of the file, or that should have none.
-    package var firstWrongLine: Int? {
+    /// The index of a line with a wrong CRC, or with an identity or a CRC although it is not the first.
+    var firstWrongLine: Int? {
         if isChecked, let first = lines.first, first.crc != crc { return 0 }
         return lines.indices.dropFirst().first { lines[$0].crc != nil || lines[$0].log != nil }
     }
 
     private var crc: String {
         let bytes = Array(((log.map { ["\($0)\n"] } ?? []) + lines.map { $0.text + "\n" }).joined().utf8)
-        let digits = unsafe String(bytes.withUnsafeBytes { unsafe CRC32C.checksum($0) }, radix: 16)
-        return String(repeating: "0", count: 8 - digits.utf8.count) + digits
+        return String(CRC32C.checksum(bytes[...]), digits: 8, radix: 16)
     }
 
-    /// The lines as they stand in the file, without line feeds.
+    /// The file's lines, without line feeds.
     package var texts: [String] {
         guard isChecked, let first = lines.first else { return lines.map(\.text) }
         return [first.text(with: crc, of: log)] + lines.dropFirst().map(\.text)
     }
 
-    /// As it stands in the file.
+    /// The file's contents.
     package var text: String { texts.map { $0 + "\n" }.joined() }
 
-    /// Writes it whole or not at all, and durably; nothing where there are no lines.
+    /// Writes the file atomically and durably, unless there are no lines.
     func write(in log: LogDirectory) throws(EventLogError) {
         guard !lines.isEmpty else { return }
         try log.replace(SettingsFile.path(in: log.path), with: text)
@@ -117,7 +116,7 @@ package struct SettingsFile: Hashable, Sendable {
 }
 
 extension SettingsFile.Line {
-    /// Nil for a line that begins or ends otherwise than stages write it.
+    /// Nil for a line that does not begin and end as stages write it.
     package init?(_ bytes: some Collection<UInt8>) {
         guard let text = String(validating: Array(bytes), as: UTF8.self), text.hasSuffix("}}"),
             let after = UInt64(text.between(#"{"after":"#, ",")),
@@ -145,14 +144,14 @@ extension SettingsFile.Line {
 }
 
 extension String {
-    /// What stands behind a beginning; empty where it begins otherwise.
+    /// The text between the prefix `start` and the next `end`; empty without that prefix.
     fileprivate func between(_ start: String, _ end: Character) -> Substring {
         hasPrefix(start) ? dropFirst(start.count).prefix { $0 != end } : ""
     }
 }
 
 extension LogDirectory {
-    /// Puts a small file in place whole or not at all, and durably.
+    /// Replaces a small file atomically and durably.
     func replace(_ path: String, with text: String) throws(EventLogError) {
         let temporary = path + ".new"
         let file = try OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC, calls: calls)

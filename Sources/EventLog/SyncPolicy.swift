@@ -1,13 +1,13 @@
-/// When a log's bytes are forced to the disk.
+/// When a log calls `fdatasync`.
 ///
-/// Whatever the policy, what `append` has written survives the death of the process. Only ``always`` promises that
-/// it also survives the loss of power before it counts as durable.
+/// With any policy, appended events survive a crash of the process. Only ``always`` promises that they survive a power
+/// failure before they count as durable.
 public enum SyncPolicy: Sendable, Hashable {
-    /// An event is durable after an `fdatasync` that covers it; one covers all that waits.
+    /// An event counts as durable after an `fdatasync`. One call covers all waiting events.
     case always
-    /// An `fdatasync` at most this long after a write. The loss of power may cost as much.
+    /// Calls `fdatasync` at most this long after a write. A power failure may lose the events of that time.
     case interval(Duration)
-    /// The system decides when. After the loss of power the log may even need repair.
+    /// The system decides when to write to the disk. After a power failure the log may need a repair.
     case never
 }
 

@@ -1,22 +1,21 @@
-/// What a crash leaves behind a log's last whole batch, told apart from damage.
+/// Tells a torn last batch from damage.
 ///
-/// Bytes go to a file in one `pwritev` a batch, so a crash leaves a file that ends inside the batch. The loss of power
-/// may also leave a file that was extended, while some of its pages never came: they read as zeros, and so does what
-/// a file system allocates ahead. Everything else that is wrong was once right, and is damage.
+/// A batch is written with one `pwritev`, so a crash leaves a file that ends inside the batch. After a power failure the
+/// file may have its full length, but some pages were never written: they read as zeros, like space that the file system
+/// allocated in advance. All other wrong bytes are damage.
 extension SegmentReader {
-    /// What was being written when the log stopped, as far as one can see.
+    /// The part of the last batch that is wrong.
     enum Suspect {
         /// Fewer bytes than a header has.
         case shortHeader([UInt8])
-        /// Where a header should be.
         case header
-        /// The cursor or the events behind a header that is right.
+        /// The cursor or the events after an intact header.
         case content(FixedHeader, Range<UInt64>)
     }
 
-    /// Why a batch that is not right is a torn one; nil where it is damage.
+    /// Why a wrong batch is torn; nil if it is damaged.
     ///
-    /// A batch that a right one follows is never torn: what was made durable after it would be lost with it.
+    /// A batch with an intact one after it is never torn: cutting it off would lose durable events.
     func tear(_ suspect: Suspect) throws(EventLogError) -> String? {
         let (size, start) = (try file.size(), offset)
         let lost: Range<UInt64>?
@@ -36,7 +35,7 @@ extension SegmentReader {
         return "bytes \(lost.lowerBound) to \(lost.upperBound - 1) were never written"
     }
 
-    /// The first page that reads as zeros and overlaps a part of a batch that ends at `end`, cut to the batch.
+    /// The first page of zeros in a part of a batch that ends at `end`, clipped to the batch.
     private func lostPage(_ part: Range<UInt64>, end: UInt64, endsInLine: Bool) throws(EventLogError) -> Range<UInt64>?
     {
         let (size, pageBytes) = (try file.size(), TornBatch.pageBytes)
@@ -57,11 +56,11 @@ extension SegmentReader {
 }
 
 private enum TornBatch {
-    /// The unit in which Linux writes a file back.
+    /// The unit in which Linux writes files to the disk.
     static let pageBytes: UInt64 = 4096
 
-    /// A batch without events may rightly end in as many zeros: the header from the first sequence on, or the last
-    /// entry of the cursor. So as many that are zero are no sign of a page that never came.
+    /// An intact batch without events may end in that many zeros: the header from the first sequence on, or the last
+    /// cursor entry. So they do not prove that a page was never written.
     static let trailingZerosMax = BatchFormat.headerBytes - 24
 }
 

@@ -1,20 +1,20 @@
 import Glibc
 
-/// An empty file `<first sequence>.first` in a log's folder: what was before was removed on purpose. So a segment that
-/// is missing for another reason is never taken for one that retention removed.
+/// The trim note: an empty file `<first sequence>.first` in a log's folder. It says that retention removed the segments
+/// before that sequence, so that other missing segments are detected.
 ///
-/// There is nothing in it, so that it can be made on a disk that is full, which is when retention matters most.
+/// The file is empty so that it can be made on a full disk, where retention is needed most.
 extension LogDirectory {
     private static let trimSuffix = ".first"
 
-    /// Where the log begins, as far as it was shortened on purpose.
+    /// The newest trim note.
     private func notedFirst() throws(EventLogError) -> (sequence: UInt64, path: String)? {
         try LogDirectory.entries(of: path).filter { $0.hasSuffix(LogDirectory.trimSuffix) }
             .compactMap { name in UInt64(name.dropLast(LogDirectory.trimSuffix.count)).map { ($0, "\(path)/\(name)") } }
             .max { $0.0 < $1.0 }
     }
 
-    /// Puts on record that the log begins with a sequence, durably. To be called before what is older goes.
+    /// Notes durably that the log begins with `first`. Call it before removing older segments.
     func noteTrim(to first: UInt64) throws(EventLogError) {
         let target = String(segmentPath(first).dropLast(".log".count)) + LogDirectory.trimSuffix
         if let noted = try notedFirst() {
@@ -28,11 +28,11 @@ extension LogDirectory {
         try synchronize()
     }
 
-    /// The sequences at the beginning that are missing though nobody removed them on purpose.
+    /// The sequences at the beginning that are missing, although retention did not remove them.
     ///
-    /// Up to the highest there is where all segments are: settings are written only when there is one.
+    /// The range has no upper bound if all segments are missing; the settings file proves that there were some.
     ///
-    /// - Parameter segments: Listed before, so that what is removed in the meantime is on record.
+    /// - Parameter segments: Must be listed before the call, so that a note exists for each removed segment.
     func missingStart(_ segments: [UInt64]) throws(EventLogError) -> ClosedRange<UInt64>? {
         guard let first = segments.first else {
             return try OpenFile.ifPresent(SettingsFile.path(in: path)) == nil ? nil : 1...(.max)
@@ -41,16 +41,10 @@ extension LogDirectory {
         let noted = try notedFirst()?.sequence ?? 1
         return noted < first ? noted...(first - 1) : nil
     }
-
-    /// Why it is a problem.
-    static func reason(forMissing range: ClosedRange<UInt64>) -> String {
-        if range.upperBound == .max { return "all segments are missing, and no retention removes the last" }
-        return "sequences \(range.lowerBound) to \(range.upperBound) are missing, and no retention removed them"
-    }
 }
 
 extension EventLogs {
-    /// The sequences at a log's beginning that are missing though no retention removed them; nil where it is whole.
+    /// The sequences at a log's beginning that are missing, although retention did not remove them; nil if there are none.
     ///
     /// - Parameter directory: The log's own folder.
     package static func missingStart(directory: String) throws(EventLogError) -> ClosedRange<UInt64>? {
@@ -58,8 +52,9 @@ extension EventLogs {
         return try log.missingStart(try log.segments())
     }
 
-    /// What is said of such sequences.
+    /// The message about missing sequences.
     package static func reason(forMissing range: ClosedRange<UInt64>) -> String {
-        LogDirectory.reason(forMissing: range)
+        if range.upperBound == .max { return "all segments are missing, and no retention removes the last" }
+        return "sequences \(range.lowerBound) to \(range.upperBound) are missing, and no retention removed them"
     }
 }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Repeats a call as long as signals interrupt it.
+/// Repeats a system call while signals interrupt it.
 ///
-/// - Parameter call: Returns -1 and sets `errno` where it fails.
+/// - Parameter call: Returns -1 and sets `errno` on failure.
 package func uninterrupted<Result: SignedInteger>(_ call: () -> Result) -> Result {
     while true {
         let result = call()

@@ -1,7 +1,7 @@
 import Glibc
 import Time
 
-/// Which log another was made from: `upstream.json` in the folder of the one that was made.
+/// `upstream.json` in a log's folder: the name and identity of the log that it was made from.
 package struct UpstreamNote: Hashable, Sendable {
     package var log: String
     package var identity: LogIdentity
@@ -13,19 +13,19 @@ package struct UpstreamNote: Hashable, Sendable {
         self.identity = identity
     }
 
-    /// As it stands in the file.
+    /// The file's contents.
     package var text: String { #"{"log":"\#(log)","identity":"\#(identity)"}"# + "\n" }
 
     package static func path(in directory: String) -> String { directory + "/upstream.json" }
 
-    /// Nil where the log was made from none, as a source's is.
+    /// Nil for a log without an upstream log, such as a source's.
     ///
-    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` for a file that says something else.
+    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if the file does not have the exact form.
     package static func read(directory: String) throws(EventLogError) -> UpstreamNote? {
         guard let file = try OpenFile.ifPresent(path(in: directory)) else { return nil }
-        let text = String(decoding: try file.contents(bytesMax: bytesMax), as: UTF8.self)
+        let text = String(decoding: try file.bytes(bytesMax, at: 0), as: UTF8.self)
         guard let note = UpstreamNote(text) else {
-            throw .damaged(file: file.path, offset: 0, sequence: 1, reason: "this is not what was written")
+            throw .damaged(file: file.path, offset: 0, sequence: 1, reason: "its text is not as Belfry writes it")
         }
         return note
     }
@@ -41,7 +41,7 @@ package struct UpstreamNote: Hashable, Sendable {
 }
 
 extension EventLogs {
-    /// How far a log has come in those that it was made from. Reads the headers of its last segment.
+    /// A log's cursor after its last batch. Reads the headers of its last two segments.
     ///
     /// - Parameter directory: The log's own folder.
     package static func cursor(directory: String) throws(EventLogError) -> Cursor {
@@ -49,10 +49,9 @@ extension EventLogs {
         let manifest = try LogManifest.required(in: log)
         return try log.withSegments { segments throws(EventLogError) in
             var cursor = Cursor()
-            // One that was only begun tells nothing; the one before it does.
+            // The last segment may still be without an opening. Then the segment before it has the cursor.
             for first in segments.suffix(2) {
-                let file = try OpenFile(log.segmentPath(first), O_RDONLY)
-                let reader = SegmentReader(file, first: first, identity: manifest.identity)
+                let reader = try SegmentReader(log, first, manifest.identity)
                 while case .batch(let batch) = try unsafe reader.peek(body: false) {
                     unsafe cursor.fold(batch.header.cursor)
                     unsafe reader.consume(batch)
@@ -62,10 +61,9 @@ extension EventLogs {
         }
     }
 
-    /// The logs in the same folder that are made from a log, by name, with the last of its sequences that each has
-    /// done.
+    /// The logs in the same folder that are made from a log, by name, with the last event that each has processed.
     ///
-    /// Those whose own files cannot be read are passed over.
+    /// Skips logs that cannot be read.
     package static func consumers(ofLogAt directory: String) throws(EventLogError) -> [(name: String, done: UInt64)] {
         let (folder, name) = LogDirectory.split(directory)
         var consumers: [(name: String, done: UInt64)] = []
@@ -81,7 +79,7 @@ extension EventLogs {
 }
 
 extension LogDirectory {
-    /// Whether a log of that name belongs here: the folder has its name, also by the path that a link leads to.
+    /// Whether the folder has this name, itself or after resolving symbolic links.
     func isNamed(_ name: String) -> Bool {
         if LogDirectory.split(path).name == name { return true }
         guard let resolved = unsafe realpath(path, nil) else { return false }

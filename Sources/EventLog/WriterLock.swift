@@ -1,6 +1,6 @@
 import Glibc
 
-/// Keeps a second writer out, in this process or another. Held until the last who knows it is gone.
+/// Locks a log against a second writer in any process. The lock is released when this object is deallocated.
 final class WriterLock {
     private let file: OpenFile
 
@@ -8,12 +8,12 @@ final class WriterLock {
         file = try OpenFile(directory.lockPath, O_RDWR | O_CREAT, calls: directory.calls)
         guard uninterrupted({ flock(file.descriptor, LOCK_EX | LOCK_NB) }) == 0 else {
             guard errno == EWOULDBLOCK else { throw .lastFailure("lock", file.path) }
-            throw .alreadyOpen(name: name, directory: directory.path, process: try holder())
+            throw .alreadyOpen(name: name, directory: directory.path, process: try WriterLock.signature(in: file))
         }
         try sign()
     }
 
-    /// A process that is being started has its parent's descriptors until it runs its own program, and with them the lock.
+    /// Unlocks explicitly: a child process that is just being started may still have a copy of the descriptor.
     deinit { _ = flock(file.descriptor, LOCK_UN) }
 
     private func sign() throws(EventLogError) {
@@ -25,18 +25,17 @@ final class WriterLock {
         }
     }
 
-    private func holder() throws(EventLogError) -> Int32? { try WriterLock.signature(in: file) }
-
+    /// The process number in a lock file.
     fileprivate static func signature(in file: OpenFile) throws(EventLogError) -> Int32? {
-        let text = String(decoding: try file.contents(bytesMax: 32), as: UTF8.self)
+        let text = String(decoding: try file.bytes(32, at: 0), as: UTF8.self)
         return Int32(text.prefix { $0.isNumber })
     }
 }
 
 extension EventLogs {
-    /// The process that writes a log now; nil where none does.
+    /// The process that has a log open for writing; nil if none has.
     ///
-    /// For a moment nobody else can begin to write it.
+    /// No writer can open the log during the call.
     package static func writer(ofLogAt directory: String) throws(EventLogError) -> Int32? {
         let path = LogDirectory(path: directory).lockPath
         guard unsafe access(path, F_OK) == 0 else { return nil }

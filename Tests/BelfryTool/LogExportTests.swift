@@ -116,8 +116,8 @@ struct LogExportTests {
         ([head, segment, batch(1, 1), "{}", end(1), segment], 6, "only another export"),
         ([head, segment, batch(1, 0, second: 5), batch(1, 0, second: 4)], 4, "time goes back"),
         ([head.replacing("1}", with: "9}")], 1, "format 9"), ([head, head], 2, "already"),
-        ([head, #"{"settings":{"after":1}}"#], 2, "no settings of a stage"),
-        ([head, #"{"snapshot":"../x","part":""}"#], 2, "cannot name a snapshot"),
+        ([head, #"{"settings":{"after":1}}"#], 2, "not the settings of a stage"),
+        ([head, #"{"snapshot":"../x","part":""}"#], 2, "is not the name of a snapshot"),
     ])
     func `a wrong line is named and no log comes of it`(lines: [String], number: Int, reason: String) throws {
         let folder = try Folder()
@@ -217,7 +217,7 @@ struct LogExportTests {
                 #expect(report.isSound && report.events == 0)
                 let found = try SettingsFile.read(logDirectory: folder.file(name + "/changes"))
                 #expect(found?.lines.count == (count == 4 ? 3 : nil), "\(count)")
-                let isTold = notices.contains("log changes: without its settings, which are cut")
+                let isTold = notices.contains("log changes: without its incomplete settings")
                 #expect(isTold == (2...3).contains(count), "\(count): \(notices)")
             }
         }

@@ -182,7 +182,9 @@ struct AbsentLogCommandTests {
             #expect(verified.status == 1 && verified.output.contains("line \(line): "), "\(verified.output)")
             let replayed = try await Command.run(["replay", notes.pipeline, "--logs", folder])
             #expect(replayed.status == 65, "\(replayed.errors)")
-            #expect(replayed.errors.contains("\(path), line \(line): ") && replayed.errors.contains("remove it alone"))
+            #expect(
+                replayed.errors.contains("\(path), line \(line): ") && replayed.errors.contains("remove only this file")
+            )
         }
         try FileManager.default.removeItem(atPath: path)
         #expect(try await Command.run(["replay", notes.pipeline, "--logs", folder]).status == 0)

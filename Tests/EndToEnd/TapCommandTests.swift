@@ -45,7 +45,9 @@ struct TapCommandTests {
         }
         first.signal(SIGTERM)
         _ = await first.result()
-        let removed = try EventLogs.trim(directory: notes.folder + "/data/logs/changes", before: 500)
+        let writer = try EventLogWriter(EventLogOptions(directory: notes.folder + "/data/logs", name: "changes"))
+        let removed = try writer.trim(before: 500)
+        try writer.close()
         let begin = try #require(removed.last).lastSequence + 1
         let second = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
         let arguments = ["tap", "ingest", "-p", notes.pipeline, "--from", "1", "--limit", "2"]

@@ -34,7 +34,7 @@ import Time
         try log(scratch)
         if witness == "index" { try addIndex(scratch) } else { try addSnapshot(scratch, at: 10) }
         #expect(try EventLogs.verify(directory: scratch.log).isSound)
-        let last = try #require(try EventLogs.segments(directory: scratch.log).last)
+        let last = try #require(try scratch.facts().last)
         // To nothing, or into the middle of its first batch, which alone would be a torn tail.
         try write(Array(try bytes(of: last.path).prefix(kept * 100)), to: last.path)
         let report = try EventLogs.verify(directory: scratch.log)
@@ -56,7 +56,7 @@ import Time
         let scheme = KeyScheme(name: "test", version: 1, makeExtractor: { { _, _ in } })
         // Its last block is not in the file: it is of a part that still grows.
         try LogIndex(directory: scratch.log, scheme: scheme, limits: BlockLimits(events: 100)).update()
-        let last = try #require(try EventLogs.segments(directory: scratch.log).last)
+        let last = try #require(try scratch.facts().last)
         try FileManager.default.removeItem(atPath: last.path)
         let report = try EventLogs.verify(directory: scratch.log)
         #expect(report.problems.first?.reason.contains("/index/") == true, "\(report)")

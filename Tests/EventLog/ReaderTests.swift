@@ -79,7 +79,7 @@ import Time
             let header = try #require(try reader.nextHeader())
             #expect(header.firstSequence == batch.first && header.count == batch.events.count)
             #expect(header.lastSequence + 1 == batch.first + UInt64(batch.events.count))
-            #expect(header.now == batch.now && header.cursor == batch.cursor && header.formatVersion == 1)
+            #expect(header.now == batch.now && header.cursor == batch.cursor)
         }
         #expect(try reader.nextHeader() == nil)
     }

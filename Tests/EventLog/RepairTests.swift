@@ -69,7 +69,7 @@ import Time
     @Test func aSegmentThatIsMissingEndsTheLogBeforeIt() throws {
         let scratch = Scratch()
         let batches = try log(scratch)
-        let facts = try EventLogs.segments(directory: scratch.log)
+        let facts = try scratch.facts()
         try #require(unlinked(facts[2].path))
         let repair = try LogRepair(directory: scratch.log)
         #expect(repair.plan.keptThrough == facts[1].lastSequence && repair.plan.lostThrough == 20)
@@ -114,7 +114,7 @@ import Time
         _ = try log(scratch)
         let note = UpstreamNote(log: "matches", identity: LogIdentity(seed: "test", name: "matches"))
         _ = try log(scratch, name: "notifications", upstream: note)
-        let facts = try EventLogs.segments(directory: scratch.log)
+        let facts = try scratch.facts()
         let cut = facts[2]
         for folder in ["snapshots", "index"] {
             try FileManager.default.createDirectory(
@@ -200,7 +200,7 @@ import Time
     func settingsOfWhatIsCutGoAlong(after: UInt64, now later: UInt64) throws {
         let scratch = Scratch()
         _ = try log(scratch, upstream: UpstreamNote(log: "changes", identity: .random()))
-        let cut = try EventLogs.segments(directory: scratch.log)[2]
+        let cut = try scratch.facts()[2]
         func line(_ after: UInt64, _ now: UInt64) -> String {
             #"{"after":\#(after),"now":\#(now),"kind":"match","settings":{}}"# + "\n"
         }
@@ -219,8 +219,8 @@ import Time
     @Test func aMissingBeginningIsNoTrim() throws {
         let scratch = Scratch()
         let batches = try log(scratch)
-        let facts = try EventLogs.segments(directory: scratch.log)
-        try EventLogs.trim(directory: scratch.log, before: facts[1].firstSequence)
+        let facts = try scratch.facts()
+        try scratch.trim(before: facts[1].firstSequence)
         #expect(try EventLogs.missingStart(directory: scratch.log) == nil)
         #expect(try EventLogs.verify(directory: scratch.log).isSound)
         try #require(unlinked(facts[1].path))
@@ -239,7 +239,7 @@ import Time
     @Test func aGapIsNamedWithBothEnds() throws {
         let scratch = Scratch()
         _ = try log(scratch)
-        let gone = try EventLogs.segments(directory: scratch.log)[2]
+        let gone = try scratch.facts()[2]
         try #require(unlinked(gone.path))
         let text = "\(gone.firstSequence) to \(gone.lastSequence) are missing"
         #expect(try EventLogs.verify(directory: scratch.log).problems.first?.reason.hasSuffix(text) == true)
@@ -251,7 +251,7 @@ import Time
     @Test func aLogOfWhichNoBeginningIsLeftCannotBeRepaired() throws {
         let scratch = Scratch()
         _ = try log(scratch)
-        try EventLogs.trim(directory: scratch.log, before: 10)
+        try scratch.trim(before: 10)
         let first = try scratch.segments[0]
         var damaged = try bytes(of: first)
         damaged[20] ^= 1

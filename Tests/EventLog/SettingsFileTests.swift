@@ -66,7 +66,7 @@ import Time
         let swapped = #expect(throws: EventLogError.self) {
             try read(scratch, SettingsFile(lines: [line(0)], of: other).text)
         }
-        #expect(swapped?.description.contains("settings of log \(other), and this is log \(own)") == true)
+        #expect(swapped?.description.contains("settings of log \(other), but this is log \(own)") == true)
         #expect(try read(scratch, SettingsFile(lines: [line(0)]).text)?.log == nil, "an earlier build's is believed")
     }
 

@@ -75,8 +75,8 @@ import Time
             atPath: path, toPath: store.directory + "/00000000000000000003-00000000000000000005.snapshot")
         var problems: [String] = []
         #expect(try store.newest(where: { _ in true }, problem: { problems.append($0) }) == nil)
-        #expect(problems.count == 1 && problems[0].hasSuffix("it is named after another"))
-        #expect(try store.list().map(\.problem) == ["it is named after another"])
+        #expect(problems.count == 1 && problems[0].hasSuffix("the file's name differs from its header"))
+        #expect(try store.list().map(\.problem) == ["the file's name differs from its header"])
     }
 
     @Test func onlyAStagesOwnPastFits() throws {

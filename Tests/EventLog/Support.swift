@@ -26,6 +26,19 @@ final class Scratch {
         try EventLogWriter(options(segmentBytesMax: segmentBytesMax, sync: sync))
     }
 
+    /// The facts about each segment of a log without a writer.
+    func facts() throws -> [SegmentFacts] {
+        let writer = try writer()
+        defer { withExtendedLifetime(writer) {} }
+        return try writer.segments()
+    }
+
+    func trim(before sequence: UInt64) throws {
+        let writer = try writer()
+        try writer.trim(before: sequence)
+        try writer.close()
+    }
+
     var segments: [String] {
         get throws {
             try FileManager.default.contentsOfDirectory(atPath: log).filter { $0.hasSuffix(".log") }.sorted()

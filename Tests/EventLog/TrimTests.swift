@@ -22,7 +22,6 @@ import Time
         let writer = try log(scratch)
         let facts = try writer.segments()
         #expect(facts.map(\.path) == (try scratch.segments))
-        #expect(try EventLogs.segments(directory: scratch.log) == facts)
         #expect(facts[0].firstSequence == 1 && facts.last?.lastSequence == 20)
         for (fact, next) in zip(facts, facts.dropFirst()) { #expect(fact.lastSequence + 1 == next.firstSequence) }
         for fact in facts {
@@ -69,25 +68,13 @@ import Time
         #expect(try fast.rest().map(\.first) == [20])
     }
 
-    @Test func aWriterThatIsAtWorkKeepsOthersFromTrimming() throws {
-        let scratch = Scratch()
-        let writer = try log(scratch)
-        let busy = EventLogError.alreadyOpen(name: "matches", directory: scratch.log, process: processNumber())
-        #expect(throws: busy) { try EventLogs.trim(directory: scratch.log, before: 10) }
-        try writer.close()
-        #expect(try EventLogs.trim(directory: scratch.log, before: 10).isEmpty == false)
-        #expect(throws: EventLogError.notALog(directory: scratch.path)) {
-            try EventLogs.trim(directory: scratch.path, before: 10)
-        }
-    }
-
     /// The cursor of a segment that was only begun stands in the one before it.
     @Test func theSegmentBeforeOneWithoutAnOpeningStays() throws {
         let scratch = Scratch()
         try log(scratch).close()
         let last = try #require(try scratch.segments.last)
         try #require(resized(last, to: 0))
-        try EventLogs.trim(directory: scratch.log, before: 100)
+        try scratch.trim(before: 100)
         #expect(try scratch.segments.count == 2)
         let writer = try scratch.writer()
         #expect(writer.cursor == Cursor(["a": writer.lastSequence]) && writer.lastSequence > 10)

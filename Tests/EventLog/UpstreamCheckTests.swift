@@ -62,7 +62,7 @@ import Time
         try matches(scratch, done: [1], of: LogIdentity(seed: "other", name: "changes"))
         #expect(try problems(scratch).map(\.file) == [scratch.log + "/upstream.json"])
         try write(Array("{}".utf8), to: scratch.log + "/upstream.json")
-        #expect(try problems(scratch).map(\.reason) == ["this is not what was written"])
+        #expect(try problems(scratch).map(\.reason) == ["its text is not as Belfry writes it"])
     }
 
     @Test func withoutTheUpstreamOnlyTheLogItselfIsChecked() throws {

@@ -22,7 +22,9 @@ import ZeroMQ
         try await relay.hasWritten(9)
         try await relay.stop()
         try await gate.stop()
-        let first = try #require(try EventLogs.trim(directory: gate.logDirectory, before: 7).last).lastSequence + 1
+        let writer = try EventLogWriter(EventLogOptions(directory: folder.file("logs"), name: "gate"))
+        let first = try #require(try writer.trim(before: 7).last).lastSequence + 1
+        try writer.close()
         #expect(first > 2)
         gate = try RunningHost("gate", of: file, context)
         // It takes no snapshots, so it asks for everything.
@@ -106,9 +108,9 @@ import ZeroMQ
     @Test func `snapshots ahead of the stage's own log are removed`() async throws {
         let context = try HostContext()
         let (file, store, folder) = try await Self.died(context)
-        for segment in try EventLogs.segments(directory: folder.file("logs/relay")) {
-            try FileManager.default.removeItem(atPath: segment.path)
-        }
+        let writer = try EventLogWriter(EventLogOptions(directory: folder.file("logs"), name: "relay"))
+        for segment in try writer.segments() { try FileManager.default.removeItem(atPath: segment.path) }
+        try writer.close()
         let host = try RunningHost("relay", of: file, context)
         let opened = try await SocketThread.run(name: "upstream") {
             try FakeUpstream(file.sourceStage.bind, context.zmq).opened()

@@ -1,10 +1,10 @@
 import Time
 
-/// Says of a key that a block surely lacks it, or that it may hold it: a Bloom filter in lines of 64 bytes.
+/// A Bloom filter in lines of 64 bytes: answers whether a block may have a key.
 ///
-/// A key's bits are all in one line, so that a question reads 64 bytes of the file, and each line has a CRC of its own,
-/// so that a damaged line says "maybe" and never "no". With 16 bits a key about one block in a thousand says "maybe"
-/// of a key that it lacks.
+/// All bits of a key are in one line, so that a query reads 64 bytes of the file. Each line has its own CRC, so that a
+/// damaged line never answers "no". With 16 bits a key, one block in a thousand answers "maybe" for a key that it does
+/// not have.
 ///
 ///     offset  bytes
 ///          0      4  CRC-32C of the rest, xor the salt of the block and the line
@@ -17,17 +17,17 @@ enum BlockFilter {
 
     static func lineCount(keys: Int) -> Int { max(1, (keys * bitsOfKey + 479) / 480) }
 
-    /// The most lines that a block can have: far more than one with 64 MiB of keys needs.
+    /// The most lines of a block: far more than 64 MiB of keys need.
     static let linesMax = 1 << 22
 
-    /// No key is 0, which ``KeySet`` needs for itself.
+    /// Replaces the key 0, which means an empty slot in ``KeySet``.
     static func normalized(_ key: UInt64) -> UInt64 { key == 0 ? 1 : key }
 
     static func line(of key: UInt64, among lines: Int) -> Int {
         Int(normalized(key).multipliedFullWidth(by: UInt64(lines)).high)
     }
 
-    /// A filter for these keys, which are normalized.
+    /// - Parameter keys: Normalized keys.
     static func bytes(for keys: [UInt64], salt: UInt64) -> [UInt8] {
         let lines = lineCount(keys: keys.count)
         var bytes = [UInt8](repeating: 0, count: lines * lineBytes)
@@ -43,7 +43,7 @@ enum BlockFilter {
 
     enum Answer { case no, maybe, damaged }
 
-    /// - Parameter bytes: The line's 64 bytes; fewer where the file ends.
+    /// - Parameter bytes: The line's 64 bytes; fewer at the end of the file.
     static func answer(_ key: UInt64, _ bytes: UnsafeRawBufferPointer, line: Int, salt: UInt64) -> Answer {
         guard bytes.count == lineBytes,
             unsafe bytes.word(0, UInt32.self) == crc(ofLine: bytes, at: 0) ^ lineSalt(salt, line)
@@ -68,12 +68,12 @@ enum BlockFilter {
         unsafe CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[(offset + 4)..<(offset + lineBytes)]))
     }
 
-    /// A line in another block's place, or of another log, must not be right.
+    /// Makes the CRC wrong for a line of another block or another log.
     private static func lineSalt(_ salt: UInt64, _ line: Int) -> UInt32 {
         UInt32(truncatingIfNeeded: Mixer.scramble(salt &+ UInt64(line)))
     }
 
-    /// Seven bits of a line, nine bits of a scrambled key each.
+    /// Chooses the bits of a key: each by nine bits of the scrambled key.
     private struct Probe {
         private var bits: UInt64
 

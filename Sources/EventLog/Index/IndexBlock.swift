@@ -1,9 +1,9 @@
 import Time
 
-/// A row of batches of one segment, and what tells whether a key occurs in it.
+/// Consecutive batches of one segment, with a filter for their keys.
 struct IndexBlock: Sendable {
     enum Filter: Sendable {
-        /// In an index file, from this offset on.
+        /// In an index file, at this offset.
         case file(OpenFile, offset: UInt64)
         case memory([UInt8])
     }
@@ -30,13 +30,13 @@ struct IndexBlock: Sendable {
         }
     }
 
-    /// A line that cannot be read says as much as one that is damaged.
+    /// Reads 0 bytes on an error: the line then counts as damaged.
     private func read(_ file: OpenFile, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) -> Int {
         do throws(EventLogError) { return try unsafe file.read(into: buffer, at: offset) } catch { return 0 }
     }
 }
 
-/// Gathers batches until they are a block.
+/// Collects batches for a block.
 @safe struct BlockBuilder {
     private let limits: BlockLimits
     private let mark: UInt64
@@ -70,7 +70,7 @@ struct IndexBlock: Sendable {
 
     var isFull: Bool { head.map { $0.count >= limits.events || $0.bytes >= UInt64(limits.bytes) } ?? false }
 
-    /// The block so far, and a new one begun; nil where there is none.
+    /// Returns the block and begins a new one; nil without batches.
     mutating func finish() -> IndexBlock? {
         guard var head, let last else { return nil }
         self.head = nil
@@ -93,7 +93,7 @@ struct IndexBlock: Sendable {
 }
 
 extension FixedHeader {
-    /// The CRC that stands in the log before this header's bytes.
+    /// The header's own CRC, as stored in the log.
     var headerCRC: UInt32 {
         var bytes: [UInt8] = []
         append(to: &bytes)

@@ -1,16 +1,16 @@
 import Glibc
 
-/// One index file: read by whoever can, written by whoever holds its lock.
+/// One index file. Only the process with the file's lock writes to it.
 ///
-/// What fails while writing is no error: the index is a cache, and what is not in the file stays in memory.
+/// Write errors are ignored: the index is a cache, and blocks that are not in the file stay in memory.
 struct IndexFile {
-    let header: IndexHeader
-    let mark: UInt64
+    private let header: IndexHeader
+    private let mark: UInt64
     private let file: OpenFile
-    /// Where the next block goes; nil where this process may not write.
+    /// The offset of the next block; nil if this process may not write.
     private var end: UInt64?
 
-    /// Opens or makes the file of a segment; nil where there is none and none can be made.
+    /// Opens or makes the file of a segment; nil if neither is possible.
     init?(_ path: String, _ header: IndexHeader) {
         self.header = header
         mark = header.mark
@@ -25,10 +25,9 @@ struct IndexFile {
         }
     }
 
-    var isWritable: Bool { end != nil }
+    private var isWritable: Bool { end != nil }
 
-    /// The blocks that are right in themselves and follow on each other, from the first. What comes behind them is
-    /// cut off by the next ``append(_:)``.
+    /// The intact blocks from the beginning, without gaps. The next ``append(_:)`` overwrites what follows them.
     mutating func blocks(first: UInt64) -> [IndexBlock] {
         var blocks: [IndexBlock] = []
         let size = size
@@ -50,7 +49,7 @@ struct IndexFile {
         return blocks
     }
 
-    /// Throws away all blocks.
+    /// Removes all blocks.
     mutating func restart() {
         guard isWritable else { return }
         let bytes = header.encoded
@@ -58,11 +57,13 @@ struct IndexFile {
         end = isDone ? UInt64(bytes.count) : nil
     }
 
-    /// The block as it is from now on: in the file where that is possible.
+    /// Writes a block to the file if possible.
+    ///
+    /// - Returns: The block with its filter in the file, or unchanged.
     mutating func append(_ block: IndexBlock) -> IndexBlock {
         guard let end, case .memory(let filter) = block.filter else { return block }
         guard write(block.head.encoded(mark: mark) + filter, at: end) else {
-            // What was written in part is no right block, so nobody takes it for one.
+            // A part of a block in the file is harmless: its CRC is wrong.
             self.end = nil
             return block
         }
@@ -71,27 +72,21 @@ struct IndexFile {
             head: block.head, filter: .file(file, offset: end + UInt64(IndexFormat.headBytes)))
     }
 
-    /// Cuts off what stands behind the last block, and lets others write.
+    /// Cuts off bytes after the last block, and unlocks the file for other processes.
     mutating func finish() {
         guard let end else { return }
-        // Left behind it would be passed over: it is not right.
+        // A failure is harmless: readers ignore the bytes after the last intact block.
         _ = ftruncate(file.descriptor, off_t(end))
         _ = flock(file.descriptor, LOCK_UN)
         self.end = nil
     }
 
     private func head(at position: UInt64) -> BlockHead? {
-        unsafe bytes(IndexFormat.headBytes, at: position).withUnsafeBytes { unsafe BlockHead($0, mark: mark) }
+        BlockHead(bytes(IndexFormat.headBytes, at: position), mark: mark)
     }
 
     private func bytes(_ count: Int, at offset: UInt64) -> [UInt8] {
-        unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            do throws(EventLogError) {
-                filled = try unsafe file.read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
-            } catch {
-                filled = 0
-            }
-        }
+        do throws(EventLogError) { return try file.bytes(count, at: offset) } catch { return [] }
     }
 
     private var size: UInt64 {
@@ -99,18 +94,7 @@ struct IndexFile {
     }
 
     private func write(_ bytes: [UInt8], at offset: UInt64) -> Bool {
-        var done = 0
-        while done < bytes.count {
-            let count = unsafe bytes.withUnsafeBytes { buffer in
-                let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done...])
-                return uninterrupted {
-                    unsafe pwrite(file.descriptor, rest.baseAddress, rest.count, off_t(offset) + done)
-                }
-            }
-            guard count > 0 else { return false }
-            done += count
-        }
-        return true
+        unsafe bytes.withUnsafeBytes { unsafe file.write($0, at: offset, FileCalls.system.write) } == nil
     }
 
     private static func opened(_ path: String, _ flags: CInt) -> OpenFile? {

@@ -1,10 +1,10 @@
 import Time
 
-/// How an index looks on disk, format 1. This is the one place that knows.
+/// The on-disk format of an index, version 1. Only this file knows it.
 ///
-/// Beside a log, in its folder `index`, there may be one file for each segment, `00000000000000000001.index`, named as
-/// the segment. It can be thrown away: it is made anew from the segment. It is a header and then blocks, in the order
-/// of the segment; a block stands for a whole number of batches. Integers are little-endian.
+/// The folder `index` of a log has a file for each segment, with the segment's name: `00000000000000000001.index`. It may
+/// be deleted, because it can be made again from the segment. It is a header and blocks in the segment's order. A block
+/// covers whole batches. Integers are little-endian.
 ///
 ///     header                                            block
 ///     offset  bytes                                     offset  bytes
@@ -20,8 +20,8 @@ import Time
 ///                                                           56      8  now of the last batch
 ///                                                           64      -  the filter, see ``BlockFilter``
 ///
-/// The last batch's header is compared with the log's: a log only grows or is cut back at its end, so that where this
-/// batch is still what it was, all before it is.
+/// The CRC of the last batch's header is compared with the log. A log only grows, or is cut off at its end. So if this
+/// batch is unchanged, all batches before it are.
 enum IndexFormat {
     static let version: UInt32 = 1
     static let headerBytes = 64
@@ -30,7 +30,7 @@ enum IndexFormat {
     static let folder = "index"
 }
 
-/// When a block ends: after the batch with which it has so much.
+/// A block ends with the batch that reaches one of these limits.
 package struct BlockLimits: Hashable, Sendable {
     package var events: Int
     package var bytes: Int
@@ -41,7 +41,7 @@ package struct BlockLimits: Hashable, Sendable {
     }
 }
 
-/// What an index file is of: all that must be the same for it to be of use.
+/// Says what an index file was made from. A file with another header is not used.
 struct IndexHeader: Hashable {
     var identity: LogIdentity
     var scheme: UInt64
@@ -57,16 +57,13 @@ struct IndexHeader: Hashable {
         bytes.put(UInt32(clamping: limits.events))
         bytes.put(UInt32(clamping: limits.bytes))
         bytes.put(UInt64(0))
-        unsafe bytes.withUnsafeMutableBytes { bytes in
-            let crc = unsafe CRC32C.checksum(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[12...]))
-            unsafe bytes.storeBytes(of: crc.littleEndian, toByteOffset: 8, as: UInt32.self)
-        }
+        bytes.put(CRC32C.checksum(bytes[12...]), at: 8)
         return bytes
     }
 
-    /// The identity of the log that a file is of; nil where its header is not right.
+    /// The identity of the log that a file belongs to; nil if its header is damaged.
     static func identity(of file: OpenFile) throws(EventLogError) -> LogIdentity? {
-        let bytes = try file.contents(bytesMax: IndexFormat.headerBytes)
+        let bytes = try file.bytes(IndexFormat.headerBytes, at: 0)
         return unsafe bytes.withUnsafeBytes { bytes in
             guard bytes.count == IndexFormat.headerBytes, unsafe bytes.word(0, UInt64.self) == IndexFormat.magic,
                 unsafe CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[12...])) == bytes.word(8, UInt32.self)
@@ -75,7 +72,7 @@ struct IndexHeader: Hashable {
         }
     }
 
-    /// Mixed into each block's CRCs, so that no block of another file is taken for one of this.
+    /// Mixed into each block's CRCs, so that a block of another file is recognised.
     var mark: UInt64 { IndexHeader.mark(ofEncoded: encoded) }
 
     static func mark(ofEncoded bytes: [UInt8]) -> UInt64 {
@@ -85,7 +82,7 @@ struct IndexHeader: Hashable {
     }
 }
 
-/// What stands before a block's filter.
+/// The bytes of a block before its filter.
 struct BlockHead: Hashable, Sendable {
     var lines: Int
     var firstSequence: UInt64
@@ -102,7 +99,9 @@ struct BlockHead: Hashable, Sendable {
     var fileBytes: Int { IndexFormat.headBytes + lines * BlockFilter.lineBytes }
 
     func salt(_ mark: UInt64) -> UInt64 { Mixer.scramble(mark ^ firstSequence) &+ offset }
+}
 
+extension BlockHead {
     func encoded(mark: UInt64) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.put(UInt32(0))
@@ -113,46 +112,28 @@ struct BlockHead: Hashable, Sendable {
         for word in [offset, self.bytes, lastBatchOffset] { bytes.put(word) }
         bytes.put(nowBefore.microseconds)
         bytes.put(now.microseconds)
-        unsafe bytes.withUnsafeMutableBytes { bytes in
-            let crc = unsafe BlockHead.crc(UnsafeRawBufferPointer(bytes), mark)
-            unsafe bytes.storeBytes(of: crc.littleEndian, toByteOffset: 0, as: UInt32.self)
-        }
+        bytes.put(BlockHead.crc(bytes, mark), at: 0)
         return bytes
     }
 
-    /// Nil where the bytes are not a head of the file with that mark.
-    init?(_ bytes: UnsafeRawBufferPointer, mark: UInt64) {
-        guard bytes.count == IndexFormat.headBytes, unsafe bytes.word(0, UInt32.self) == BlockHead.crc(bytes, mark),
-            unsafe bytes.word(4, UInt32.self) <= BlockFilter.linesMax
-        else { return nil }
-        lines = unsafe Int(bytes.word(4, UInt32.self))
-        firstSequence = unsafe bytes.word(8, UInt64.self)
-        count = unsafe Int(bytes.word(16, UInt32.self))
-        lastBatchCRC = unsafe bytes.word(20, UInt32.self)
-        offset = unsafe bytes.word(24, UInt64.self)
-        self.bytes = unsafe bytes.word(32, UInt64.self)
-        lastBatchOffset = unsafe bytes.word(40, UInt64.self)
-        nowBefore = unsafe Instant(microseconds: bytes.word(48, Int64.self))
-        now = unsafe Instant(microseconds: bytes.word(56, Int64.self))
+    /// Nil if the bytes are not an intact head of the file with this mark.
+    init?(_ bytes: [UInt8], mark: UInt64) {
+        guard bytes.count == IndexFormat.headBytes else { return nil }
+        let (crc, head) = unsafe bytes.withUnsafeBytes { unsafe ($0.word(0, UInt32.self), BlockHead(fields: $0)) }
+        guard crc == BlockHead.crc(bytes, mark), head.lines <= BlockFilter.linesMax else { return nil }
+        self = head
     }
 
-    init(
-        lines: Int, firstSequence: UInt64, count: Int, lastBatchCRC: UInt32, offset: UInt64, bytes: UInt64,
-        lastBatchOffset: UInt64, nowBefore: Instant, now: Instant
-    ) {
-        self.lines = lines
-        self.firstSequence = firstSequence
-        self.count = count
-        self.lastBatchCRC = lastBatchCRC
-        self.offset = offset
-        self.bytes = bytes
-        self.lastBatchOffset = lastBatchOffset
-        self.nowBefore = nowBefore
-        self.now = now
+    private init(fields bytes: UnsafeRawBufferPointer) {
+        unsafe self.init(
+            lines: Int(bytes.word(4, UInt32.self)), firstSequence: bytes.word(8, UInt64.self),
+            count: Int(bytes.word(16, UInt32.self)), lastBatchCRC: bytes.word(20, UInt32.self),
+            offset: bytes.word(24, UInt64.self), bytes: bytes.word(32, UInt64.self),
+            lastBatchOffset: bytes.word(40, UInt64.self), nowBefore: Instant(microseconds: bytes.word(48, Int64.self)),
+            now: Instant(microseconds: bytes.word(56, Int64.self)))
     }
 
-    private static func crc(_ bytes: UnsafeRawBufferPointer, _ mark: UInt64) -> UInt32 {
-        unsafe CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[4..<IndexFormat.headBytes]))
-            ^ UInt32(truncatingIfNeeded: mark)
+    private static func crc(_ bytes: [UInt8], _ mark: UInt64) -> UInt32 {
+        CRC32C.checksum(bytes[4...]) ^ UInt32(truncatingIfNeeded: mark)
     }
 }

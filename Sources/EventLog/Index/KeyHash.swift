@@ -1,12 +1,12 @@
 import Time
 
-/// A 64-bit hash that is the same on every machine, in every process and build: what an index remembers of a key.
+/// The 64-bit hash of a key in an index. It is the same on every machine, in every process and build.
 ///
-/// Different keys may share a hash, so whoever finds an event by one looks at the event too.
+/// Different keys may have the same hash, so check each event that was found by a hash.
 package struct KeyHash: Sendable {
     private var state: UInt64
 
-    /// - Parameter kind: Sets apart keys that have the same text, such as a record and a device of one name.
+    /// - Parameter kind: Distinguishes keys with the same text, such as a record and a device of one name.
     package init(kind: UInt8) {
         state = KeyHash.fold(UInt64(kind) ^ 0x8E9D_C3A1_57B2_64F1, 0xD6E8_FEB8_6659_FD93)
     }
@@ -15,7 +15,7 @@ package struct KeyHash: Sendable {
         state = KeyHash.fold(state ^ word, 0xA0C1_6B5D_93E7_2F4B)
     }
 
-    /// The bytes in words of eight, then their number: no two lists of texts look alike.
+    /// Absorbs the bytes in words of eight, then their count: so different lists of texts have different inputs.
     package mutating func absorb(_ bytes: UnsafeRawBufferPointer) {
         let wordsEnd = bytes.count & ~7
         for offset in stride(from: 0, to: wordsEnd, by: 8) { unsafe absorb(bytes.word(offset, UInt64.self)) }
@@ -32,7 +32,7 @@ package struct KeyHash: Sendable {
 
     package var value: UInt64 { Mixer.scramble(state) }
 
-    /// Both halves of the product: each bit of the input reaches each bit of the result.
+    /// Combines both halves of the product, so that each bit of the input affects each bit of the result.
     private static func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
         let product = left.multipliedFullWidth(by: right)
         return product.high ^ product.low

@@ -1,12 +1,12 @@
-/// Which keys an event is found by. A log knows no event types: whoever indexes it brings this.
+/// Defines the keys of an event in an index. The log itself knows no event types.
 @safe package struct KeyScheme: Sendable {
-    /// Adds the hashes of one event's keys, see ``KeyHash``. The same line gives the same hashes, in any process.
+    /// Appends the hashes of one event's keys; see ``KeyHash``. The same line has the same hashes in every process.
     package typealias Extractor = (_ line: UnsafeRawBufferPointer, _ keys: inout [UInt64]) -> Void
 
     package var name: String
-    /// Raised with every change of what the extractor gives, so that older indexes are made anew.
+    /// Raise it with every change of the extractor's results, so that older indexes are rebuilt.
     package var version: Int
-    /// Makes an extractor for one thread; it may keep a parser.
+    /// Makes an extractor for one thread, which may keep a parser.
     package var makeExtractor: @Sendable () -> Extractor
 
     package init(name: String, version: Int, makeExtractor: @escaping @Sendable () -> Extractor) {

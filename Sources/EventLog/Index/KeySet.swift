@@ -1,6 +1,6 @@
-/// The different keys of a block, gathered one by one; kept for its memory from block to block.
+/// The distinct keys of a block. It is reused for the next block to keep its memory.
 struct KeySet {
-    /// A power of two; 0 where nothing is.
+    /// An open-addressing hash table. Its size is a power of two; 0 means an empty slot.
     private var table = [UInt64](repeating: 0, count: 1 << 10)
     private(set) var keys: [UInt64] = []
 
@@ -21,7 +21,7 @@ struct KeySet {
         for key in keys { _ = KeySet.place(key, in: &table) }
     }
 
-    /// False where the key was there already.
+    /// False if the key was in the table already.
     @inline(__always)
     private static func place(_ key: UInt64, in table: inout [UInt64]) -> Bool {
         unsafe table.withUnsafeMutableBufferPointer { table in

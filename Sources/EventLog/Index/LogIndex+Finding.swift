@@ -1,14 +1,11 @@
-import Glibc
-
 extension LogIndex {
-    /// Calls back with the events that have all of some keys, in their order or the newest first, until it returns
-    /// false.
+    /// Calls `body` with each event that has all of the keys, in log order or newest first, until it returns false.
     ///
-    /// Only the blocks that may hold the keys are read, and their CRCs checked.
+    /// Reads only the blocks that may have the keys, and checks their CRCs.
     ///
-    /// - Parameter keys: Hashes as the scheme gives them. Look at the event: another key may have the same.
+    /// - Parameter keys: Hashes from the scheme's extractor. Another key may have the same hash, so check the event.
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)``; ``EventLogError/failed(operation:file:errno:)``
-    ///   where a segment has gone since the update.
+    ///   if a segment was removed after the update.
     package func find(
         _ keys: [UInt64], in range: ClosedRange<UInt64> = 1...UInt64.max, newestFirst: Bool = false,
         _ body: (LoggedEvent) -> Bool
@@ -24,7 +21,7 @@ extension LogIndex {
         }
     }
 
-    /// All events that have a key, in their order or the newest first, `limit` at most.
+    /// The events that have a key, in log order or newest first; at most `limit`.
     package func events(
         with key: UInt64, in range: ClosedRange<UInt64> = 1...UInt64.max, newestFirst: Bool = false, limit: Int = .max
     ) throws(EventLogError) -> [LoggedEvent] {
@@ -37,7 +34,7 @@ extension LogIndex {
         return events
     }
 
-    /// One event; nil where the log had not come to it at the last update.
+    /// One event; nil if the log did not have it at the last update.
     ///
     /// - Throws: ``EventLogError/gone(directory:sequence:first:)``.
     package func event(at sequence: UInt64) throws(EventLogError) -> LoggedEvent? {
@@ -98,9 +95,8 @@ extension LogIndex {
     }
 
     private func reader(of block: IndexBlock, in segment: SegmentIndex) throws(EventLogError) -> SegmentReader {
-        let file = try OpenFile(log.segmentPath(segment.first), O_RDONLY)
-        return SegmentReader(
-            file, first: segment.first, identity: identity, lastNow: block.head.nowBefore,
+        try SegmentReader(
+            place.log, segment.first, place.identity, lastNow: block.head.nowBefore,
             start: (block.head.offset, block.head.firstSequence))
     }
 }
@@ -112,7 +108,7 @@ extension BlockHead {
 }
 
 extension [IndexBlock] {
-    /// The last that fulfils what all before it fulfil, too.
+    /// The last block for which `isBefore` is true. It must be true for all blocks before that one.
     fileprivate func last(whereSorted isBefore: (IndexBlock) -> Bool) -> IndexBlock? {
         var (low, high) = (0, count)
         while low < high {

@@ -3,17 +3,18 @@ import Glibc
 import Synchronization
 import Time
 
-/// Finds the events of a log by their keys, without reading all of it: a cache beside the log that can be thrown away.
+/// Finds the events of a log by their keys without reading the whole log.
 ///
-/// It never answers wrongly: what is missing, damaged, another log's, or older than the log, is made anew from the log
-/// by ``update(progress:)``. Where the log's folder cannot be written to, the index lives in memory. What a writer
-/// appends after an update is not found until the next.
+/// The index is a cache in files beside the log, which may be deleted. ``update(progress:)`` rebuilds parts that are
+/// missing, damaged, outdated or another log's. If the files cannot be written, the index stays in memory. Events that are
+/// appended after an update are only found after the next one.
 ///
 /// Belongs to one thread at a time. See ``IndexFormat`` for the files.
 @safe package final class LogIndex {
     package struct Progress: Hashable, Sendable {
-        /// Bytes of the log that are in the index, and that are to be.
+        /// Bytes of the log that are in the index.
         package var bytesDone: UInt64
+        /// The log's size.
         package var bytes: UInt64
 
         package init(bytesDone: UInt64, bytes: UInt64) {
@@ -23,71 +24,56 @@ import Time
     }
 
     /// The log's own folder.
-    package let directory: String
-    let log: LogDirectory
-    let identity: LogIdentity
-    let scheme: KeyScheme
+    package var directory: String { place.log.path }
+    let place: SegmentIndex.Place
     let extract: KeyScheme.Extractor
     private(set) var segments: [SegmentIndex] = []
     private let limits: BlockLimits
-    private let usesFiles: Bool
 
-    /// Reads nothing yet: ``update(progress:)`` does.
+    /// Call ``update(progress:)`` next: this reads no events yet.
     ///
     /// - Parameters:
     ///   - directory: The log's own folder.
-    ///   - usesFiles: False leaves the files of the index alone and makes one in memory, from the whole log.
+    ///   - usesFiles: False ignores the index files and makes an index in memory.
     /// - Throws: ``EventLogError/notALog(directory:)``.
-    package convenience init(directory: String, scheme: KeyScheme, usesFiles: Bool = true) throws(EventLogError) {
-        try self.init(directory: directory, scheme: scheme, usesFiles: usesFiles, limits: BlockLimits())
-    }
-
-    package init(directory: String, scheme: KeyScheme, usesFiles: Bool = true, limits: BlockLimits)
-        throws(EventLogError)
-    {
-        log = LogDirectory(path: directory)
-        let manifest = try LogManifest.required(in: log)
-        self.directory = directory
-        identity = manifest.identity
-        self.scheme = scheme
+    package init(
+        directory: String, scheme: KeyScheme, usesFiles: Bool = true, limits: BlockLimits = BlockLimits()
+    ) throws(EventLogError) {
+        let log = LogDirectory(path: directory)
+        place = SegmentIndex.Place(
+            log: log, identity: try LogManifest.required(in: log).identity, scheme: scheme, usesFiles: usesFiles)
         unsafe extract = scheme.makeExtractor()
-        self.usesFiles = usesFiles
         self.limits = limits
     }
 
-    /// The oldest event that the log held at the last update.
+    /// The log's oldest event at the last update.
     package var firstSequence: UInt64 { segments.first?.first ?? 1 }
-    /// The last event at the last update; one less than ``firstSequence`` where there was none.
+    /// The log's last event at the last update; one less than ``firstSequence`` without events.
     package var lastSequence: UInt64 { (segments.last?.nextSequence ?? 1) - 1 }
 
-    /// Brings the index up to the log's end, by reading what is new. Two segments are read at a time.
+    /// Indexes the events that were appended since the last update. Reads two segments in parallel.
     ///
     /// - Parameter progress: Called from any thread, one call at a time.
-    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` where the log is.
+    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if the log is damaged.
     package func update(progress: @escaping @Sendable (Progress) -> Void = { _ in }) throws(EventLogError) {
-        let names = try log.segments()
-        let place = SegmentIndex.Place(log: log, identity: identity, scheme: scheme, usesFiles: usesFiles)
-        if usesFiles { prepareFolder(keeping: names, place) }
+        let names = try place.log.segments()
+        if place.usesFiles { prepareFolder(keeping: names) }
         let known = Dictionary(uniqueKeysWithValues: segments.map { ($0.first, $0) })
         segments = []
         let indexes = names.map { known[$0] ?? SegmentIndex(header(ofSegment: $0)) }
-        let work = UpdateWork(indexes, place, bytes: try bytes(of: names), progress)
+        var bytes: UInt64 = 0
+        for first in names { bytes += try OpenFile.ifPresent(place.log.segmentPath(first))?.size() ?? 0 }
+        let work = UpdateWork(indexes, place, bytes: bytes, progress)
         DispatchQueue.concurrentPerform(iterations: min(2, names.count)) { _ in work.run() }
         segments = try work.result()
     }
 
-    func header(ofSegment first: UInt64) -> IndexHeader {
-        IndexHeader(identity: identity, scheme: scheme.mark, segment: first, limits: limits)
+    private func header(ofSegment first: UInt64) -> IndexHeader {
+        IndexHeader(identity: place.identity, scheme: place.scheme.mark, segment: first, limits: limits)
     }
 
-    private func bytes(of names: [UInt64]) throws(EventLogError) -> UInt64 {
-        var bytes: UInt64 = 0
-        for first in names { bytes += try OpenFile.ifPresent(log.segmentPath(first))?.size() ?? 0 }
-        return bytes
-    }
-
-    /// Makes the folder, and removes files whose segments are gone. What fails here costs no more than time or room.
-    private func prepareFolder(keeping names: [UInt64], _ place: SegmentIndex.Place) {
+    /// Makes the folder, and removes files whose segments are gone. Errors only cost time or disk space.
+    private func prepareFolder(keeping names: [UInt64]) {
         let folder = "\(directory)/\(IndexFormat.folder)"
         _ = DataMode(of: directory).makeFolder(folder)
         let kept = Set(names.map(place.indexPath))
@@ -100,20 +86,18 @@ import Time
         }
     }
 
-    /// Makes a damaged file go away, so that the next update makes it anew.
+    /// Removes a damaged file, so that the next update makes it again.
     func discardFile(ofSegment first: UInt64) {
-        guard usesFiles else { return }
-        unsafe unlink(
-            SegmentIndex.Place(log: log, identity: identity, scheme: scheme, usesFiles: true).indexPath(first))
+        if place.usesFiles { unsafe unlink(place.indexPath(first)) }
     }
 }
 
-/// Segments to be indexed, taken by the threads that do it, the first ones first.
+/// The segments of an update, shared by its threads.
 private final class UpdateWork: Sendable {
     private struct State {
         var next = 0
         var done: [Int: SegmentIndex] = [:]
-        /// The last segment that is not there any more.
+        /// The last segment that no longer exists.
         var gone = -1
         var failure: EventLogError?
         var progress: LogIndex.Progress
@@ -141,7 +125,7 @@ private final class UpdateWork: Sendable {
                 try index.update(place, isLast: position == indexes.count - 1, progress: report)
                 state.withLock { $0.done[position] = index }
             } catch .failed(_, _, ENOENT) {
-                // Retention took the oldest segments away.
+                // Retention removed the oldest segments.
                 state.withLock { $0.gone = max($0.gone, position) }
             } catch {
                 state.withLock { $0.failure = $0.failure ?? error }

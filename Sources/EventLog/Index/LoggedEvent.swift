@@ -1,11 +1,9 @@
 import Time
 
-/// An event of a log, with what its batch says.
+/// An event of a log, with the time and cursor of its batch.
 package struct LoggedEvent: Hashable, Sendable {
     package var sequence: UInt64
-    /// Its batch's ``BatchHeader/now``.
     package var now: Instant
-    /// Its batch's ``BatchHeader/cursor``.
     package var cursor: Cursor
     /// The JSON object, without the line feed.
     package var line: [UInt8]

@@ -4,9 +4,9 @@ import Time
 /// The index of one segment: blocks from its beginning to its end.
 struct SegmentIndex: Sendable {
     let header: IndexHeader
-    /// The last one may be a part that is still growing, and then is in memory alone.
+    /// The last block of a growing segment is not full yet, and is only in memory.
     private(set) var blocks: [IndexBlock] = []
-    /// Whether nothing is added to the segment any more, and all of it is in ``blocks``.
+    /// Whether the segment no longer grows, and ``blocks`` cover all of it.
     private(set) var isComplete = false
     let mark: UInt64
 
@@ -21,7 +21,7 @@ struct SegmentIndex: Sendable {
 }
 
 extension SegmentIndex {
-    /// What an update needs to know about where it works.
+    /// The log and the folder of an index.
     struct Place: Sendable {
         let log: LogDirectory
         let identity: LogIdentity
@@ -35,12 +35,12 @@ extension SegmentIndex {
         }
     }
 
-    /// Brings the index up to the segment's end.
+    /// Indexes the segment up to its end.
     ///
     /// - Parameters:
     ///   - isLast: Whether the segment may still grow.
-    ///   - progress: Called with the bytes of the segment that were done since the last call.
-    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` where the segment is.
+    ///   - progress: Called with the number of bytes indexed since the last call.
+    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if the segment is damaged.
     mutating func update(_ place: Place, isLast: Bool, progress: (UInt64) -> Void) throws(EventLogError) {
         let segment = try OpenFile(place.log.segmentPath(first), O_RDONLY)
         let (size, isCurrent) = (try segment.size(), try isUnchanged(segment))
@@ -52,9 +52,9 @@ extension SegmentIndex {
         file?.finish()
     }
 
-    /// Takes over what the file has, and what is in memory alone, as far as it is still the segment's.
+    /// Loads the blocks from the file, and keeps those that are only in memory. Drops all if the segment has changed.
     private mutating func load(_ file: inout IndexFile?, _ segment: OpenFile) throws(EventLogError) {
-        // A part that is still growing is read again: it is small.
+        // A last block that is not full is made again: it is small.
         let kept = isComplete ? blocks : blocks.dropLast()
         blocks = file?.blocks(first: first) ?? []
         for block in kept.dropFirst(blocks.count) {
@@ -67,7 +67,7 @@ extension SegmentIndex {
         file?.restart()
     }
 
-    /// Whether the last batch known is still where it was. A segment is only added to and cut back at its end.
+    /// Whether the last indexed batch is still in its place. A segment only grows, or is cut off at its end.
     private func isUnchanged(_ segment: OpenFile) throws(EventLogError) -> Bool {
         guard let last = blocks.last?.head else { return true }
         var crc: UInt32 = 0

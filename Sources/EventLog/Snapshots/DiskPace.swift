@@ -1,21 +1,21 @@
 import Glibc
 
-/// Reads and writes a large file part by part, and leaves the disk to others between two parts.
+/// Limits the speed of reading and writing a large file, so that other programs can use the disk in between.
 package struct DiskPace: Sendable {
-    /// How much of the time the disk may be kept busy, from 0 to 1; nil: as long as it takes.
+    /// The share of time in which the disk may be busy, from 0 to 1; nil for no limit.
     private let share: Double?
     private let isHurried: @Sendable () -> Bool
 
     static let partBytes = 256 << 10
-    /// Where the disk itself is slow for a moment, waiting longer helps nobody.
+    /// After a slow part a longer pause would help nobody.
     private static let restMax: Duration = .milliseconds(100)
 
-    /// - Parameter isHurried: Whether it may go on without a rest after all.
+    /// - Parameter isHurried: Returns true to continue without pauses.
     package init(share: Double? = nil, isHurried: @escaping @Sendable () -> Bool = { false }) {
         (self.share, self.isHurried) = (share, isHurried)
     }
 
-    /// Reads or writes one part, and rests.
+    /// Reads or writes one part, then pauses.
     func keep<Result, Failure: Error>(_ part: () throws(Failure) -> Result) throws(Failure) -> Result {
         guard let share, !isHurried() else { return try part() }
         let began = ContinuousClock.now

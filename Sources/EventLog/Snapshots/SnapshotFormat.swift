@@ -1,12 +1,12 @@
 import Time
 
-/// How a snapshot looks on disk, format 1. This is the one place that knows.
+/// The on-disk format of a snapshot, version 1. Only this file knows it.
 ///
 /// A file `<own sequence>-<upstream sequence>.snapshot`, 20 digits each. Integers are little-endian:
 ///
 ///     offset  bytes
 ///          0      8  magic, 0x89 "BSNAPS" 0x0A
-///          8      4  CRC-32C of all from byte 12 to where the state begins
+///          8      4  CRC-32C of the bytes from 12 to the state
 ///         12      2  format version
 ///         14      2  zero
 ///         16      4  bytes of the stage's kind
@@ -50,15 +50,12 @@ struct SnapshotFormat {
         bytes.put(stateCRC)
         bytes.put(UInt32(0))
         bytes += kind + cursor
-        let crc = unsafe bytes.withUnsafeBytes { unsafe CRC32C.checksum(UnsafeRawBufferPointer(rebasing: $0[12...])) }
-        unsafe bytes.withUnsafeMutableBytes {
-            unsafe $0.storeBytes(of: crc.littleEndian, toByteOffset: 8, as: UInt32.self)
-        }
+        bytes.put(CRC32C.checksum(bytes[12...]), at: 8)
         return bytes
     }
 
     var fileName: String {
-        "\(SnapshotFormat.digits(header.sequence))-\(SnapshotFormat.digits(header.position))\(SnapshotFormat.suffix)"
+        "\(String(header.sequence, digits: 20))-\(String(header.position, digits: 20))\(SnapshotFormat.suffix)"
     }
 
     static let suffix = ".snapshot"
@@ -68,21 +65,16 @@ struct SnapshotFormat {
         return text.hasSuffix(suffix) && parts.count == 2
             && parts.allSatisfy { $0.utf8.count == 20 && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
     }
-
-    private static func digits(_ number: UInt64) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: 20 - digits.utf8.count) + digits
-    }
 }
 
 extension SnapshotFormat {
-    /// What a file's start says; the bytes before the state are as many as it says.
+    /// The lengths of the parts before the state.
     struct Lengths {
         var kind: Int
         var cursor: Int
         var all: Int { SnapshotFormat.fixedBytes + kind + cursor }
 
-        /// From the fixed part, whose CRC is not checked yet: bounded, so that a wrong length costs nothing.
+        /// Reads the fixed part. Its CRC is not checked yet, so the lengths are checked against their limits.
         init(_ bytes: UnsafeRawBufferPointer) throws(SnapshotFault) {
             guard bytes.count >= SnapshotFormat.fixedBytes, unsafe bytes.word(0, UInt64.self) == SnapshotFormat.magic
             else {
@@ -90,7 +82,7 @@ extension SnapshotFormat {
             }
             let version = unsafe bytes.word(12, UInt16.self)
             guard version == SnapshotFormat.version else {
-                throw .unreadable("it has format \(version), and this version reads \(SnapshotFormat.version)")
+                throw .unreadable("it has format \(version), but this build reads format \(SnapshotFormat.version)")
             }
             (kind, cursor) = unsafe (Int(bytes.word(16, UInt32.self)), Int(bytes.word(20, UInt32.self)))
             guard kind <= SnapshotFormat.kindBytesMax, cursor <= EventLogLimits.cursorBytesMax else {
@@ -99,7 +91,7 @@ extension SnapshotFormat {
         }
     }
 
-    /// - Parameter bytes: All before the state.
+    /// - Parameter bytes: All bytes before the state.
     init(_ bytes: UnsafeRawBufferPointer, _ lengths: Lengths) throws(SnapshotFault) {
         guard bytes.count == lengths.all else { throw SnapshotFault("the file ends inside its header") }
         guard unsafe bytes.word(8, UInt32.self) == CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[12...]))
@@ -109,7 +101,7 @@ extension SnapshotFormat {
         let kindEnd = SnapshotFormat.fixedBytes + lengths.kind
         guard let kind = unsafe String(validating: bytes[SnapshotFormat.fixedBytes..<kindEnd], as: UTF8.self),
             let cursor = unsafe Cursor(encoded: UnsafeRawBufferPointer(rebasing: bytes[kindEnd...]))
-        else { throw SnapshotFault("the header is not what was written") }
+        else { throw SnapshotFault("the header's text is not valid") }
         header = unsafe SnapshotHeader(
             stage: kind, version: Int(bytes.word(24, Int64.self)), log: bytes.identity(32),
             upstream: bytes.identity(48), cursor: cursor, sequence: bytes.word(64, UInt64.self),
@@ -118,19 +110,15 @@ extension SnapshotFormat {
     }
 }
 
-/// Why a file is no snapshot.
+/// Why a snapshot cannot be used.
 struct SnapshotFault: Error {
     var reason: String
-    /// Whether the file's bytes are not what was written; else they may be, and cannot be read here and now.
-    var isDamage = true
+    /// Whether the file is damaged. Otherwise another build or a later attempt may read it.
+    var isDamage: Bool
 
-    init(_ reason: String) { self.reason = reason }
+    init(_ reason: String, isDamage: Bool = true) { (self.reason, self.isDamage) = (reason, isDamage) }
 
-    static func unreadable(_ reason: String) -> SnapshotFault {
-        var fault = SnapshotFault(reason)
-        fault.isDamage = false
-        return fault
-    }
+    static func unreadable(_ reason: String) -> SnapshotFault { SnapshotFault(reason, isDamage: false) }
 }
 
 extension UnsafeRawBufferPointer {

@@ -1,20 +1,20 @@
 import Time
 
-/// Which state a snapshot holds: whose, of which form, and where in the logs it was taken.
+/// The stage, the state's version and the position of a snapshot.
 package struct SnapshotHeader: Hashable, Sendable {
-    /// The kind of the stage, as pipeline files name it.
+    /// The kind of the stage, as in pipeline files.
     package var stage: String
-    /// The form of the state; only a stage of the same version reads it.
+    /// The version of the state's form. Only a stage with the same version can read it.
     package var version: Int
     /// The stage's own log.
     package var log: LogIdentity
     /// The log that the stage reads; its own for a source.
     package var upstream: LogIdentity
-    /// What the state includes: the name of the upstream's log (its own for a source) and the last sequence.
+    /// The last event that the state includes, by the name of the upstream log (its own for a source).
     package var cursor: Cursor
-    /// The last sequence of the stage's own log at that moment: later events of that log come from later input.
+    /// The last sequence of the stage's own log when the snapshot was taken.
     package var sequence: UInt64
-    /// The stage's clock at that moment.
+    /// The stage's time when the snapshot was taken.
     package var now: Instant
 
     package init(
@@ -30,11 +30,11 @@ package struct SnapshotHeader: Hashable, Sendable {
         self.now = now
     }
 
-    /// The last sequence of the upstream's log that the state includes.
+    /// The last sequence of the upstream log that the state includes.
     package var position: UInt64 { cursor.positions.values.max() ?? 0 }
 }
 
-/// What a snapshot must be to be of use: a stage takes only its own past.
+/// The requirements for a snapshot that a stage can use.
 package struct SnapshotFit: Hashable, Sendable {
     package var stage: String
     package var version: Int
@@ -51,7 +51,7 @@ package struct SnapshotFit: Hashable, Sendable {
         self.lastSequence = lastSequence
     }
 
-    /// Why a snapshot is of no use; nil where it is.
+    /// Why a snapshot cannot be used; nil if it can.
     package func objection(to header: SnapshotHeader) -> String? {
         if header.log != log { return "it belongs to log \(header.log)" }
         if header.upstream != upstream { return "it was made from log \(header.upstream)" }
@@ -66,7 +66,7 @@ package struct SnapshotFit: Hashable, Sendable {
     }
 }
 
-/// A snapshot as it was read back, its CRCs checked.
+/// A snapshot whose CRCs were checked.
 package struct Snapshot: Hashable, Sendable {
     package var path: String
     package var header: SnapshotHeader
@@ -77,7 +77,7 @@ package struct Snapshot: Hashable, Sendable {
 package struct SnapshotFile: Hashable, Sendable {
     package var path: String
     package var bytes: UInt64
-    /// Nil where the header cannot be read; ``problem`` says why.
+    /// Nil if the header cannot be read; ``problem`` says why.
     package var header: SnapshotHeader?
     package var problem: String?
 }

@@ -1,13 +1,13 @@
 extension SnapshotStore {
-    /// A snapshot that no stage can use, or that its log does not bear out.
+    /// A snapshot that is damaged, or that does not fit its log.
     package struct Problem: Hashable, Sendable {
         package var file: String
         package var reason: String
     }
 
-    /// Reads every snapshot of a log, CRCs included, and holds it against the log.
+    /// Reads every snapshot of a log with its CRCs, and compares it with the log.
     ///
-    /// What it finds costs no event: a stage passes such snapshots over.
+    /// A problem loses no events, because stages skip such snapshots.
     package func check(_ log: LogSummary) throws(EventLogError) -> [Problem] {
         var problems: [Problem] = []
         for file in try list() {

@@ -1,12 +1,11 @@
 extension SnapshotStore {
-    /// How many of the newest are kept whatever they weigh: the last one may turn out to be damaged.
+    /// How many of the newest snapshots always stay. One is not enough, because it may be damaged.
     package static let newestKept = 2
 
-    /// Removes snapshots until the rest fit a budget and are no more than so many, and those whose header cannot be
-    /// read.
+    /// Removes snapshots until the others fit both limits. Removes snapshots with unreadable headers, too.
     ///
-    /// The newest ``newestKept`` stay. Of the others, the one goes first whose loss leaves the smallest gap, in the
-    /// upstream's sequences, between its neighbours: so those that stay are spread over the history.
+    /// The newest ``newestKept`` stay. Of the others, it first removes the one between the closest neighbours, by upstream
+    /// sequence. So the remaining snapshots are spread over the history.
     package func thin(bytesMax: UInt64, countMax: Int = .max) throws(EventLogError) {
         var kept: [(file: SnapshotFile, position: UInt64)] = []
         for file in try list() {

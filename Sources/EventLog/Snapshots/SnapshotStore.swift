@@ -1,26 +1,24 @@
 import Glibc
 
-/// The snapshots of one log: files in `<log>/snapshots`, each written whole or not at all.
+/// The snapshots of one log: files in `<log>/snapshots`, each written atomically.
 ///
-/// Snapshots only save time: a stage whose snapshots are lost, damaged, stale or another's makes its state anew from
-/// an older one or from all of its input, and comes to the same. Several are kept over the log's history, so that a
-/// moment in the past has one near.
+/// Snapshots only save time. A stage without a usable snapshot rebuilds the same state from an older one, or from all of
+/// its input. Snapshots of the whole history are kept, so that a past state can be rebuilt quickly.
 package struct SnapshotStore: Sendable {
     /// The folder of the snapshots.
     package let directory: String
     package var calls = FileCalls()
-    /// How it reads and writes large files: at full speed it would hold up the small writes of others.
+    /// Slows down reading and writing: at full speed a large snapshot would delay the small writes of logs.
     package var pace = DiskPace()
-    /// Whether ``newest(where:problem:)`` removes those that are damaged once it has told of them: for a log's own
-    /// writer, which takes others.
+    /// Whether ``newest(where:problem:)`` removes damaged snapshots. Only for the log's own writer.
     package var removesDamaged = false
 
-    /// - Parameter logDirectory: The log's own folder. Nothing in it need exist yet.
+    /// - Parameter logDirectory: The log's own folder. It may be made later.
     package init(logDirectory: String) { directory = logDirectory + "/snapshots" }
 
-    /// Writes a snapshot: after a crash at any moment all of it is there, or none is, and the older ones are untouched.
+    /// Writes a snapshot atomically: after a crash the file is whole or missing. Returns when it is durable.
     ///
-    /// Returns once it is durable. One at a time for each log.
+    /// Only one call at a time for each log.
     ///
     /// - Throws: ``EventLogError/full(file:bytesNeeded:errno:)`` and ``EventLogError/failed(operation:file:errno:)``
     ///   with nothing written.
@@ -42,8 +40,8 @@ package struct SnapshotStore: Sendable {
         return SnapshotFile(path: path, bytes: UInt64(head.count + state.count), header: header, problem: nil)
     }
 
-    /// What lies in the folder, oldest first. Reads headers alone: only ``newest(where:problem:)`` and ``check(_:)``
-    /// see whether a state is what was written.
+    /// The files in the folder, oldest first. Reads only headers: ``newest(where:problem:)`` and ``check(_:)`` also check
+    /// the states.
     package func list() throws(EventLogError) -> [SnapshotFile] {
         var files: [SnapshotFile] = []
         for name in try names() {
@@ -52,11 +50,11 @@ package struct SnapshotStore: Sendable {
         return files
     }
 
-    /// The newest snapshot that is whole and as wanted.
+    /// The newest wanted snapshot without damage.
     ///
     /// - Parameters:
-    ///   - isWanted: What it does not want is passed over without a word.
-    ///   - problem: Told of each damaged one that was passed over, by file and reason.
+    ///   - isWanted: Returns false to skip a snapshot silently.
+    ///   - problem: Called with the file and reason for each damaged snapshot.
     package func newest(where isWanted: (SnapshotHeader) -> Bool, problem: (String) -> Void) throws(EventLogError)
         -> Snapshot?
     {
@@ -72,9 +70,11 @@ package struct SnapshotStore: Sendable {
         return nil
     }
 
-    /// The newest snapshot that a stage can take over; all that are passed over are told of, with the reason.
+    /// The newest wanted snapshot that a stage can use.
     ///
-    /// - Parameter isWanted: What it does not want is passed over without a word.
+    /// - Parameters:
+    ///   - isWanted: Returns false to skip a snapshot silently.
+    ///   - problem: Called with the reason for each other snapshot that was skipped.
     package func newest(
         fitting fit: SnapshotFit, where isWanted: (SnapshotHeader) -> Bool = { _ in true }, problem: (String) -> Void
     ) throws(EventLogError) -> Snapshot? {
@@ -90,7 +90,7 @@ package struct SnapshotStore: Sendable {
         return snapshot
     }
 
-    /// Removes the snapshots that are not wanted any more, and what a crash left unfinished.
+    /// Removes unwanted snapshots, and the unfinished file that a crash may have left.
     package func remove(where isUnwanted: (SnapshotFile) -> Bool) throws(EventLogError) {
         for file in try list() where isUnwanted(file) { try remove(file) }
         unsafe unlink(directory + "/" + SnapshotStore.draftName)
@@ -135,7 +135,7 @@ extension SnapshotStore {
         }
     }
 
-    /// Nil where it is not wanted.
+    /// Nil if the snapshot is not wanted.
     static func read(_ path: String, _ pace: DiskPace = DiskPace(), where isWanted: (SnapshotHeader) -> Bool)
         throws(SnapshotFault) -> Snapshot?
     {
@@ -143,26 +143,26 @@ extension SnapshotStore {
         do throws(EventLogError) { file = try OpenFile(path, O_RDONLY) } catch { throw .unreadable("\(error)") }
         let (format, headBytes) = try SnapshotFormat.read(file)
         guard isWanted(format.header) else { return nil }
-        let state = try file.bytes(Int(format.stateBytes), at: UInt64(headBytes), pace)
-        guard unsafe state.withUnsafeBytes({ unsafe CRC32C.checksum($0) }) == format.stateCRC else {
-            throw SnapshotFault("CRC of the state differs")
-        }
+        let state = try file.pacedBytes(Int(format.stateBytes), at: UInt64(headBytes), pace)
+        guard CRC32C.checksum(state[...]) == format.stateCRC else { throw SnapshotFault("CRC of the state differs") }
         return Snapshot(path: path, header: format.header, state: state)
     }
 }
 
 extension SnapshotFormat {
-    /// Reads what stands before the state, and checks that the file is as long as it says and named after it.
+    /// Reads the bytes before the state, and checks the file's size and name.
     static func read(_ file: OpenFile) throws(SnapshotFault) -> (SnapshotFormat, headBytes: Int) {
-        let fixed = try file.bytes(fixedBytes, at: 0)
+        let fixed = try file.pacedBytes(fixedBytes, at: 0)
         let lengths = try unsafe fixed.fault { bytes throws(SnapshotFault) in try unsafe Lengths(bytes) }
-        let head = try file.bytes(lengths.all, at: 0)
+        let head = try file.pacedBytes(lengths.all, at: 0)
         let format = try unsafe head.fault { bytes throws(SnapshotFault) in try unsafe SnapshotFormat(bytes, lengths) }
         guard try file.faultingSize() == UInt64(lengths.all).addingReportingOverflow(format.stateBytes).partialValue
         else {
-            throw SnapshotFault("the file is not as long as it says")
+            throw SnapshotFault("the file's size differs from its header")
         }
-        guard file.path.hasSuffix("/" + format.fileName) else { throw SnapshotFault("it is named after another") }
+        guard file.path.hasSuffix("/" + format.fileName) else {
+            throw SnapshotFault("the file's name differs from its header")
+        }
         return (format, lengths.all)
     }
 }
@@ -188,10 +188,10 @@ extension [UInt8] {
 }
 
 extension OpenFile {
-    /// So many bytes, or fewer where the file ends.
-    fileprivate func bytes(_ wanted: Int, at offset: UInt64, _ pace: DiskPace = DiskPace()) throws(SnapshotFault)
-        -> [UInt8]
-    {
+    /// As many bytes as asked for, or fewer at the end of the file.
+    fileprivate func pacedBytes(
+        _ wanted: Int, at offset: UInt64, _ pace: DiskPace = DiskPace()
+    ) throws(SnapshotFault) -> [UInt8] {
         do {
             return try unsafe [UInt8](unsafeUninitializedCapacity: wanted) { buffer, initialized in
                 while initialized < wanted {
