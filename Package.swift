@@ -53,7 +53,7 @@ var libraries: [Target] {
         .target(name: "Events", dependencies: ["JSON", "Time"]),
         .target(name: "EventLog", dependencies: ["CCRC32C", "CSyncFileRange", "Time"]),
         .target(name: "CloudKitModel", dependencies: ["JSON", "Events"]),
-        .target(name: "Predicates", dependencies: ["JSON", "CloudKitModel"]),
+        .target(name: "Predicates", dependencies: ["JSON", "Time", "CloudKitModel"]),
         .target(name: "BelfryClient", dependencies: ["JSON", "Events", "CloudKitModel", "Predicates"]),
         .target(
             name: "PipelineKit",

@@ -1,10 +1,10 @@
 import Glibc
 import JSON
 
-/// All places not farther from a centre than a radius.
+/// All places within a distance of a centre.
 ///
-/// Distances are great circles on a sphere of the Earth's mean radius, by the haversine formula: up to 0.6 % off what an
-/// ellipsoid gives. CloudKit's own index is no finer than 10 km (CKQuery); this is exact.
+/// Distances are great circles on a sphere with the Earth's mean radius, by the haversine formula. They differ from those
+/// on an ellipsoid by up to 0.6 %. CloudKit's own index has a resolution of 10 km (CKQuery).
 package struct Circle: Sendable, Hashable {
     // IUGG, mean radius R1, in metres.
     package static let earthRadius = 6_371_008.8
@@ -35,7 +35,7 @@ package struct Place {
     package let latitude: Double
     package let longitude: Double
 
-    /// nil for what is no `{"latitude":…,"longitude":…}` on the Earth.
+    /// Nil unless this is `{"latitude":…,"longitude":…}` with degrees in range.
     init?(_ json: JSONValue) {
         guard let latitude = json["latitude"]?.double, let longitude = json["longitude"]?.double else { return nil }
         self.init(latitude: latitude, longitude: longitude)

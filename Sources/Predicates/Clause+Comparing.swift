@@ -1,20 +1,20 @@
 import JSON
 
 extension Clause {
-    /// Whether the comparison holds; never for a field that is missing or of another type.
+    /// Whether the comparison holds. False for a missing field and for a field of another type.
     ///
-    /// Not for ``Subject/allText``: see ``holdsForWords(of:)``.
+    /// For ``Subject/allText`` call ``holdsForWords(of:)`` instead.
     @inline(__always)
     package func holds(for view: FieldView) -> Bool {
         guard let outcome = compare(view) else { return false }
         return outcome != isNegated
     }
 
-    /// The same for a field dictionary, whose type counts where it has one.
+    /// Like ``holds(for:)``, for a field dictionary. Also compares the type, if the dictionary has one.
     func holds(forField field: JSONValue) -> Bool { admits(field) && holds(for: FieldView(field: field)) }
 
-    /// Whether a field of the type that its dictionary names may hold what the clause compares with: bytes are written as
-    /// strings are, and only the type tells them apart. An empty list is one of any type.
+    /// Whether the field's `type` fits the clause's values. Only that type distinguishes bytes from strings. An empty list
+    /// fits every type.
     func admits(_ field: JSONValue) -> Bool {
         guard let type = field["type"] else { return true }
         let (isBytes, isText) = (type.isTypeOfBytes, type.equals("STRING") || type.equals("STRING_LIST"))
@@ -23,7 +23,7 @@ extension Clause {
         return hasBytes == hasText || hasBytes == isBytes || field["value"].map { $0.isArray && $0.count == 0 } ?? false
     }
 
-    /// nil when the field has nothing that could be compared.
+    /// Nil if the field cannot be compared with the values.
     @inline(__always)
     func compare(_ view: FieldView) -> Bool? {
         switch comparator {
@@ -74,7 +74,7 @@ extension Clause {
         return all
     }
 
-    // Apart from the loop: the optimizer of Swift 6.3 crashes on the two together.
+    // Not inside the loop: the optimizer of Swift 6.3 crashes on that.
     @inline(never)
     private func contains(_ value: FieldValue, _ view: FieldView) -> Bool? {
         view.anyElement { $0.order(value, foldsCase).map { $0 == 0 } }
@@ -107,7 +107,7 @@ extension Clause {
 // MARK: - Words
 
 extension Clause {
-    /// Whether the words of all string fields together have those sought. Only for ``Subject/allText``.
+    /// Whether the string fields together contain the words of the search. Only for ``Subject/allText``.
     ///
     /// - Parameter fields: Field dictionaries by name.
     package func holdsForWords(of fields: JSONValue?) -> Bool {
@@ -130,7 +130,7 @@ extension Clause {
         return look(&search, in: view) ? search.isDone : nil
     }
 
-    /// - Returns: Whether there was a text.
+    /// - Returns: Whether the field has text.
     @discardableResult
     private func look(_ search: inout WordSearch, in view: FieldView) -> Bool {
         switch view {

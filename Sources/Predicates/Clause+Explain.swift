@@ -1,18 +1,18 @@
 import JSON
 
 extension Clause {
-    /// What came of a comparison, with the reasons for false told apart.
+    /// The result of a comparison, with the reason if it is false.
     package enum Verdict: Sendable {
         case holds, fails, fieldMissing, typeDiffers
     }
 
-    /// - Parameter field: The record's field dictionary; nil where the record has none of that name.
+    /// - Parameter field: The record's field dictionary; nil if the record does not have the field.
     package func verdict(on field: JSONValue?) -> Verdict {
         guard let field else { return .fieldMissing }
         return admits(field) ? verdict(of: FieldView(field: field)) : .typeDiffers
     }
 
-    private func verdict(of view: FieldView) -> Verdict {
+    fileprivate func verdict(of view: FieldView) -> Verdict {
         guard let outcome = compare(view) else { return .typeDiffers }
         return outcome != isNegated ? .holds : .fails
     }
@@ -26,13 +26,13 @@ extension RecordView {
         case .system(let field):
             switch field.view(in: record) {
             case .nothing: .fieldMissing
-            case let view: clause.holds(for: view) ? .holds : clause.compare(view) == nil ? .typeDiffers : .fails
+            case let view: clause.verdict(of: view)
             }
         case .allText: holds(clause) ? .holds : .fails
         }
     }
 
-    /// The value that a clause looked at; nil where there is none, and for words of all fields.
+    /// The value that a clause compares; nil if the record does not have it, and for a search in all fields.
     package func value(for clause: Clause) -> JSONValue? {
         switch clause.subject {
         case .field(let name): fields?.member(name)?["value"]

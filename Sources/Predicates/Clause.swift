@@ -1,30 +1,30 @@
-/// One comparison of a part of a record with values that were given.
+/// One comparison of a part of a record with given values.
 package struct Clause: Sendable, Hashable {
     package enum Comparator: Sendable, Hashable {
         case equals, lessThan, lessThanOrEquals, greaterThan, greaterThanOrEquals, isIn, beginsWith
         case listContains, listContainsAny, listContainsAll, listMemberBeginsWith
-        /// Whether there is a value, of whatever type; it takes none.
+        /// Whether the field has a value of any type. Takes no value itself.
         case exists
-        /// Whether a location lies in a ``Circle``, its only value.
+        /// Whether a location is inside a ``Circle``, the only value.
         case isNear
-        /// Whether a text has one, or all, of the words given.
+        /// Whether a text contains one, or all, of the given words.
         case containsAnyWord, containsAllWords
-        /// Whether each element of a list passes a test; of an empty list each does. Extended predicates only.
+        /// Whether each element of a list passes a test; true for an empty list. Only in extended predicates.
         case every(Test)
     }
 
-    /// A comparator for a list's elements.
+    /// A comparator for the elements of a list.
     package enum Test: Sendable, Hashable {
         case equals, lessThan, lessThanOrEquals, greaterThan, greaterThanOrEquals, isIn, beginsWith
     }
 
     package let subject: Subject
     package let comparator: Comparator
-    /// One value, or a list for `isIn`, `listContainsAny`, `listContainsAll` and words; case-folded where `foldsCase`.
+    /// One value, or several for `isIn`, `listContainsAny`, `listContainsAll` and words. Case-folded if `foldsCase`.
     package let values: [FieldValue]
-    /// Whether strings compare without regard to case. Never set where no value is a string, nor for beginnings.
+    /// Whether strings are compared ignoring case. False without a string value and for `beginsWith`.
     package let foldsCase: Bool
-    /// Never set for the four comparators that order: their opposite is one of them.
+    /// False for `lessThan` and the like: their opposite is used instead.
     package let isNegated: Bool
 
     init(_ subject: Subject, _ comparator: Comparator, _ values: [FieldValue], foldsCase: Bool, isNegated: Bool = false)
@@ -42,13 +42,13 @@ package struct Clause: Sendable, Hashable {
         self.init(.field(field), comparator, values, foldsCase: foldsCase, isNegated: isNegated)
     }
 
-    /// The same with `now()` replaced by a time, in milliseconds as fields have them.
+    /// Replaces `now()` by a time in milliseconds since 1970, the unit of fields.
     func at(_ now: Int64?) -> Clause {
         guard case .now? = values.first, let now else { return self }
         return Clause(subject, comparator, [.integer(now)], foldsCase: false, isNegated: isNegated)
     }
 
-    /// What the subject is called: a field's name, a system field's in text, `self` for all text.
+    /// The subject's name in a predicate's text: a field, a system field or `self`.
     package var field: String {
         switch subject {
         case .field(let name): name
@@ -69,7 +69,7 @@ extension Clause.Comparator {
         }
     }
 
-    /// The comparator that says the same with its sides exchanged.
+    /// The comparator with the same meaning after exchanging its sides.
     var mirrored: Clause.Comparator? {
         switch self {
         case .equals: .equals
@@ -81,18 +81,17 @@ extension Clause.Comparator {
         }
     }
 
-    /// Whether it asks for one value to come before another.
+    /// Whether it compares by order.
     var isOrdering: Bool { element?.opposite != nil || opposite != nil }
 
     var isPrefix: Bool { self == .beginsWith || self == .listMemberBeginsWith || self == .every(.beginsWith) }
 
     var isWordSearch: Bool { self == .containsAnyWord || self == .containsAllWords }
 
-    // CKQuery: BEGINSWITH is case-sensitive, all other comparisons of strings are not. Words are folded when they are
-    // cut.
+    // CKQuery: BEGINSWITH is case-sensitive, all other comparisons of strings are not. Words are already folded.
     var heedsCase: Bool { isPrefix || isWordSearch }
 
-    /// Whether it takes a list of values.
+    /// Whether its values are a list.
     var takesList: Bool {
         switch self {
         case .isIn, .listContainsAny, .listContainsAll, .every(.isIn): true
@@ -100,7 +99,7 @@ extension Clause.Comparator {
         }
     }
 
-    /// Whether it asks for a list.
+    /// Whether its field is a list.
     var isForLists: Bool {
         switch self {
         case .listContains, .listContainsAny, .listContainsAll, .listMemberBeginsWith, .every: true
@@ -108,13 +107,13 @@ extension Clause.Comparator {
         }
     }
 
-    /// What is asked of each element; nil unless something is.
+    /// The comparator that `every` applies to each element; nil for other comparators.
     var element: Clause.Comparator? {
         guard case .every(let test) = self else { return nil }
         return Clause.Comparator.tests.first { $0.test == test }?.comparator
     }
 
-    /// What `every` asks of each element, for it to ask the same as this of a value; nil where there is no such test.
+    /// The same comparator as a test for `every`; nil if there is none.
     var test: Clause.Test? { Clause.Comparator.tests.first { $0.comparator == self }?.test }
 
     private static let tests: [(comparator: Clause.Comparator, test: Clause.Test)] = [

@@ -1,6 +1,6 @@
 import CloudKitModel
 
-/// A rule that a comparison breaks, before it is known where that stands.
+/// A rule that a comparison breaks. The caller adds the position.
 struct BrokenRule: Error {
     let code: String
     let reason: String
@@ -8,9 +8,9 @@ struct BrokenRule: Error {
     init(_ reason: String, code: String = "predicate.type") { (self.code, self.reason) = (code, reason) }
 }
 
-/// Which values a comparator takes of which subject. The one place for text and `filterBy` alike.
+/// Checks which values a comparator accepts for a subject, for text and `filterBy`.
 enum ClauseRules {
-    /// The values as they are compared: a record's name given as a string stands for the reference to it.
+    /// Returns the values to compare. For a reference, a string becomes the record name of a reference.
     static func checked(
         _ subject: Clause.Subject, _ comparator: Clause.Comparator, _ values: [FieldValue]
     ) throws(BrokenRule) -> [FieldValue] {
@@ -72,9 +72,9 @@ enum ClauseRules {
     }
 }
 
-/// What a field of a predicate may be called: what one of a record may be, so that none is named that no record has.
+/// Checks the name of a field in a predicate by the rule for fields of records.
 enum FieldName {
-    /// - Throws: The rule, where no record has a field of that name.
+    /// - Throws: The rule, if no record can have a field of this name.
     static func check(_ name: String) throws(BrokenRule) {
         guard !NameRule.fieldName.accepts(name) else { return }
         throw BrokenRule(

@@ -1,6 +1,6 @@
-/// Clauses joined by AND and OR, without NOT: a NOT has gone into the clauses, by De Morgan's rules.
+/// Clauses joined by AND and OR. NOT was moved into the clauses by De Morgan's rules.
 ///
-/// No AND stands directly in an AND, no OR in an OR; neither has fewer than two parts, but for the two constants.
+/// An AND has no AND as a direct part, and an OR no OR. Both have at least two parts, except for the two constants.
 package indirect enum Condition: Sendable, Hashable {
     case clause(Clause)
     case all([Condition])
@@ -36,10 +36,8 @@ extension Condition {
         case .all(let parts), .any(let parts): parts.contains(where: \.searchesWords)
         }
     }
-}
 
-extension Condition {
-    /// What an AND joins; the condition itself where it is none.
+    /// The parts of an AND; for any other condition the condition itself.
     var parts: [Condition] { if case .all(let parts) = self { parts } else { [self] } }
 
     var clauseCount: Int {
@@ -51,10 +49,10 @@ extension Condition {
 }
 
 extension RecordPredicate {
-    /// All of it; single comparisons stand before alternatives.
+    /// The whole predicate. Single comparisons come before alternatives.
     var condition: Condition { isNever ? .never : .joined(all: clauses.map { .clause($0) } + alternatives) }
 
-    /// Whether a comparison looks at single words of a text.
+    /// Whether a comparison searches for words in a text.
     package var searchesWords: Bool {
         clauses.contains { $0.comparator.isWordSearch } || alternatives.contains(where: \.searchesWords)
     }

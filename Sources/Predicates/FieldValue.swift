@@ -4,13 +4,13 @@ package enum FieldValue: Sendable, Hashable {
     case text([UInt8])
     case integer(Int64)
     case double(Double)
-    /// The record name that a reference points to.
+    /// The record name of a reference.
     case reference([UInt8])
     /// Base64 text (RFC 4648, section 4).
     case bytes([UInt8])
-    /// Where a location has to be.
+    /// The area for a location.
     indirect case circle(Circle)
-    /// `now()`: the recorded time of the change that is looked at. It stands for itself, never in a list.
+    /// `now()`: the recorded time of the change. Never part of a list.
     case now
 
     init(text: String) { self = .text(Array(text.utf8)) }
@@ -36,7 +36,7 @@ package enum FieldValue: Sendable, Hashable {
     }
 }
 
-/// Exact order of numbers.
+/// Compares numbers exactly.
 enum Numbers {
     @inline(__always)
     static func order(_ left: Int64, _ right: Int64) -> Int { left < right ? -1 : left > right ? 1 : 0 }
@@ -44,9 +44,9 @@ enum Numbers {
     @inline(__always)
     static func order(_ left: Double, _ right: Double) -> Int { left < right ? -1 : left > right ? 1 : 0 }
 
-    /// The order of the two real numbers, with no rounding in between.
+    /// Compares without rounding either number.
     static func order(_ left: Int64, _ right: Double) -> Int {
-        // 2^63 is a double; no whole number of 64 signed bits reaches it.
+        // 2^63 is a double, and greater than every Int64.
         if right >= 0x1p63 { return -1 }
         if right < -0x1p63 { return 1 }
         let floor = right.rounded(.down)
@@ -55,9 +55,9 @@ enum Numbers {
     }
 }
 
-/// The one place that knows what "regardless of case" means: each Unicode scalar's lower-case mapping.
+/// Folds case: replaces each Unicode scalar by its lower-case mapping.
 package enum Letters {
-    /// Calls `body` with the text in lower case. Allocates nothing where it is ASCII.
+    /// Calls `body` with the text in lower case. Allocates only for non-ASCII text.
     @inline(__always)
     package static func withFolded<Result>(
         _ text: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Result

@@ -2,9 +2,9 @@ import CloudKitModel
 import Glibc
 import JSON
 
-/// A record's field, looked at once and compared many times.
+/// A record's field, decoded once for many comparisons.
 ///
-/// Valid as long as the JSON it was made from.
+/// Valid while its JSON is valid.
 package enum FieldView {
     /// A JSON string.
     case text(JSONValue)
@@ -16,7 +16,7 @@ package enum FieldView {
     case list(JSONValue)
     /// Any other JSON object: a location or an asset.
     case object(JSONValue)
-    /// Missing, or of no type of CloudKit's.
+    /// Missing, or not a type of CloudKit.
     case nothing
 
     /// - Parameter field: A field dictionary, `{"value":…,"type":…}`.
@@ -33,7 +33,7 @@ package enum FieldView {
         self = value.isArray ? .list(value) : FieldView(scalar: value)
     }
 
-    /// - Parameter value: What no list holds, or an element of one.
+    /// - Parameter value: A value that is not a list, or an element of a list.
     @inline(__always)
     package init(scalar value: JSONValue) {
         switch value.kind {
@@ -87,7 +87,7 @@ package struct FieldMembers {
 }
 
 extension JSONValue {
-    /// Whether this is the type of a field that holds bytes, or a list of them.
+    /// Whether this is the type of a field with bytes, or with a list of them.
     @inline(__always)
     package var isTypeOfBytes: Bool { equals("BYTES") || equals("ENCRYPTED_BYTES") || equals("BYTES_LIST") }
 }
@@ -95,7 +95,7 @@ extension JSONValue {
 // MARK: - Comparing
 
 extension FieldView {
-    /// Negative, zero or positive as the field comes before, with or after the value; nil for different types.
+    /// Negative, zero or positive if the field is less than, equal to or greater than the value; nil for different types.
     @inline(__always)
     func order(_ value: FieldValue, _ foldsCase: Bool) -> Int? {
         switch (self, value) {
@@ -111,7 +111,7 @@ extension FieldView {
         }
     }
 
-    /// nil when the field or the value is no string.
+    /// Nil unless field and value are strings.
     @inline(__always)
     func begins(with value: FieldValue) -> Bool? {
         guard case .text(let text) = self, case .text(let prefix) = value else { return nil }
@@ -121,20 +121,19 @@ extension FieldView {
         }
     }
 
-    /// nil when this is no location.
+    /// Nil unless this is a location.
     package var place: Place? {
         guard case .object(let object) = self else { return nil }
         return Place(object)
     }
 
-    /// nil when this is no location.
+    /// Nil unless this is a location.
     func isInside(_ value: FieldValue) -> Bool? {
         guard case .circle(let circle) = value, let place else { return nil }
         return circle.contains(latitude: place.latitude, longitude: place.longitude)
     }
 
-    /// Whether a test holds for an element; nil for what is no list, and when the test had nothing to compare in a
-    /// list that is not empty.
+    /// Whether a test holds for an element. Nil unless this is a list, and nil if no element could be compared.
     func anyElement(_ test: (FieldView) -> Bool?) -> Bool? {
         guard case .list(let list) = self else { return nil }
         var some = list.count == 0 ? false : nil as Bool?

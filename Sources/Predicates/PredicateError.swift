@@ -1,13 +1,13 @@
 import JSON
 
-/// Why a predicate cannot be used, and what to write instead.
+/// Why a predicate is rejected, and what to write instead.
 package struct PredicateError: Error, Hashable, Sendable {
     /// A stable word for programs: `predicate.syntax`, `predicate.unsupported`, `predicate.type`,
     /// `predicate.missing`, `predicate.unknown_key`, `predicate.arguments`, `predicate.limit`.
     package var code: String
-    /// Where in the query, as in `filterBy[1].fieldValue` or `arguments[0]`; empty for a predicate's text.
+    /// The position in the query, such as `filterBy[1].fieldValue` or `arguments[0]`; empty for a predicate's text.
     package var path: String
-    /// Byte offset in a predicate's text, from 0; of an argument, of what stands for it. nil for `filterBy`.
+    /// The byte offset in a predicate's text, from 0; for an argument that of its placeholder. Nil for `filterBy`.
     package var offset: Int?
     /// A sentence with the rule and what to do.
     package var reason: String
@@ -19,26 +19,17 @@ package struct PredicateError: Error, Hashable, Sendable {
         self.reason = reason
     }
 
-    /// The line of the text that is wrong, a caret under the place, and the reason.
-    ///
-    /// - Parameter text: The text that was read. Of a long line only what stands around the place is shown.
-    package func rendered(in text: String) -> String {
-        guard let offset else { return reason }
-        return "\(excerpt(of: text, at: offset)) \(reason)"
-    }
-
-    /// The line, and the caret under the place.
-    private func excerpt(of text: String, at offset: Int) -> String {
+    /// The line of the text at an offset, with a caret under it. A long line is cut around the offset.
+    package static func excerpt(of text: String, at offset: Int) -> String {
         let bytes = Array(text.utf8)
         let place = min(offset, bytes.count)
         let start = max((bytes[..<place].lastIndex(of: 0x0A) ?? -1) + 1, place - 60)
         let end = min(bytes[place...].firstIndex(of: 0x0A) ?? bytes.count, place + 60)
-        let before = PredicateError.visible(bytes[start..<place])
-        let after = PredicateError.visible(bytes[place..<end])
+        let (before, after) = (visible(bytes[start..<place]), visible(bytes[place..<end]))
         return "\(before)\(after)\n\(String(repeating: " ", count: before.unicodeScalars.count))^"
     }
 
-    /// One column a scalar: control characters show as spaces.
+    /// Replaces control characters by spaces, so that each scalar has one column.
     private static func visible(_ bytes: ArraySlice<UInt8>) -> String {
         let whole = bytes.drop { $0 & 0xC0 == 0x80 }
         return String(decoding: whole.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }, as: UTF8.self)
@@ -46,16 +37,16 @@ package struct PredicateError: Error, Hashable, Sendable {
 }
 
 extension PredicateError {
-    /// The same, with a place in the text.
+    /// The same error with an offset in the text.
     func at(_ offset: Int) -> PredicateError { PredicateError(code: code, path: path, offset: offset, reason: reason) }
 
-    /// Where in a query: `predicate` for its text, else the path.
+    /// The position in a query: `predicate` for its text, else the path.
     package var queryPath: String { path.isEmpty ? "predicate" : path }
 
-    /// The reason; for a predicate's text with the place, and on two more lines that place and a caret under it.
+    /// The reason. For a predicate's text also the offset, and the excerpt with the caret on two more lines.
     package func queryReason(in query: JSONValue) -> String {
         guard let offset, let text = query["predicate"]?.string else { return reason }
-        return "\(description)\n\(excerpt(of: text, at: offset))"
+        return "\(description)\n\(PredicateError.excerpt(of: text, at: offset))"
     }
 }
 

@@ -1,17 +1,17 @@
 import JSON
 
-/// Reads predicates, as a saved subscription's query has them.
+/// Reads the predicates of queries.
 package struct PredicateReader: Sendable {
     package enum Dialect: Sendable, Hashable {
-        /// What CloudKit takes, and nothing more.
+        /// Only predicates that CloudKit accepts.
         case cloudKit
-        /// In text also `OR`, `ALL`, and `NOT` before whatever `AND` and `OR` join.
+        /// Text may also have `OR`, `ALL`, and `NOT` before everything that `AND` and `OR` join.
         case extended
     }
 
     package struct Reading: Sendable {
         package let predicate: RecordPredicate
-        /// What can never hold, if anything: first why the whole predicate, then parts of it.
+        /// Contradictions: those of the whole predicate first, then those of its parts.
         package let warnings: [PredicateWarning]
     }
 
@@ -19,20 +19,12 @@ package struct PredicateReader: Sendable {
 
     package init(_ dialect: Dialect = .cloudKit) { self.dialect = dialect }
 
-    /// Reads what a query has: `predicate`, with `arguments` where it has placeholders, or `filterBy`, or neither for
-    /// every record. Null stands for a member that is missing.
+    /// Reads a query's `predicate` with its `arguments`, or its `filterBy`. A query without them matches every record.
+    /// Null counts as missing.
     ///
-    /// - Throws: The first thing wrong; its place is a path below the query, or an offset in `predicate`.
-    package func read(query: JSONValue) throws(PredicateError) -> Reading {
-        try read(query: query, warns: true)
-    }
-
-    /// The same where nobody is to be warned.
-    package func predicate(query: JSONValue) throws(PredicateError) -> RecordPredicate {
-        try read(query: query, warns: false).predicate
-    }
-
-    private func read(query: JSONValue, warns: Bool) throws(PredicateError) -> Reading {
+    /// - Parameter warns: False saves the time to look for contradictions.
+    /// - Throws: The first mistake, with its path in the query or its offset in `predicate`.
+    package func read(query: JSONValue, warns: Bool = true) throws(PredicateError) -> Reading {
         let (text, filterBy, arguments) = (query.given("predicate"), query.given("filterBy"), query.given("arguments"))
         guard let text else {
             guard arguments == nil else {
@@ -55,14 +47,12 @@ package struct PredicateReader: Sendable {
 
     /// Reads the text of an `NSPredicate`.
     ///
-    /// - Parameter arguments: A JSON array of what `%@` and `%K` stand for, in order: scalars, lists of them, or
+    /// - Parameter arguments: A JSON array with a value for each `%@` and `%K`, in order: scalars, lists of them, or
     ///   `{"value":…,"type":…}`.
-    /// - Throws: The first thing wrong, with its byte offset; or, when an argument is wrong, its path.
-    package func read(text: String, arguments: JSONValue? = nil) throws(PredicateError) -> Reading {
-        try read(text: text, arguments: arguments, warns: true)
-    }
-
-    private func read(text: String, arguments: JSONValue?, warns: Bool) throws(PredicateError) -> Reading {
+    /// - Throws: The first mistake, with its byte offset; for an argument also with its path.
+    package func read(
+        text: String, arguments: JSONValue? = nil, warns: Bool = true
+    ) throws(PredicateError) -> Reading {
         let (condition, places) = try TextParser.condition(
             text, arguments: arguments, isExtended: dialect == .extended)
         return Reading(
@@ -74,18 +64,14 @@ package struct PredicateReader: Sendable {
             PredicateWarning.Place(path: "predicate", offset: clause.map { places.clauses[$0] } ?? places.never ?? 0)
         }
         guard let never = places.never, condition != .never else { return found }
-        // Only an OR passes over a constant.
+        // The constant is a side of an OR: elsewhere the whole condition would be constant.
         return found + [.neverSide("FALSEPREDICATE", at: .init(path: "predicate", offset: never))]
     }
 
     /// Reads `filterBy` of a CloudKit Web Services query.
     ///
-    /// - Throws: The first thing wrong, with a path that starts at `filterBy`.
-    package func read(filterBy: JSONValue) throws(PredicateError) -> Reading {
-        try read(filterBy: filterBy, warns: true)
-    }
-
-    private func read(filterBy: JSONValue, warns: Bool) throws(PredicateError) -> Reading {
+    /// - Throws: The first mistake, with a path that starts at `filterBy`.
+    package func read(filterBy: JSONValue, warns: Bool = true) throws(PredicateError) -> Reading {
         let predicate = RecordPredicate(clauses: try FilterReader.clauses(filterBy))
         guard warns else { return Reading(predicate: predicate, warnings: []) }
         let warnings = Contradictions.warnings(predicate.condition) { index in

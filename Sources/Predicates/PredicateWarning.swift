@@ -1,19 +1,19 @@
 import JSON
 
-/// Something about a predicate that is allowed and surely not meant.
+/// A valid predicate, or a part of it, that cannot be meant.
 package struct PredicateWarning: Sendable, Hashable {
-    /// Where in a query.
+    /// A position in a query.
     package struct Place: Sendable, Hashable {
         /// `predicate`, or a filter such as `filterBy[1]`.
         package var path: String
-        /// Byte offset in the predicate's text; nil for `filterBy`.
+        /// The byte offset in the predicate's text; nil for `filterBy`.
         package var offset: Int?
 
         package init(path: String, offset: Int?) { (self.path, self.offset) = (path, offset) }
     }
 
-    /// A stable word for programs: `predicate.never` for what can never be true, `predicate.never_side` for one side of
-    /// an OR that cannot, `predicate.only_empty` for what only an empty list fulfils.
+    /// A stable word for programs: `predicate.never` for a predicate that can never be true, `predicate.never_side` for
+    /// such a side of an OR, `predicate.only_empty` for a comparison that only an empty list satisfies.
     package var code: String
     package var place: Place
     /// A sentence.
@@ -39,7 +39,7 @@ extension PredicateWarning {
             code: "predicate.only_empty", place: place, reason: "only an empty list fulfils this: \(reason)")
     }
 
-    /// The reason; for a predicate's text with the place, and on two more lines that place and a caret under it.
+    /// See ``PredicateError/queryReason(in:)``.
     package func queryReason(in query: JSONValue) -> String {
         PredicateError(code: code, offset: place.offset, reason: reason).queryReason(in: query)
     }

@@ -2,33 +2,32 @@ import JSON
 
 /// A condition on a record: comparisons that must all hold.
 ///
-/// It has one form, whichever way it was written: as `filterBy` of CloudKit Web Services or as the text of an
-/// `NSPredicate`, and prints back to either. What all comparisons share:
+/// It is read from `filterBy` of CloudKit Web Services or from the text of an `NSPredicate`, and can be written as both.
+/// Rules for all comparisons:
 ///
-/// - A comparison with a field that the record lacks is false, negated ones too; so is one between different types.
-///   `field != nil` (`NOT_EQUALS` null) holds for a field of any type that the record has, an asset too.
-/// - Strings compare by their UTF-8 bytes, never by canonical equivalence. In `filterBy` they compare exactly. In text,
-///   `BEGINSWITH` compares exactly and everything else ignores case (CloudKit: CKQuery), by each Unicode scalar's
-///   lower-case mapping.
-/// - Whole numbers compare exactly over 64 bits, and exactly with doubles too. Timestamps are numbers: milliseconds
-///   since 1970. Truth values are 1 and 0. A number's type and a timestamp's are not told apart. Bytes and strings
-///   are, by the type that the field's dictionary names; where it names none, bytes compare with a string that stands
-///   for them.
-/// - `now()` is the recorded time of the change that is looked at, so that a replay finds the same.
-/// - References are equal when their record names are. Bytes are compared as bytes, given as base64.
-/// - Words are searched for in all string fields, or in one, regardless of case and diacritics.
+/// - A comparison is false if the record does not have the field, or if the types differ. That is also so for a negated
+///   comparison. `field != nil` (`NOT_EQUALS` null) holds for a field of any type, even an asset.
+/// - Strings are compared by their UTF-8 bytes, never by canonical equivalence. `filterBy` compares exactly. In text,
+///   `BEGINSWITH` compares exactly, and all other comparisons ignore case (CKQuery): they use the lower-case mapping of
+///   each Unicode scalar.
+/// - Numbers are compared exactly, also 64-bit integers with doubles. Timestamps are numbers: milliseconds since 1970.
+///   Booleans are 1 and 0. Numbers and timestamps are one type.
+/// - Bytes and strings are distinguished by the `type` of the field's dictionary. Without a type, bytes are compared with
+///   the base64 string of the field.
+/// - `now()` is the recorded time of the change, so that a replay has the same result.
+/// - References are equal if their record names are equal. Bytes are given as base64 and compared as bytes.
+/// - Words are searched for in one string field or in all of them, ignoring case and diacritics.
 /// - Distances are those of ``Circle``.
 ///
-/// What CloudKit's text cannot say and `filterBy` can has a form of ours, so that every predicate prints as text:
-/// `==[n]` compares strings exactly (NSPredicate's word for strings that are not to be folded); `CONTAINS ALL {…}`;
-/// `reference('name')`, `bytes('base64')` and `location(latitude, longitude)` are values that an app passes as
-/// arguments. The other way round, `"ignoresCase":true` in a filter ignores case.
+/// Belfry extends the text, so that every `filterBy` can be written as text: `==[n]` compares strings exactly;
+/// `CONTAINS ALL {…}`; and `reference('name')`, `bytes('base64')` and `location(latitude, longitude)` are values that an
+/// app would pass as arguments. In a filter, `"ignoresCase":true` ignores case.
 package struct RecordPredicate: Sendable, Hashable {
-    /// What must hold, in the order it was written; empty when everything matches.
+    /// Comparisons that must all hold, in the order of the query.
     package let clauses: [Clause]
-    /// What must hold too, each an OR; empty but for extended predicates.
+    /// Conditions that must also hold, each an OR. Only extended predicates have them.
     package let alternatives: [Condition]
-    /// Whether nothing matches, whatever the clauses say: `FALSEPREDICATE`.
+    /// Whether no record matches, whatever the clauses are: `FALSEPREDICATE`.
     package let isNever: Bool
 
     init(clauses: [Clause], alternatives: [Condition] = [], isNever: Bool = false) {
@@ -36,9 +35,8 @@ package struct RecordPredicate: Sendable, Hashable {
     }
 
     init(_ condition: Condition) {
-        let parts = if case .all(let parts) = condition { parts } else { [condition] }
         var (clauses, alternatives) = ([Clause](), [Condition]())
-        for part in parts {
+        for part in condition.parts {
             if case .clause(let clause) = part { clauses.append(clause) } else { alternatives.append(part) }
         }
         self.init(
@@ -48,16 +46,14 @@ package struct RecordPredicate: Sendable, Hashable {
     /// Matches every record.
     package static let always = RecordPredicate(clauses: [])
 
-    /// Reads the text of an `NSPredicate`, as in `title BEGINSWITH 'H' AND stars > 3`.
+    /// Reads the text of an `NSPredicate`, such as `title BEGINSWITH 'H' AND stars > 3`, in linear time.
     ///
-    /// Takes time in proportion to the text.
-    ///
-    /// - Throws: The first thing wrong, with its byte offset.
+    /// - Throws: The first mistake, with its byte offset.
     package init(text: String) throws(PredicateError) { self = try PredicateReader().read(text: text).predicate }
 
     /// Reads `filterBy` of a CloudKit Web Services query: an array of filter dictionaries.
     ///
-    /// - Throws: The first thing wrong, with a path that starts at `filterBy`.
+    /// - Throws: The first mistake, with a path that starts at `filterBy`.
     package init(filterBy: JSONValue) throws(PredicateError) {
         self = try PredicateReader().read(filterBy: filterBy).predicate
     }
@@ -65,16 +61,16 @@ package struct RecordPredicate: Sendable, Hashable {
     /// Whether the predicate holds for a dictionary of CloudKit fields: `{"title":{"value":"Hi","type":"STRING"}}`.
     ///
     /// - Parameters:
-    ///   - fields: nil or anything but an object counts as a record without fields.
+    ///   - fields: Nil or any value but an object counts as a record without fields.
     ///   - record: The record dictionary, for system fields: `{"recordName":…,"created":{"timestamp":…},…}`.
-    ///   - now: What `now()` means, in milliseconds since 1970; where it is nil, no comparison with that holds.
+    ///   - now: The value of `now()` in milliseconds since 1970; if it is nil, no comparison with `now()` holds.
     package func matches(_ fields: JSONValue?, of record: JSONValue? = nil, now: Int64? = nil) -> Bool {
         let view = RecordView(record: record, fields: fields, now: now)
         return !isNever && clauses.allSatisfy { view.holds($0) } && alternatives.allSatisfy { view.holds($0) }
     }
 }
 
-/// What a predicate may be at most; a larger one is refused, never half read.
+/// The limits of a predicate. A larger one is rejected.
 package enum PredicateLimits {
     /// Bytes of a predicate's text.
     package static let textBytesMax = 100 << 10
@@ -84,6 +80,6 @@ package enum PredicateLimits {
     package static let valuesMax = 1_000
     /// Different words in one search.
     package static let wordsMax = 100
-    /// Parentheses inside each other; NOTs may be any number.
+    /// Nested parentheses.
     package static let depthMax = 128
 }

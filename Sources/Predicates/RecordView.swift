@@ -1,13 +1,12 @@
 import JSON
 
-/// A record as a predicate sees it. Valid as long as the JSON it was made from.
+/// The parts of a record that a predicate compares. Valid while their JSON is valid.
 package struct RecordView {
-    /// The record dictionary, for what CloudKit itself knows; nil where nothing is known.
+    /// The record dictionary with the system fields.
     package let record: JSONValue?
-    /// The field dictionaries that count: for a delete the last known ones.
+    /// The field dictionaries; for a delete the last known ones.
     package let fields: JSONValue?
-
-    /// What `now()` means, in milliseconds since 1970; where it is nil, no comparison with that holds.
+    /// The value of `now()` in milliseconds since 1970; if it is nil, no comparison with `now()` holds.
     package let now: Int64?
 
     package init(record: JSONValue?, fields: JSONValue?, now: Int64? = nil) {

@@ -1,7 +1,7 @@
 import JSON
 
 extension Clause {
-    /// What of a record a clause looks at.
+    /// The part of a record that a clause compares.
     package enum Subject: Sendable, Hashable {
         /// A field of the app's own.
         case field(String)
@@ -11,11 +11,11 @@ extension Clause {
     }
 }
 
-/// What CloudKit itself knows of a record. The raw value is the name in a predicate's text (CKRecord).
+/// A field that CloudKit itself maintains. The raw value is its name in a predicate's text (CKRecord).
 package enum SystemField: String, Sendable, Hashable, CaseIterable {
     case recordID, creationDate, modificationDate, creatorUserRecordID, lastModifiedUserRecordID, recordChangeTag
 
-    /// The name in `filterBy`, as CloudKit JS writes it.
+    /// The name in `filterBy` (CloudKit JS).
     package var filterName: String {
         switch self {
         case .recordID: "recordName"
@@ -27,16 +27,16 @@ package enum SystemField: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Of a text only the names that no field of an app has: CKRecord's, `recordName`, and the schema language's.
+    /// Accepts the names that an app's field cannot have: CKRecord's, `recordName`, and those of the schema language.
     package init?(inText name: String) {
         guard let field = SystemField(rawValue: name) ?? SystemField.schemaNames[name] else { return nil }
         self = field
     }
 
-    /// As a user may have written it in `filterBy`, and in a text.
+    /// The names in `filterBy` and in text, for error messages.
     package var spellings: String { filterName == rawValue ? rawValue : "\(filterName) (\(rawValue))" }
 
-    /// - Parameter name: What `systemFieldName` says; there no field of an app can be meant.
+    /// - Parameter name: The value of `systemFieldName`, which cannot mean an app's field.
     package init?(inFilter name: String) {
         guard let field = SystemField.filterNames[name] ?? SystemField(inText: name) else { return nil }
         self = field
@@ -52,7 +52,7 @@ package enum SystemField: String, Sendable, Hashable, CaseIterable {
         ["created": .creationDate, "modified": .modificationDate]
         .merging(allCases.map { ($0.filterName, $0) }) { $1 }
 
-    /// What stands in the record dictionary; nil where it says nothing.
+    /// The value in the record dictionary; nil if it is missing.
     ///
     /// - Parameter record: `{"recordName":…,"created":{"timestamp":…,"userRecordName":…},…}`
     package func value(in record: JSONValue?) -> JSONValue? {

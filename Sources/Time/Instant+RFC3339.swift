@@ -1,40 +1,33 @@
-// RFC 3339, section 5.6. Days and dates are converted as in a calendar whose year starts in March, so that the leap
-// day comes last and every month's first day is a linear function of its number.
+// RFC 3339, section 5.6. Days are converted with a year that begins in March: then the leap day is the last day, and the
+// first day of each month is a linear function of the month's number.
 
 extension Instant: CustomStringConvertible {
-    /// The moment that an RFC 3339 text names, or nil where the text is not one.
+    /// The time of an RFC 3339 text; nil if the text is not valid.
     ///
-    /// Any offset; `T` and `Z` in either case; one to nine digits of fraction, cut to microseconds. The moment must
-    /// lie between ``epoch`` and ``distantFuture``. Second 60 is refused, since POSIX time cannot hold it.
+    /// Accepts any offset, `T` and `Z` in either case, and one to nine digits of fraction, cut to microseconds. The time
+    /// must be between ``epoch`` and ``distantFuture``. Second 60 is rejected, because POSIX time does not have it.
     public init?(rfc3339 text: some StringProtocol) {
         var text = String(text)
-        self.init(text.withUTF8 { Instant(rfc3339: UnsafeRawBufferPointer($0)) })
+        guard let moment = text.withUTF8({ Instant(rfc3339: UnsafeRawBufferPointer($0)) }) else { return nil }
+        self = moment
     }
 
-    /// The moment that RFC 3339 bytes name; see ``init(rfc3339:)-(StringProtocol)``.
+    /// Like ``init(rfc3339:)-(StringProtocol)``, from bytes.
     package init?(rfc3339 bytes: UnsafeRawBufferPointer) {
         var scanner = DateScanner(bytes: bytes)
         guard let moment = scanner.moment(), moment >= .epoch, moment <= .distantFuture else { return nil }
         self = moment
     }
 
-    private init?(_ moment: Instant?) {
-        guard let moment else { return nil }
-        self = moment
-    }
-
-    /// UTC with `Z`; a fraction only where it is not zero, of three digits if those are enough, else six.
+    /// UTC with `Z`, and three or six digits of fraction if it is not zero.
     public var rfc3339: String {
-        String(unsafeUninitializedCapacity: Instant.rfc3339BytesMax) { writeRFC3339(into: $0.baseAddress!) }
+        String(unsafeUninitializedCapacity: 32) { writeRFC3339(into: $0.baseAddress!) }
     }
 
     public var description: String { rfc3339 }
 
-    /// Room for what ``writeRFC3339(into:)`` writes.
-    package static let rfc3339BytesMax = 32
-
-    /// Writes ``rfc3339`` as ASCII and returns the number of bytes, at most ``rfc3339BytesMax``.
-    package func writeRFC3339(into start: UnsafeMutablePointer<UInt8>) -> Int {
+    /// Writes ``rfc3339`` as ASCII and returns the number of bytes, at most 32.
+    private func writeRFC3339(into start: UnsafeMutablePointer<UInt8>) -> Int {
         let (seconds, fraction) = microseconds.dividedDown(by: 1_000_000)
         let (days, secondOfDay) = seconds.dividedDown(by: 86_400)
         let date = CivilDate(daysSince1970: days)
@@ -55,13 +48,14 @@ extension Instant: CustomStringConvertible {
     }
 }
 
-private struct CivilDate {
+/// A date of the Gregorian calendar.
+package struct CivilDate {
     var year: Int64
     var month: Int64
     var day: Int64
 
-    /// Nil for a day that the calendar does not have.
-    init?(year: Int64, month: Int64, day: Int64) {
+    /// Nil if the date does not exist.
+    package init?(year: Int64, month: Int64, day: Int64) {
         guard (1...12).contains(month), (1...CivilDate.length(of: month, in: year)).contains(day) else { return nil }
         (self.year, self.month, self.day) = (year, month, day)
     }
@@ -76,7 +70,7 @@ private struct CivilDate {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    var daysSince1970: Int64 {
+    package var daysSince1970: Int64 {
         let (era, yearOfEra) = (month <= 2 ? year - 1 : year).dividedDown(by: 400)
         let monthFromMarch = month > 2 ? month - 3 : month + 9
         let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
@@ -132,7 +126,7 @@ private struct DateScanner {
         take(separator) ? number(digits: 2) : nil
     }
 
-    /// In microseconds; zero where there is none.
+    /// In microseconds; zero without a fraction.
     private mutating func fraction() -> Int64? {
         guard take(".") else { return 0 }
         var (value, count) = (Int64(0), 0)
@@ -163,7 +157,7 @@ private struct DigitWriter {
         next += 1
     }
 
-    /// At least so many digits, with leading zeros.
+    /// Writes at least `digits` digits, with leading zeros.
     mutating func put(_ value: Int64, digits: Int) {
         var (width, limit) = (digits, Int64(1))
         for _ in 0..<digits { limit *= 10 }
@@ -187,7 +181,7 @@ private struct DigitWriter {
 }
 
 extension Int64 {
-    /// Division that rounds down, so that the remainder is never negative.
+    /// Divides and rounds down, so that the remainder is never negative.
     fileprivate func dividedDown(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

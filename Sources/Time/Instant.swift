@@ -1,19 +1,19 @@
 import Glibc
 
-/// A moment, in microseconds since 1970-01-01T00:00:00Z (POSIX time: no leap seconds).
+/// A point in time, in microseconds since 1970-01-01T00:00:00Z (POSIX time: no leap seconds).
 ///
-/// Every batch of a log carries one, and within a log it never goes back.
+/// Every batch of a log has one. Within a log they never go back.
 public struct Instant: Hashable, Comparable, Sendable {
-    /// Since 1970-01-01T00:00:00Z, without leap seconds.
+    /// Microseconds since 1970-01-01T00:00:00Z, without leap seconds.
     public var microseconds: Int64
 
-    /// 1970-01-01T00:00:00Z, before which no log has a batch.
+    /// 1970-01-01T00:00:00Z. No batch of a log is earlier.
     public static let epoch = Instant(microseconds: 0)
 
-    /// The last moment that RFC 3339 can write: 9999-12-31T23:59:59.999999Z. Stands for "never".
+    /// The last time that RFC 3339 can express: 9999-12-31T23:59:59.999999Z. Means "never".
     public static let distantFuture = Instant(microseconds: 253_402_300_799_999_999)
 
-    /// Any number is taken; those of a log lie between ``epoch`` and ``distantFuture``.
+    /// Accepts any number. In logs, times are between ``epoch`` and ``distantFuture``.
     public init(microseconds: Int64) {
         self.microseconds = microseconds
     }
@@ -22,20 +22,20 @@ public struct Instant: Hashable, Comparable, Sendable {
         left.microseconds < right.microseconds
     }
 
-    /// The time between two moments; fractions of a microsecond do not occur.
+    /// The time between two instants, in whole microseconds.
     public static func - (left: Instant, right: Instant) -> Duration {
         let (difference, overflow) = left.microseconds.subtractingReportingOverflow(right.microseconds)
         return .microseconds(overflow ? (left > right ? Int64.max : Int64.min) : difference)
     }
 
-    /// This moment moved by a duration, cut to whole microseconds and kept between ``epoch`` and ``distantFuture``.
+    /// This instant plus a duration, rounded towards zero and limited to ``epoch`` and ``distantFuture``.
     public func advanced(by duration: Duration) -> Instant {
         let (sum, overflow) = microseconds.addingReportingOverflow(duration.wholeMicroseconds)
         let moved = overflow ? (duration > .zero ? Int64.max : Int64.min) : sum
         return Instant(microseconds: min(max(moved, Instant.epoch.microseconds), Instant.distantFuture.microseconds))
     }
 
-    /// What the machine's clock says. It may go back; whoever stamps a log keeps the greater of this and the last.
+    /// The time of the machine's clock. It may go back, so a log's writer uses the later of this and the last time.
     package static func wall() -> Instant {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
@@ -44,7 +44,7 @@ public struct Instant: Hashable, Comparable, Sendable {
 }
 
 extension Duration {
-    /// Cut towards zero; the nearest end of `Int64` where it does not fit.
+    /// Whole microseconds, rounded towards zero and limited to the range of `Int64`.
     package var wholeMicroseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)

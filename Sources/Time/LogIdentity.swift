@@ -1,18 +1,17 @@
-/// What makes a log itself: drawn once when the log is made, never changed, and the root of every identifier that is
-/// derived from a position in it.
+/// The UUID of a log. It is drawn when the log is made and never changes. Identifiers of events are derived from it.
 public struct LogIdentity: Hashable, Sendable, CustomStringConvertible {
     /// The first eight bytes, big-endian.
     public let high: UInt64
     /// The last eight bytes, big-endian.
     public let low: UInt64
 
-    /// Takes both halves as they are, such as from a log's header.
+    /// Makes an identity from its two halves, such as those in a file's header.
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
-    /// The number of bytes of ``description``.
+    /// The length of ``description`` in bytes.
     package static let textBytes = UUIDText.byteCount
 
     /// A random UUID (version 4).
@@ -20,9 +19,9 @@ public struct LogIdentity: Hashable, Sendable, CustomStringConvertible {
         LogIdentity(UUIDText(high: .random(in: .min ... .max), low: .random(in: .min ... .max)).marked(version: 4))
     }
 
-    /// An identity that depends on the two texts alone: the same on every machine and in every version of Belfry.
+    /// An identity derived from two texts. It is the same on every machine and in every version of Belfry.
     ///
-    /// `belfry run` uses it, so that its output is the same bytes each time.
+    /// `belfry run` uses it, so that each run has the same output.
     public init(seed: String, name: String) {
         var mixer = Mixer(high: 0x4265_6C66_7279_2031, low: 0x6C6F_6720_6964_2031)
         mixer.absorb(seed)
@@ -30,7 +29,7 @@ public struct LogIdentity: Hashable, Sendable, CustomStringConvertible {
         self.init(UUIDText(high: mixer.high, low: mixer.low).marked(version: 8))
     }
 
-    /// Any UUID, digits in either case.
+    /// Parses a UUID with digits in either case.
     public init?(uuid text: String) {
         guard let text = UUIDText(text) else { return nil }
         self.init(text)
@@ -39,9 +38,9 @@ public struct LogIdentity: Hashable, Sendable, CustomStringConvertible {
     /// The UUID in lower case.
     public var description: String { UUIDText(high: high, low: low).string }
 
-    /// The identifier of a position in this log: the same for ever, and with 122 bits of its own no other's.
+    /// The identifier of a position in this log. It never changes, and its 122 bits make it unique.
     ///
-    /// - Parameter salt: Tells apart what shares a position, such as the devices that one notification goes to.
+    /// - Parameter salt: Distinguishes identifiers of one position, such as those of one notification's devices.
     package func uuid(position: UInt64, salt: UInt64 = 0) -> PositionID {
         var mixer = Mixer(high: high, low: low)
         mixer.absorb(position)
@@ -66,10 +65,10 @@ package struct PositionID: Hashable, Sendable, CustomStringConvertible {
         low = text.low
     }
 
-    /// One that was made before.
+    /// Makes an identifier from its two halves.
     package init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
 
-    /// The number of bytes that ``writeUUID(into:)`` writes.
+    /// The length of ``description`` in bytes.
     package static let textBytes = UUIDText.byteCount
 
     package var description: String { UUIDText(high: high, low: low).string }
@@ -80,10 +79,10 @@ package struct PositionID: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A 128-bit state that words are mixed into. Part of what identities are: must never change.
+/// Mixes words into a 128-bit state. Identities depend on it, so it must never change.
 ///
-/// For a given start, two words lead to each state exactly once, so that two (position, salt) pairs of one log meet
-/// only in the six bits that a UUID takes for version and variant.
+/// From a given start, each pair of words leads to a different state. So the identifiers of two (position, salt) pairs of
+/// a log can only be equal because a UUID replaces six bits by version and variant.
 package struct Mixer {
     var high: UInt64
     var low: UInt64
@@ -93,7 +92,7 @@ package struct Mixer {
         low = Mixer.scramble(low &+ high)
     }
 
-    /// The bytes in words of eight, then their number.
+    /// Absorbs the bytes in words of eight, then their count.
     mutating func absorb(_ text: String) {
         var (word, count) = (UInt64(0), UInt64(0))
         for byte in text.utf8 {

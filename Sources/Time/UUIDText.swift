@@ -1,4 +1,4 @@
-/// A UUID as two words, and its text: 36 ASCII bytes, lower-case hexadecimal, 8-4-4-4-12 (RFC 9562, section 4).
+/// Converts a UUID between two words and text: 36 ASCII bytes, lower-case hexadecimal, 8-4-4-4-12 (RFC 9562, section 4).
 struct UUIDText {
     static let byteCount = 36
 
@@ -28,7 +28,7 @@ struct UUIDText {
         target.storeBytes(of: UInt32(truncatingIfNeeded: digits >> 32), toByteOffset: rightAt, as: UInt32.self)
     }
 
-    /// Eight digits at once: each four bits in a byte of their own, the first digit in the lowest byte.
+    /// Makes eight digits at once. The first digit is in the lowest byte.
     private static func hexadecimal(_ word: UInt32) -> UInt64 {
         var spread = UInt64(word.byteSwapped)
         spread = (spread | spread << 16) & 0x0000_FFFF_0000_FFFF
@@ -40,7 +40,7 @@ struct UUIDText {
 }
 
 extension UUIDText {
-    /// Digits in either case; anything else than 8-4-4-4-12 is nil.
+    /// Accepts digits in either case; nil for any form but 8-4-4-4-12.
     init?(_ text: String) {
         var digits: [UInt64] = []
         guard text.utf8.count == UUIDText.byteCount else { return nil }
@@ -65,7 +65,7 @@ extension UUIDText {
         }
     }
 
-    /// The same words with the version and variant bits of RFC 9562, section 4, set.
+    /// Sets the version and variant bits of RFC 9562, section 4.
     func marked(version: UInt64) -> UUIDText {
         UUIDText(high: high & ~0xF000 | version << 12, low: low & ~(0b11 << 62) | 0b10 << 62)
     }

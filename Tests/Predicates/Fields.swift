@@ -29,5 +29,12 @@ extension PredicateReader {
     func predicate(_ text: String) throws -> RecordPredicate { try read(text: text).predicate }
 }
 
+extension PredicateError {
+    /// The excerpt of the text with the caret, and the reason.
+    func rendered(in text: String) -> String {
+        offset.map { "\(PredicateError.excerpt(of: text, at: $0)) \(reason)" } ?? reason
+    }
+}
+
 /// One field `f` of a record; no field for nil.
 func record(_ value: String?) -> String { value.map { #"{"f":{"value":\#($0)}}"# } ?? "{}" }

@@ -1,4 +1,4 @@
-/// A value with one form for equal values.
+/// A value in a form that is equal for equal values.
 struct Candidate: Hashable {
     let value: FieldValue
     let isFolded: Bool
@@ -14,10 +14,6 @@ struct Candidate: Hashable {
 
     var folded: Candidate { Candidate(value, isFolded: true) }
 
-    var isText: Bool { value.isText }
-
-    func order(_ other: FieldValue) -> Int? { value.order(other) }
-
     func mayBegin(with prefix: [UInt8]) -> Bool {
         guard case .text(let bytes) = value else { return false }
         guard isFolded, case .text(let folded) = FieldValue.text(prefix).caseFolded else {
@@ -28,7 +24,7 @@ struct Candidate: Hashable {
 }
 
 extension FieldValue {
-    /// nil for values of different types, and for those without an order.
+    /// Nil for values of different types or without an order.
     func order(_ other: FieldValue) -> Int? {
         switch (self, other) {
         case (.integer(let left), .integer(let right)): Numbers.order(left, right)

@@ -1,27 +1,28 @@
-/// Finds comparisons that no record satisfies together.
+/// Finds comparisons that no record can satisfy together.
 ///
-/// What it finds is certain; it does not find everything. Each side of an OR is looked at with all that stands outside.
+/// Each finding is certain, but it does not find every contradiction. Each side of an OR is checked together with the
+/// comparisons outside.
 struct Contradictions {
-    /// Why a comparison, by its number, cannot hold besides the others.
+    /// Why a comparison cannot hold together with the others.
     private struct Reason {
+        /// The comparison's number in the condition.
         let clause: Int
         var text: String
     }
 
     private var demands: [Clause.Subject: FieldDemands] = [:]
-    /// What was asked before the sides that are being looked at, to be put back after them.
+    /// The demands to restore after the current side of an OR.
     private var overlaid: [(subject: Clause.Subject, before: FieldDemands?)] = []
     private var depth = 0
-    /// What may still be looked at: values and comparisons. So the time stays in proportion to their number.
+    /// How many more values and comparisons may be checked. It limits the time.
     private var budget = 200_000
     private var neverSides: [Reason] = []
     private var onlyEmpty: [Reason] = []
 
-    /// One would do; a person may mend several at once.
     private static let warningsMax = 10
 
-    /// - Parameter place: Where a clause stands, by its number in the condition; nil for `FALSEPREDICATE`.
-    /// - Returns: Those for the whole first.
+    /// - Parameter place: The position of a clause, by its number in the condition; nil for `FALSEPREDICATE`.
+    /// - Returns: Warnings about the whole predicate first.
     static func warnings(
         _ condition: Condition, _ place: (Int?) -> PredicateWarning.Place
     ) -> [PredicateWarning] {
@@ -35,10 +36,10 @@ struct Contradictions {
         return Array(warnings.prefix(warningsMax))
     }
 
-    /// Looks at parts that must all hold.
+    /// Checks parts that must all hold.
     ///
     /// - Parameter first: The number of their first comparison.
-    /// - Returns: Why they never do; nothing where they may.
+    /// - Returns: Why they can never hold; empty if they may.
     private mutating func look(at parts: [Condition], from first: Int) -> [Reason] {
         var (reasons, number, alternatives) = ([Reason](), first, [(sides: [Condition], number: Int)]())
         for part in parts {
@@ -53,7 +54,7 @@ struct Contradictions {
         return reasons
     }
 
-    /// Looks at sides of which one must hold.
+    /// Checks the sides of an OR, of which one must hold.
     private mutating func look(atSides sides: [Condition], from first: Int) -> [Reason] {
         var (never, number) = ([Reason](), first)
         let before = neverSides.count
@@ -77,7 +78,7 @@ struct Contradictions {
         depth -= 1
         while overlaid.count > outside, let last = overlaid.popLast() { demands[last.subject] = last.before }
         guard reason != nil else { return nil }
-        // What is wrong with parts of it no longer matters.
+        // The whole side is impossible, so warnings about its parts do not matter.
         neverSides.removeSubrange(sides...)
         onlyEmpty.removeSubrange(empty...)
         return reason
@@ -99,7 +100,7 @@ struct Contradictions {
 }
 
 extension Clause {
-    /// Why it never holds by itself.
+    /// Why the comparison can never hold, whatever the others are.
     var ownContradiction: String? {
         guard values.isEmpty, !isNegated else { return nil }
         return switch comparator {
@@ -109,7 +110,7 @@ extension Clause {
         }
     }
 
-    /// The one comparison that says the same as several with the same field joined by OR; nil where there is none.
+    /// Combines comparisons of one field that are joined by OR into one; nil if that is not possible.
     init?(anyOf sides: [Condition]) {
         guard case .clause(let first)? = sides.first else { return nil }
         var values: [FieldValue] = []

@@ -1,25 +1,27 @@
-/// What the clauses so far ask of one value: of a field, or of each element of a list.
+/// The demands of the clauses so far on one value: a field, or each element of a list.
 struct Demands {
     private enum Kind { case text, number, reference, bytes, location, list }
 
     private var kind: Kind?
+    /// The highest lower bound, by whether it ignores case.
     private var lower: [Bool: Clause] = [:]
+    /// The lowest upper bound, by whether it ignores case.
     private var upper: [Bool: Clause] = [:]
-    /// Beginnings that the field must have, the longest.
+    /// The longest beginning that the value must have.
     private var prefix: [UInt8]?
-    /// Values of which the field must have one; strings folded where any clause so far ignored case.
+    /// The value must be one of these. Strings are folded if any clause so far ignores case.
     private var candidates: Set<Candidate>?
     private var areFolded = false
-    /// Values that the field must not have, by whether case is ignored.
+    /// The value must not be one of these, by whether case is ignored.
     private var excluded: [Bool: Set<Candidate>] = [:]
 
-    /// What a look at all values takes.
+    /// How many values a check has to look at.
     var size: Int { (candidates?.count ?? 0) + excluded.values.reduce(0) { $0 + $1.count } }
 
-    /// - Parameter asksForType: Whether a value of another type than the clause's does not satisfy it.
-    /// - Returns: Why the value cannot satisfy the clause besides those before.
+    /// - Parameter asksForType: Whether only a value of the clause's type satisfies it.
+    /// - Returns: Why no value can satisfy the clause together with those before; nil if one may.
     mutating func add(_ clause: Clause, asksForType: Bool = true) -> String? {
-        // A string may be the base64 of bytes, and now() is any time: of those nothing is certain.
+        // A string may be the base64 of bytes, and now() any time. So nothing is certain about them.
         guard clause.values.first != .now, !clause.values.contains(where: \.isBytes) else { return nil }
         if asksForType, let reason = checkKind(clause) { return reason }
         return clause.isNegated ? exclude(clause) : narrow(clause)
@@ -46,7 +48,7 @@ struct Demands {
         return kind == asked ? nil : "\(clause.field) would have to be of two types at once"
     }
 
-    /// nil where any type will do. A negated comparison asks for the type too.
+    /// Nil if any type satisfies the clause. A negated comparison requires its type, too.
     private func kind(of clause: Clause) -> Kind? {
         if clause.comparator.isForLists { return .list }
         if clause.subject == .allText || clause.comparator == .exists || clause.comparator.isWordSearch { return nil }
@@ -80,13 +82,13 @@ struct Demands {
         let values = Set(clause.values.map { Candidate($0, isFolded: clause.foldsCase) })
         excluded[clause.foldsCase, default: []].formUnion(values)
         guard let before = candidates else { return nil }
-        let left = before.filter { $0.isText && areFolded != clause.foldsCase || !values.contains($0) }
+        let left = before.filter { $0.value.isText && areFolded != clause.foldsCase || !values.contains($0) }
         candidates = left
         return left.isEmpty && !before.isEmpty
             ? "\(clause.field) has no value that satisfies this and what stands before" : nil
     }
 
-    /// Takes out the candidates that a bound forbids.
+    /// Removes the candidates that a bound forbids.
     private mutating func filter(_ clause: Clause) -> String? {
         guard let before = candidates else { return nil }
         let left = before.filter { mayHold(clause, $0) }
@@ -103,14 +105,14 @@ struct Demands {
 
     private func isExcluded(_ candidate: Candidate) -> Bool {
         excluded.contains { foldsCase, values in
-            (!candidate.isText || foldsCase == areFolded) && values.contains(candidate)
+            (!candidate.value.isText || foldsCase == areFolded) && values.contains(candidate)
         }
     }
 
-    /// Whether a bound may hold for a value; true where that depends on the case of letters.
+    /// Whether a bound may hold for a value; true if that depends on the case of letters.
     private func mayHold(_ clause: Clause, _ candidate: Candidate) -> Bool {
-        if candidate.isText, areFolded != clause.foldsCase { return true }
-        guard let order = candidate.order(clause.values[0]) else { return true }
+        if candidate.value.isText, areFolded != clause.foldsCase { return true }
+        guard let order = candidate.value.order(clause.values[0]) else { return true }
         return clause.comparator.allows(order)
     }
 
@@ -142,7 +144,7 @@ struct Demands {
 }
 
 extension Clause {
-    /// Whether no value lies between two bounds.
+    /// Whether there is no value between two bounds.
     fileprivate func crosses(_ other: Clause, isLower: Bool) -> Bool {
         let (low, high) = isLower ? (self, other) : (other, self)
         guard let order = low.values[0].order(high.values[0]) else { return false }
@@ -157,7 +159,7 @@ extension Clause {
 }
 
 extension Clause.Comparator {
-    /// Whether a value that stands so to the clause's satisfies it.
+    /// Whether a value with this order relative to the clause's value satisfies the clause.
     fileprivate func allows(_ order: Int) -> Bool {
         switch self {
         case .lessThan: order < 0

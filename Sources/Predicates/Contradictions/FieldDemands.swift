@@ -1,26 +1,26 @@
-/// What the clauses so far ask of one field.
+/// The demands of the clauses so far on one field.
 struct FieldDemands {
     enum Outcome: Equatable {
         case possible
-        /// Why nothing but an empty list satisfies it.
+        /// Why only an empty list satisfies the clauses.
         case onlyEmpty(String)
         case never(String)
     }
 
     private var value = Demands()
-    /// What each element of a list must satisfy.
+    /// The demands on each element of a list.
     private var every = Demands()
-    /// What some element must satisfy.
+    /// Each of these must be satisfied by some element.
     private var some: [Clause] = []
     private var isOnlyEmpty = false
 
-    /// Of more the rest is not compared with what each element must satisfy.
+    /// Further clauses are not compared with the demands on each element.
     private static let someMax = 16
 
-    /// What a look at all values takes.
+    /// How many values a check has to look at.
     var size: Int { value.size + every.size }
 
-    /// Says whether the field can satisfy the clause besides those before.
+    /// Returns whether the field can satisfy the clause together with those before.
     mutating func add(_ clause: Clause) -> Outcome {
         if let reason = value.add(clause) { return .never(reason) }
         guard clause.comparator.isForLists else { return .possible }
@@ -29,12 +29,12 @@ struct FieldDemands {
         }
         guard clause.comparator != .listContainsAll else { return clause.isNegated ? .possible : witnesses(clause) }
         guard let element = clause.comparator.ofSomeElement else { return .possible }
-        // An element of another type is none of those that must not be there.
+        // An element of another type always satisfies a negated clause.
         return clause.isNegated
             ? demand(clause.ofElement(element), asksForType: false) : witness(clause.ofElement(element))
     }
 
-    /// Each element satisfies the clause.
+    /// Adds a clause that each element must satisfy.
     private mutating func demand(_ clause: Clause, asksForType: Bool) -> Outcome {
         let reason = every.add(clause, asksForType: asksForType)
         if reason != nil || isOnlyEmpty, !some.isEmpty { return .never(none(clause)) }
@@ -47,20 +47,19 @@ struct FieldDemands {
 
     private mutating func witnesses(_ clause: Clause) -> Outcome {
         for value in clause.values.prefix(FieldDemands.someMax) {
-            let outcome = witness(
-                Clause(clause.subject, .equals, [value], foldsCase: clause.foldsCase))
+            let outcome = witness(Clause(clause.subject, .equals, [value], foldsCase: clause.foldsCase))
             if outcome != .possible { return outcome }
         }
         return .possible
     }
 
-    /// Some element satisfies the clause.
+    /// Adds a clause that some element must satisfy.
     private mutating func witness(_ clause: Clause) -> Outcome {
         if some.count < FieldDemands.someMax { some.append(clause) }
         return isOnlyEmpty || !isPossible(clause) ? .never(none(clause)) : .possible
     }
 
-    /// Whether an element may satisfy the clause and what each must.
+    /// Whether an element can satisfy the clause and the demands on each element.
     private func isPossible(_ clause: Clause) -> Bool {
         var both = every
         return both.add(clause) == nil
@@ -72,14 +71,14 @@ struct FieldDemands {
 }
 
 extension Clause {
-    /// The same asked of one element.
+    /// The clause for one element.
     fileprivate func ofElement(_ comparator: Comparator) -> Clause {
         Clause(subject, comparator, values, foldsCase: foldsCase, isNegated: isNegated)
     }
 }
 
 extension Clause.Comparator {
-    /// What is asked of some element; nil unless of one.
+    /// The comparator for the one element that must satisfy it; nil for other comparators.
     fileprivate var ofSomeElement: Clause.Comparator? {
         switch self {
         case .listContains: .equals

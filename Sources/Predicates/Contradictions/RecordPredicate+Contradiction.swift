@@ -1,8 +1,7 @@
 extension RecordPredicate {
-    /// Why the predicate can never be true, where that is certain.
+    /// Why the predicate can never be true; nil if that is not certain.
     package var contradiction: String? {
-        let warnings = Contradictions.warnings(condition) { _ in PredicateWarning.Place(path: "predicate", offset: nil)
-        }
+        let warnings = Contradictions.warnings(condition) { _ in .init(path: "predicate", offset: nil) }
         return warnings.first { $0.code == "predicate.never" }?.reason
     }
 }

@@ -24,7 +24,7 @@ enum FilterComparators {
         "NOT_LIST_MEMBER_BEGINS_WITH": (.listMemberBeginsWith, true),
     ]
 
-    /// nil for what `filterBy` cannot say.
+    /// Nil if `filterBy` does not have the comparator.
     static func name(of comparator: Clause.Comparator, isNegated: Bool) -> String? {
         if comparator == .exists { return "NOT_EQUALS" }
         return byName.first { $0.value == (comparator, isNegated) }?.key

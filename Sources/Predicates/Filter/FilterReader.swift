@@ -3,7 +3,7 @@ import JSON
 
 /// Reads `filterBy` (CloudKit Web Services Reference: Filter Dictionary).
 ///
-/// `ignoresCase` is ours: with it a filter says what a comparison in a predicate's text says.
+/// `ignoresCase` is Belfry's own member: it makes a filter compare strings as a predicate's text does.
 enum FilterReader {
     static func clauses(_ filterBy: JSONValue) throws(PredicateError) -> [Clause] {
         guard filterBy.isArray else {
@@ -114,7 +114,7 @@ extension FilterReader {
 // MARK: - What it is compared with
 
 extension FilterReader {
-    /// - Returns: The comparator too: what is not equal to null exists.
+    /// - Returns: The values with their comparator: NOT_EQUALS null becomes `exists`.
     private static func values(
         _ filter: JSONValue, _ comparator: Clause.Comparator, _ isNegated: Bool, path: @autoclosure () -> String
     ) throws(PredicateError) -> (Clause.Comparator, [FieldValue]) {
@@ -132,10 +132,9 @@ extension FilterReader {
         if case .place(let place) = literal, comparator == .isNear {
             return (comparator, [try circle(place, distance, path: filterPath(path()) + ".distance")])
         }
-        let wanted = try LiteralReader.at(path() + ".value") { () throws(BrokenRule) in
+        return try LiteralReader.at(path() + ".value") { () throws(BrokenRule) in
             try values(literal, comparator, isNegated)
         }
-        return wanted
     }
 
     private static func filterPath(_ path: String) -> String { String(path.dropLast(".fieldValue".count)) }

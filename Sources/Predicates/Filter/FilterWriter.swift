@@ -1,9 +1,9 @@
 import JSON
 
 extension RecordPredicate {
-    /// The predicate as `filterBy` of CloudKit Web Services, in JSON; it reads back as the same predicate.
+    /// The predicate as JSON for `filterBy` of CloudKit Web Services. It reads back as the same predicate.
     ///
-    /// nil for what `filterBy` cannot say: `FALSEPREDICATE`, and what only extended predicates have.
+    /// Nil if `filterBy` cannot express it: for `FALSEPREDICATE` and for extended predicates.
     package var filterBy: String? {
         guard !isNever, alternatives.isEmpty else { return nil }
         var buffer = ByteBuffer()
@@ -18,7 +18,7 @@ extension RecordPredicate {
 }
 
 extension Clause {
-    /// - Returns: Whether there is a comparator that says it.
+    /// - Returns: Whether `filterBy` can express the clause.
     fileprivate func write(into buffer: inout ByteBuffer) -> Bool {
         guard let name = FilterComparators.name(of: comparator, isNegated: isNegated), !mixesBytes else { return false }
         buffer.append("{")
@@ -38,7 +38,7 @@ extension Clause {
         return true
     }
 
-    /// Bytes are told from strings by the type, and a list has one.
+    /// Whether a list has bytes and other values: its one type could not distinguish them.
     private var mixesBytes: Bool {
         let types = Set(values.map(\.type))
         return types.count > 1 && types.contains("BYTES")
@@ -57,7 +57,7 @@ extension Clause {
         buffer.append("type", type)
     }
 
-    /// nil for a list of several types.
+    /// Nil for a list with several types.
     private var type: String? {
         if comparator.isWordSearch { return "STRING" }
         let types = Set(values.map(\.type))

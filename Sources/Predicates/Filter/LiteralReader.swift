@@ -1,7 +1,7 @@
 import CloudKitModel
 import JSON
 
-/// A value that stands in JSON: in a filter's `fieldValue`, or among a text's arguments.
+/// A value in JSON, from a filter's `fieldValue` or the arguments of a predicate's text.
 enum Literal {
     case value(FieldValue)
     case list([FieldValue])
@@ -10,9 +10,9 @@ enum Literal {
     case nothing
 }
 
-/// Reads `{"value":…,"type":…}`, the type optional.
+/// Reads `{"value":…,"type":…}`. The type is optional.
 enum LiteralReader {
-    /// - Throws: With a path below `path` where a member is wrong.
+    /// - Throws: A ``PredicateError`` with the path of the wrong member.
     static func literal(fieldValue: JSONValue, path: @autoclosure () -> String) throws(PredicateError) -> Literal {
         for (key, _) in fieldValue.members where !key.equals("value") && !key.equals("type") {
             throw PredicateError.unknownKey(key, in: path(), known: ["value", "type"])
@@ -25,7 +25,7 @@ enum LiteralReader {
         return try at(path() + ".value") { () throws(BrokenRule) in try literal(value, type) }
     }
 
-    /// - Parameter type: One of ``known``, a list's with `_LIST`.
+    /// - Parameter type: One of ``known``, with `_LIST` for a list.
     static func literal(_ value: JSONValue, _ type: String? = nil) throws(BrokenRule) -> Literal {
         if value.isNull { return .nothing }
         guard value.isArray else { return try scalar(value, type) }
@@ -47,7 +47,7 @@ enum LiteralReader {
         return .list(values)
     }
 
-    /// Runs a check; what it throws stands at `path`.
+    /// Runs a check and adds `path` to its error.
     static func at<Result>(
         _ path: @autoclosure () -> String, _ check: () throws(BrokenRule) -> Result
     ) throws(PredicateError) -> Result {
@@ -103,7 +103,7 @@ extension LiteralReader {
         return .bytes(bytes)
     }
 
-    /// Text as a `TIMESTAMP` is no other.
+    /// The only text that is a `TIMESTAMP`.
     static let now = Array("now()".utf8)
 
     private static func place(_ object: JSONValue, _ type: String?) throws(BrokenRule) -> Place {
@@ -129,6 +129,6 @@ extension LiteralReader {
 }
 
 extension String {
-    /// The type of a list's elements; the type itself when it is no list's.
+    /// The type of a list's elements; for other types the type itself.
     fileprivate var strippingList: String { hasSuffix("_LIST") ? String(dropLast("_LIST".count)) : self }
 }

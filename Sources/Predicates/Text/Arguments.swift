@@ -1,7 +1,6 @@
 import JSON
 
-/// What `%@` and `%K` stand for, taken one after another. One that is wrong is refused with its path, and the place of
-/// what stands for it.
+/// The arguments for `%@` and `%K`, taken in order. An error has the argument's path and its placeholder's offset.
 struct Arguments {
     private var rest: JSONValue.Elements?
     private var taken = 0
@@ -42,7 +41,7 @@ struct Arguments {
         return name
     }
 
-    /// - Throws: When there are more than were taken.
+    /// - Throws: If there are more arguments than placeholders.
     mutating func end() throws(PredicateError) {
         guard rest?.next() != nil else { return }
         throw PredicateError(

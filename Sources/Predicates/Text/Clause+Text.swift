@@ -1,7 +1,6 @@
 extension RecordPredicate {
-    /// The predicate as the text of an `NSPredicate`; it reads back as the same predicate.
-    ///
-    /// Strings that ignore case stand in lower case. Alternatives read back in the extended dialect only.
+    /// The predicate as the text of an `NSPredicate`. It reads back as the same predicate; with alternatives only in the
+    /// extended dialect. Strings that are compared ignoring case are in lower case.
     package var text: String {
         var parts = clauses.map { $0.text(listedMax: .max) }
         for alternative in alternatives { parts.append(alternative.text(listedMax: .max)) }
@@ -11,12 +10,12 @@ extension RecordPredicate {
 }
 
 extension Condition {
-    /// For people to read: long lists are cut.
+    /// The condition as text with long lists cut.
     package var text: String { text(listedMax: Clause.listedMax) }
 
     func text(listedMax: Int) -> String { text { $0.text(listedMax: listedMax) } }
 
-    /// The condition with its values left out.
+    /// The condition as text without its values.
     package var shape: String { text(\.shape) }
 
     private func text(_ clauseText: (Clause) -> String) -> String {
@@ -31,12 +30,12 @@ extension Condition {
 extension Clause {
     static let listedMax = 20
 
-    /// As it would stand in a predicate's text, for people to read: long lists are cut.
+    /// The comparison as text with long lists cut.
     package var text: String { text(listedMax: Clause.listedMax) }
 
     func text(listedMax: Int) -> String { text(list(listedMax)) }
 
-    /// The comparison with its values left out, as in `state != …`.
+    /// The comparison as text without its values, such as `state != …`.
     package var shape: String { text("…") }
 
     private func text(_ list: String) -> String {
@@ -75,7 +74,7 @@ extension Clause {
         return "ALL " + inner.comparison(list)
     }
 
-    /// Words parted by blanks.
+    /// The words, separated by spaces.
     var words: String {
         values.map { value in
             guard case .text(let bytes) = value else { return "" }
@@ -88,7 +87,7 @@ extension Clause {
         return TextParser.mustQuote(name) ? "#" + name : name
     }
 
-    /// The operator; with `[n]` where strings are compared as they are.
+    /// The operator, with `[n]` if strings are compared exactly.
     private func sign(_ sign: String) -> String {
         !foldsCase && values.contains(where: \.isText) ? sign + "[n]" : sign
     }

@@ -1,9 +1,11 @@
-/// Moments as milliseconds since 1970, the form that fields have.
+import Time
+
+/// Reads dates as milliseconds since 1970, the unit of fields.
 enum Dates {
     static let rule =
         "a date is seconds since 2001, or text such as '2026-01-31T12:00:00Z' (RFC 3339) from the years 0001 to 9999"
 
-    /// - Parameter value: Seconds since 2001-01-01, as NSDate counts them, or RFC 3339 text.
+    /// - Parameter value: Seconds since 2001-01-01 (NSDate), or RFC 3339 text.
     static func milliseconds(_ value: FieldValue) throws(BrokenRule) -> FieldValue {
         switch value {
         case .integer(let seconds):
@@ -25,7 +27,7 @@ enum Dates {
     // NSDate's reference date, 2001-01-01T00:00:00Z, in seconds since 1970.
     private static let referenceSeconds: Int64 = 978_307_200
 
-    /// `2026-01-31T12:00:00.5+01:00`; fractions are cut to milliseconds.
+    /// Parses text such as `2026-01-31T12:00:00.5+01:00`. Fractions are cut to milliseconds.
     private static func parse(_ text: [UInt8]) -> Int64? {
         guard (20...64).contains(text.count), text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"),
             text[10] | 0x20 == UInt8(ascii: "t") || text[10] == 0x20, text[13] == UInt8(ascii: ":"),
@@ -33,11 +35,10 @@ enum Dates {
             let day = number(text[8..<10]), let hour = number(text[11..<13]), let minute = number(text[14..<16]),
             let second = number(text[17..<19])
         else { return nil }
-        guard year > 0, (1...12).contains(month), (1...length(of: month, in: year)).contains(day), hour < 24,
-            minute < 60, second < 60
+        guard year > 0, let date = CivilDate(year: year, month: month, day: day), hour < 24, minute < 60, second < 60,
+            let (thousandths, rest) = fraction(text[19...]), let offset = offset(rest)
         else { return nil }
-        guard let (thousandths, rest) = fraction(text[19...]), let offset = offset(rest) else { return nil }
-        let minutes = (days(year, month, day) * 24 + hour) * 60 + minute - offset
+        let minutes = (date.daysSince1970 * 24 + hour) * 60 + minute - offset
         return (minutes * 60 + second) * 1000 + thousandths
     }
 
@@ -66,17 +67,5 @@ enum Dates {
         case UInt8(ascii: "-"): return -(hour * 60 + minute)
         default: return nil
         }
-    }
-
-    private static func length(of month: Int64, in year: Int64) -> Int64 {
-        if month == 2 { return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28 }
-        return [4, 6, 9, 11].contains(month) ? 30 : 31
-    }
-
-    /// Days since 1970 in the Gregorian calendar, counted in years that begin in March.
-    private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-        let marchYear = month > 2 ? year : year - 1
-        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-        return marchYear * 365 + marchYear / 4 - marchYear / 100 + marchYear / 400 + dayOfYear - 719_468
     }
 }

@@ -1,4 +1,4 @@
-/// Cuts a predicate's text into tokens, each byte looked at once.
+/// Splits a predicate's text into tokens in one pass.
 struct Lexer {
     private let text: [UInt8]
     private(set) var position = 0
@@ -18,8 +18,7 @@ struct Lexer {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): return try number()
         case UInt8(ascii: "-") where Lexer.isDigit(byte(at: position + 1)): return try number()
         case UInt8(ascii: "#"): return try quotedWord()
-        case UInt8(ascii: "%"):
-            return try placeholder()
+        case UInt8(ascii: "%"): return try placeholder()
         default: return Lexer.isWord(first) ? .word(word(), isQuoted: false) : try sign()
         }
     }

@@ -1,7 +1,7 @@
 extension RecordPredicate {
-    /// The text with each string literal replaced, and everything else as it stands: dates, and the words of functions.
+    /// Replaces each string literal in a text, but not dates and options of functions.
     ///
-    /// - Throws: The first thing that is no token; the text need not be a predicate otherwise.
+    /// - Throws: The first invalid token. The text need not be a valid predicate.
     package static func replacingStrings(
         in text: String, _ replace: (String) -> String
     ) throws(PredicateError) -> String {
@@ -10,7 +10,7 @@ extension RecordPredicate {
         while true {
             let token = try lexer.next()
             if token.kind == .end { break }
-            guard literals.isOfPeople(token), case .string(let literal) = token.kind else { continue }
+            guard literals.isData(token), case .string(let literal) = token.kind else { continue }
             result += bytes[copied..<token.offset]
             result += quoted(replace(literal), bytes[token.offset])
             copied = lexer.position
@@ -18,7 +18,7 @@ extension RecordPredicate {
         return String(decoding: result + bytes[copied...], as: UTF8.self)
     }
 
-    /// The numbers of those placeholders that are `%K`.
+    /// The numbers of the placeholders that are `%K`, from 0.
     package static func namePlaceholders(in text: String) -> Set<Int> {
         var (lexer, names, count) = (Lexer(text), Set<Int>(), 0)
         do throws(PredicateError) {
@@ -44,13 +44,13 @@ extension RecordPredicate {
     }
 }
 
-/// Tells the strings that an app's people wrote from those that belong to the language.
+/// Distinguishes strings with an app's data from strings that are part of the language.
 private struct Literals {
     private enum Place { case open, inCast, inTokenize, afterText }
     private var place = Place.open
 
-    /// Asked of one token after another.
-    mutating func isOfPeople(_ token: Token) -> Bool {
+    /// Whether a string at this token is data. Call it for every token in order.
+    mutating func isData(_ token: Token) -> Bool {
         if token.isSign(")") { place = .open }
         if token.isKeyword("CAST") { place = .inCast }
         if token.isKeyword("TOKENIZE") { place = .inTokenize }

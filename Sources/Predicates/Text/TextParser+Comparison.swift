@@ -49,17 +49,15 @@ extension TextParser {
         try clause(comparison, comparator, try list(), at: place)
     }
 
-    /// `field != nil`: what is missing is false, so its opposite cannot be asked for.
+    /// Reads `field != nil`. There is no `field == nil`, because a comparison with a missing field is false.
     private mutating func presence(_ comparison: Comparison) throws(PredicateError) -> Condition {
-        guard comparison.isNegated else {
-            throw noNull(at: token)
-        }
+        guard comparison.isNegated else { throw noNull(at: token) }
         let place = try take()
         return try clause(
             Comparison(start: comparison.start, subject: comparison.subject, isNegated: false), .exists, [], at: place)
     }
 
-    /// CloudKit takes BETWEEN as two comparisons.
+    /// Reads BETWEEN as two comparisons, like CloudKit.
     private mutating func between(_ found: Comparison, _ place: Token) throws(PredicateError) -> Condition {
         guard isExtended || !found.isNegated else { throw refused("CloudKit takes no NOT before BETWEEN", at: place) }
         let start = token
@@ -75,7 +73,7 @@ extension TextParser {
         return found.isNegated ? .joined(any: parts) : .joined(all: parts)
     }
 
-    /// `value IN field`, `value < field`.
+    /// Reads a comparison with the value first: `value IN field`, `value < field`.
     private mutating func mirrored(
         _ start: Token, _ value: FieldValue, isNegated: Bool
     ) throws(PredicateError) -> Condition {
@@ -139,7 +137,7 @@ extension TextParser {
         let operation = try comparisonOperator()
         let comparison = Comparison(
             start: start, subject: subject, isNegated: isNegated != operation.isOpposite, isExact: operation.isExact)
-        // Every element differs: none is equal.
+        // ALL field != value means that no element equals the value.
         if operation.isOpposite { return try clause(comparison, .listContains, valueAt: token) }
         guard let test = operation.comparator?.test else {
             throw refused("after ALL stands ==, !=, <, <=, >, >=, IN or BEGINSWITH", at: operation.place)
@@ -164,8 +162,7 @@ extension TextParser {
         guard !found.isNegated else { throw refusedNegation(of: "a search for words", at: place) }
         let textPlace = token
         guard case .text(let text) = try value() else {
-            throw PredicateError(
-                code: "predicate.type", offset: textPlace.offset, reason: "words are searched for with a string")
+            throw wrongType("words are searched for with a string", at: textPlace)
         }
         let words = try at(textPlace) { () throws(BrokenRule) in
             try Words.checked(String(decoding: text, as: UTF8.self))
@@ -187,7 +184,7 @@ extension TextParser {
         return try clause(comparison, all ? .containsAllWords : .containsAnyWord, words, at: start)
     }
 
-    /// - Parameter metres: nil when they follow.
+    /// - Parameter metres: The distance, if it came first; nil to read it.
     private mutating func near(
         _ start: Token, _ subject: Clause.Subject, _ centre: Place, _ operation: Operation, _ metres: FieldValue?,
         isNegated: Bool
@@ -204,11 +201,8 @@ extension TextParser {
             case nil: try number()
             default: -1.0
             }
-        guard radius >= 0 else {
-            throw PredicateError(
-                code: "predicate.type", offset: place.offset, reason: "a distance is a number of metres, 0 or greater")
-        }
-        // The next double below: what is nearer than the one is not farther than the other.
+        guard radius >= 0 else { throw wrongType("a distance is a number of metres, 0 or greater", at: place) }
+        // Less than a double means at most the next lower double.
         let closed = operation.comparator == .lessThan ? radius.nextDown : radius
         guard closed >= 0 else { return never(at: place) }
         let circle = Circle(latitude: centre.latitude, longitude: centre.longitude, radius: closed.magnitude)

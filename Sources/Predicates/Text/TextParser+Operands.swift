@@ -1,7 +1,7 @@
 import CloudKitModel
 
 extension TextParser {
-    /// What stands on a side of an operator.
+    /// One side of an operator.
     enum Operand {
         case subject(Clause.Subject)
         case value(FieldValue)
@@ -56,13 +56,13 @@ extension TextParser {
                 + "tokenize and CAST(…, 'NSDate')")
     }
 
-    /// Names that stand for a field only when written with a '#'.
+    /// Words that are a field's name only after '#'.
     static let keywords: Set<String> = [
         "AND", "OR", "NOT", "ANY", "SOME", "ALL", "NONE", "IN", "BETWEEN", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE",
         "MATCHES", "TOKENMATCHES", "TRUEPREDICATE", "FALSEPREDICATE", "TRUE", "FALSE", "YES", "NO", "NULL", "NIL",
     ]
 
-    /// Whether a field's name would be read as something else.
+    /// Whether a field's name must be written with '#'.
     static func mustQuote(_ name: String) -> Bool {
         let upper = name.uppercased()
         return keywords.contains(upper) || upper == "SELF" || name == "allTokens" || SystemField(inText: name) != nil
@@ -84,11 +84,11 @@ extension TextParser.Operand {
 // MARK: - Functions
 
 extension TextParser {
-    /// What follows a function's name that has been taken; nil where it is the name of a field.
+    /// Reads a function after its name; nil if the name is that of a field.
     private mutating func function(_ name: String, at place: Token) throws(PredicateError) -> Operand? {
         let isCalled = token.isSign("(")
         guard isCalled || token.isSign(":") else { return nil }
-        // A location in a distance is the deepest that there is.
+        // The deepest nesting is a location in a distance.
         guard functionDepth < 2 else { throw refused("a function stands in no other here: write the value", at: place) }
         functionDepth += 1
         defer { functionDepth -= 1 }
@@ -107,7 +107,7 @@ extension TextParser {
     private mutating func string() throws(PredicateError) -> String {
         let place = token
         guard case .value(.text(let text)) = try operand() else {
-            throw PredicateError(code: "predicate.type", offset: place.offset, reason: "a string is needed here")
+            throw wrongType("a string is needed here", at: place)
         }
         return String(decoding: text, as: UTF8.self)
     }
@@ -119,7 +119,6 @@ extension TextParser {
         return text
     }
 
-    /// CKQuery lists it.
     private mutating func now() throws(PredicateError) -> FieldValue {
         try expect(sign: "(")
         try expect(sign: ")")
@@ -130,8 +129,7 @@ extension TextParser {
         let place = token
         let text = Array(try onlyString().utf8)
         guard text.withUnsafeBytes(Base64.isValid) else {
-            throw PredicateError(
-                code: "predicate.type", offset: place.offset, reason: "bytes are written in base64, with its padding")
+            throw wrongType("bytes are written in base64, with its padding", at: place)
         }
         return .bytes(text)
     }
@@ -144,9 +142,7 @@ extension TextParser {
         let longitude = try number()
         try expect(sign: ")")
         guard let location = Place(latitude: latitude, longitude: longitude) else {
-            throw PredicateError(
-                code: "predicate.type", offset: place.offset,
-                reason: "a location has a latitude from -90 to 90 and a longitude from -180 to 180")
+            throw wrongType("a location has a latitude from -90 to 90 and a longitude from -180 to 180", at: place)
         }
         return location
     }
@@ -156,11 +152,11 @@ extension TextParser {
         switch try operand() {
         case .value(.integer(let number)): return Double(number)
         case .value(.double(let number)): return number
-        default: throw PredicateError(code: "predicate.type", offset: place.offset, reason: "a number is needed here")
+        default: throw wrongType("a number is needed here", at: place)
         }
     }
 
-    /// NSPredicate: `CAST(seconds since 2001, 'NSDate')`. Ours: a date as text (RFC 3339).
+    /// Reads `CAST(…, 'NSDate')` with seconds since 2001 (NSPredicate) or with RFC 3339 text (Belfry's own).
     private mutating func cast() throws(PredicateError) -> FieldValue {
         try expect(sign: "(")
         let place = token
@@ -190,7 +186,7 @@ extension TextParser {
         return try at(place) { () throws(BrokenRule) in try Words.checked(text) }
     }
 
-    /// `distanceToLocation:fromLocation:(field, place)`, or the two the other way round.
+    /// `distanceToLocation:fromLocation:(field, place)`, with the two in either order.
     private mutating func distance() throws(PredicateError) -> Operand {
         try selector("FROMLOCATION")
         try expect(sign: "(")
@@ -203,13 +199,12 @@ extension TextParser {
         case (.subject(let subject), .place(let centre)), (.place(let centre), .subject(let subject)):
             return .distance(subject, centre)
         default:
-            throw PredicateError(
-                code: "predicate.type", offset: place.offset,
-                reason: "a distance is from a field to a location: %@ with its argument, or location(52.5, 13.4)")
+            throw wrongType(
+                "a distance is from a field to a location: %@ with its argument, or location(52.5, 13.4)", at: place)
         }
     }
 
-    /// `:second:` of a function's name.
+    /// Reads `:second:` of a function's name.
     private mutating func selector(_ second: String) throws(PredicateError) {
         try expect(sign: ":")
         guard token.isKeyword(second) else { throw unexpected("'\(second.lowercased()):'") }

@@ -1,10 +1,10 @@
 extension TextParser {
     struct Operation {
         let place: Token
-        /// nil for BETWEEN.
+        /// Nil for BETWEEN.
         let comparator: Clause.Comparator?
         let isOpposite: Bool
-        /// `[n]`: strings are compared as they are.
+        /// `[n]`: strings are compared exactly.
         var isExact = false
     }
 
@@ -15,7 +15,7 @@ extension TextParser {
         return Operation(place: place, comparator: comparator, isOpposite: isOpposite, isExact: isExact)
     }
 
-    /// `[cd]` and the like.
+    /// Reads options such as `[cd]`.
     mutating func options(allowed: String) throws(PredicateError) -> Bool {
         let place = try take()
         guard case .word(let options, isQuoted: false) = token.kind,
@@ -86,9 +86,7 @@ extension TextParser {
         switch operand {
         case .value(let value): return value
         case .nothing: throw noNull(at: place)
-        case .list:
-            throw PredicateError(
-                code: "predicate.type", offset: place.offset, reason: "one value is needed here, not a list")
+        case .list: throw wrongType("one value is needed here, not a list", at: place)
         case .place: throw refused("a location is compared by its distance only", at: place)
         case .subject, .distance, .words:
             throw refused("a field is compared with a value: a string stands in quotes", at: place)
@@ -102,13 +100,12 @@ extension TextParser {
             at: place)
     }
 
-    /// `{…}`, or an argument that is a list.
+    /// Reads `{…}`, or an argument that is a list.
     mutating func list() throws(PredicateError) -> [FieldValue] {
         if token.kind == .argument(isName: false) {
             let place = token
             guard case .list(let values) = try operand() else {
-                throw PredicateError(
-                    code: "predicate.type", offset: place.offset, reason: "the argument here is a list of values")
+                throw wrongType("the argument here is a list of values", at: place)
             }
             return values
         }

@@ -1,6 +1,6 @@
 import JSON
 
-/// Reads the text of an `NSPredicate`, as far as CloudKit takes it (CKQuery: predicate rules for query objects).
+/// Reads the text of an `NSPredicate` by CloudKit's rules (CKQuery: predicate rules for query objects).
 ///
 ///     predicate  = sum
 ///     sum        = product { ("OR" | "||") product }                                      (OR: extended only)
@@ -12,13 +12,13 @@ import JSON
 ///                | "self" "CONTAINS" string | words-of "TOKENMATCHES[cdl]" string
 ///                | ("ANY" | "SOME" | "ALL") "tokenize" "(" string "," "'Cdl'" ")" "IN" words-of
 ///
-/// One token is looked ahead; parentheses recurse, to a stated depth.
+/// It looks one token ahead. Parentheses recurse, up to a limit.
 struct TextParser {
-    /// Where in the text what was read stands.
+    /// Byte offsets in the text.
     struct Places {
-        /// Of each comparison, in the order in which the condition has them.
+        /// The offset of each comparison, in the order of the condition.
         var clauses: [Int] = []
-        /// Of the first `FALSEPREDICATE`, `NOT TRUEPREDICATE` or distance less than 0.
+        /// The offset of the first `FALSEPREDICATE`, `NOT TRUEPREDICATE` or distance less than 0.
         var never: Int?
     }
 
@@ -26,7 +26,7 @@ struct TextParser {
     var token: Token
     let isExtended: Bool
     var arguments: Arguments
-    /// Functions inside each other.
+    /// How many functions are open.
     var functionDepth = 0
     private var clauseCount = 0
     private var places = Places()
@@ -52,7 +52,7 @@ struct TextParser {
         (self.arguments, self.isExtended) = (arguments, isExtended)
     }
 
-    /// Takes the token and reads the next.
+    /// Returns the token and reads the next one.
     @discardableResult
     mutating func take() throws(PredicateError) -> Token {
         let taken = token
@@ -96,7 +96,7 @@ extension TextParser {
         return joined(isNegated ? .joined(any: parts) : .joined(all: parts), from: first)
     }
 
-    /// A constant has taken the place of the comparisons from there on.
+    /// Forgets the offsets of the comparisons from `first` on if the condition is a constant.
     private mutating func joined(_ condition: Condition, from first: Int) -> Condition {
         if condition == .always || condition == .never { places.clauses.removeSubrange(first...) }
         return condition
@@ -147,12 +147,16 @@ extension TextParser {
             code: "predicate.syntax", offset: token.offset, reason: "\(token.name) where \(expected) is needed")
     }
 
-    /// CloudKit does not take it.
+    /// CloudKit does not accept it.
     func refused(_ reason: String, at place: Token? = nil) -> PredicateError {
         PredicateError(code: "predicate.unsupported", offset: (place ?? token).offset, reason: reason)
     }
 
-    /// No dialect has an index for it.
+    func wrongType(_ reason: String, at place: Token) -> PredicateError {
+        PredicateError(code: "predicate.type", offset: place.offset, reason: reason)
+    }
+
+    /// Neither dialect accepts it, because it cannot be indexed.
     func refusedNegation(of what: String, at place: Token) -> PredicateError {
         let extended = isExtended ? "; extended predicates take NOT before all other comparisons, AND, OR and ALL" : ""
         return refused(
@@ -160,14 +164,13 @@ extension TextParser {
             at: place)
     }
 
-    /// Runs a check; what it throws stands at `place`.
+    /// Runs a check and adds the offset of `place` to its error.
     func at<Result>(_ place: Token, _ check: () throws(BrokenRule) -> Result) throws(PredicateError) -> Result {
         do { return try check() } catch {
             throw PredicateError(code: error.code, offset: place.offset, reason: error.reason)
         }
     }
 
-    /// What was compared, where, and how.
     struct Comparison {
         let start: Token
         let subject: Clause.Subject
@@ -175,7 +178,7 @@ extension TextParser {
         var isExact = false
     }
 
-    /// - Parameter place: Where the values stand.
+    /// - Parameter place: The first token of the values.
     mutating func clause(
         _ comparison: Comparison, _ comparator: Clause.Comparator, _ values: [FieldValue], at place: Token
     ) throws(PredicateError) -> Condition {

@@ -1,7 +1,7 @@
 /// A word, sign or literal of a predicate's text.
 struct Token {
     enum Kind: Equatable {
-        /// An identifier; keywords are identifiers too, unless one is quoted as `#AND`.
+        /// An identifier or a keyword. `#AND` is a quoted identifier, not a keyword.
         case word(String, isQuoted: Bool)
         case string(String)
         case integer(Int64)
@@ -14,10 +14,10 @@ struct Token {
     }
 
     let kind: Kind
-    /// Byte offset of the first byte.
+    /// The byte offset in the text.
     let offset: Int
 
-    /// The word in capitals, when it may be a keyword.
+    /// The word in capitals, if it may be a keyword.
     var keyword: String? {
         guard case .word(let word, isQuoted: false) = kind else { return nil }
         return word.uppercased()
@@ -27,7 +27,7 @@ struct Token {
 
     func isSign(_ sign: String) -> Bool { kind == .sign(sign) }
 
-    /// As it is called in an error.
+    /// The token's name in an error.
     var name: String {
         switch kind {
         case .word(let word, _): "'\(word.prefix(64))'"

@@ -1,6 +1,6 @@
-/// Letters without their diacritics.
+/// Removes diacritics from letters.
 enum Diacritics {
-    /// The letter that is left of each lower-case one whose canonical decomposition (Unicode) is a letter with marks.
+    /// The base letter of each lower-case letter whose canonical decomposition (Unicode) has marks.
     static let bases: [Unicode.Scalar: Unicode.Scalar] = {
         var bases: [Unicode.Scalar: Unicode.Scalar] = [:]
         for (base, composed) in rows {
@@ -9,8 +9,8 @@ enum Diacritics {
         return bases
     }()
 
-    /// A mark that stands above, below or through a letter. Marks of other kinds, as those of Indic scripts and of kana,
-    /// make another letter.
+    /// Whether this is a mark above, below or through a letter. Other marks, such as those of Indic scripts and kana, make
+    /// a different letter.
     static func isMark(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value >= 0x300 && scalar.properties.canonicalCombiningClass.rawValue >= 200
     }

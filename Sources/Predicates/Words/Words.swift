@@ -1,16 +1,16 @@
-/// Cuts text into the words that a search compares (CKQuery: tokenised search, regardless of case and diacritics).
+/// Splits text into words for a search (CKQuery: tokenised search, ignoring case and diacritics).
 ///
-/// A word is a run of letters, digits and their marks; all else parts words. Letters are taken in lower case and, in
-/// Latin, Greek and Cyrillic, without diacritics. A script that writes no spaces gives one word a run.
+/// A word is a run of letters, digits and their marks. Other characters separate words. Letters are folded to lower case
+/// and, in Latin, Greek and Cyrillic, lose their diacritics. In a script without spaces, a whole run is one word.
 package enum Words {
-    /// Words that a search leaves out (CKQuery).
+    /// Words that a search ignores (CKQuery).
     package static let stopWords: Set<String> = [
         "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not",
         "of", "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will",
         "with",
     ]
 
-    /// The different words of a search's text, in their order, without stop words.
+    /// The distinct words of a search's text in order, without stop words.
     static func sought(_ text: String) -> [FieldValue] {
         var (words, seen) = ([FieldValue](), Set<[UInt8]>())
         var text = text
@@ -24,7 +24,7 @@ package enum Words {
         return words
     }
 
-    /// Calls `body` with each word, folded; valid while it runs.
+    /// Calls `body` with each folded word, which is valid during the call.
     package static func forEach(in text: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
         if text.allSatisfy({ $0 < 0x80 }) {
             withUnsafeTemporaryAllocation(byteCount: text.count, alignment: 1) { folded in
@@ -36,11 +36,11 @@ package enum Words {
         }
     }
 
-    private static let parting = UInt8(ascii: " ")
+    private static let separator = UInt8(ascii: " ")
 
     private static func split(_ folded: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
         var start = 0
-        for index in 0...folded.count where index == folded.count || folded[index] == parting {
+        for index in 0...folded.count where index == folded.count || folded[index] == separator {
             if index > start { body(UnsafeRawBufferPointer(rebasing: folded[start..<index])) }
             start = index + 1
         }
@@ -50,7 +50,7 @@ package enum Words {
     private static func folded(_ byte: UInt8) -> UInt8 {
         let lower = byte | 0x20
         if lower &- UInt8(ascii: "a") < 26 { return lower }
-        return byte &- UInt8(ascii: "0") < 10 ? byte : parting
+        return byte &- UInt8(ascii: "0") < 10 ? byte : separator
     }
 
     private static func folded(_ text: String) -> [UInt8] {
@@ -69,10 +69,10 @@ package enum Words {
     private static func append(_ scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
         if Diacritics.isMark(scalar) { return }
         let base = Diacritics.bases[scalar] ?? scalar
-        if isLetter(base) { bytes.append(contentsOf: base.utf8) } else { bytes.append(parting) }
+        if isLetter(base) { bytes.append(contentsOf: base.utf8) } else { bytes.append(separator) }
     }
 
-    /// Whether a character belongs to a word.
+    /// Whether a character can be part of a word.
     package static func isLetter(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.properties.isAlphabetic { return true }
         return switch scalar.properties.generalCategory {
@@ -82,7 +82,7 @@ package enum Words {
     }
 }
 
-/// Looks for words in one text after another.
+/// Searches several texts for words.
 struct WordSearch {
     private let sought: [FieldValue]
     private let wantsAll: Bool

@@ -99,7 +99,7 @@ extension SubscriptionReader {
                 path: "subscription.query.predicate")
         }
         do {
-            return try PredicateReader(.extended).predicate(query: query)
+            return try PredicateReader(.extended).read(query: query, warns: false).predicate
         } catch {
             throw Rejection(
                 code: error.code, reason: error.queryReason(in: query), path: "subscription.query.\(error.queryPath)")
