@@ -2,7 +2,7 @@ import JSON
 import Time
 
 extension ByteBuffer {
-    /// Appends `{"name":`, for its value to follow.
+    /// Appends `{"name":`. Append the value next.
     @inlinable
     @inline(__always)
     package mutating func append(first member: Member) {
@@ -11,7 +11,7 @@ extension ByteBuffer {
         append("\":")
     }
 
-    /// Appends `{"type":"name"`, for members to follow.
+    /// Appends `{"type":"name"`. Append the other members next.
     @inlinable
     @inline(__always)
     package mutating func begin(event name: StaticString) {

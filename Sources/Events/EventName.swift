@@ -1,4 +1,4 @@
-/// The names of all types of events. Nothing else spells them.
+/// The names of all event types. Other files use these constants instead of strings.
 package enum EventName {
     @inlinable package static var recordSave: StaticString { "record.save" }
     @inlinable package static var recordDelete: StaticString { "record.delete" }
@@ -23,5 +23,5 @@ package enum EventName {
     @inlinable package static var deadLetter: StaticString { "dead_letter" }
 }
 
-/// Lets a `switch` over a text name a type or a member.
+/// Allows event types and members as patterns in a `switch` over a text.
 package func ~= (name: StaticString, text: String) -> Bool { text == name.description }

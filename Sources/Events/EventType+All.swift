@@ -1,8 +1,8 @@
 extension EventType {
-    /// Every event of every log, in the order in which one leads to the next.
+    /// Every event type of every log, in the order of the pipeline's stages.
     package static let all: [EventType] = commands + stages + deliver + [deadLetter]
 
-    // MARK: What producers send
+    // MARK: Commands of producers
 
     private static let address: [Entry] = [
         .required(.container, .text), .required(.environment, .words(["development", "production"])),
@@ -30,16 +30,16 @@ extension EventType {
         EventType(
             EventName.deviceRegister, in: .changes, "A device can be reached.",
             ofDevice + [.required(.transport, .text), .required(.token, .text), .optional(.topic, .text)]),
-        EventType(EventName.deviceUnregister, in: .changes, "A device is not to be reached any more.", ofDevice),
+        EventType(EventName.deviceUnregister, in: .changes, "A device can no longer be reached.", ofDevice),
         EventType(
             EventName.badgeSet, in: .changes, "An app set the badge of its icon.",
             address + [.required(.user, .text), .optional(.topic, .text), .required(.badge, .count)]),
         EventType(
-            EventName.pushRedrive, in: .changes, "A push of the past is sent to one device once more.",
+            EventName.pushRedrive, in: .changes, "An earlier push is sent to one device again.",
             ofDevice + [.required(.redriveOf, .object), .required(.push, .object)]),
     ]
 
-    // MARK: What becomes of them
+    // MARK: Events of match, coalesce and payload
 
     private static let ofMatch: [Entry] =
         [.required(.change, .sequence), .required(.notificationID, .text)] + ofSubscription + [
@@ -50,21 +50,21 @@ extension EventType {
         ]
 
     package static let stages = [
-        EventType(EventName.match, in: .matches, "A subscription watches for what changed.", ofMatch),
+        EventType(EventName.match, in: .matches, "A subscription watches a change.", ofMatch),
         EventType(
-            EventName.notMatched, in: .matches, "No subscription watches for these changes.",
+            EventName.notMatched, in: .matches, "No subscription watches these changes.",
             [.required(.first, .sequence), .required(.last, .sequence), .required(.count, .count)]),
         EventType(
-            EventName.notification, in: .notifications, "A user is to be told of one change or of several.",
+            EventName.notification, in: .notifications, "A user will be told about one or more changes.",
             [.required(.causes, .list), .optional(.atLimit, .text)] + ofMatch),
         EventType(
-            EventName.coalesced, in: .notifications, "A newer match took the place of one that waited.",
+            EventName.coalesced, in: .notifications, "A newer match replaced a match that was held back.",
             [
                 .required(.match, .sequence), .required(.change, .sequence), .required(.replacedBy, .sequence),
                 .required(.replacedByChange, .sequence), .required(.user, .text), .required(.subscriptionID, .text),
             ]),
         EventType(
-            EventName.push, in: .pushes, "What goes to every device of a user.",
+            EventName.push, in: .pushes, "The headers and payload for every device of a user.",
             [.required(.notificationID, .text)] + address + [
                 .required(.user, .text), .required(.subscriptionID, .text), .optional(.origin, .object),
                 .required(.headers, .object), .required(.payload, .object), .optional(.payloadByTopic, .object),
@@ -72,7 +72,7 @@ extension EventType {
             ]),
     ]
 
-    // MARK: What became of a push at a device
+    // MARK: Events of deliver
 
     private static let said: [Entry] = [
         .optional(.answer, .text), .optional(.by, .sequence), .optional(.status, .count), .optional(.reason, .text),
@@ -106,7 +106,7 @@ extension EventType {
             EventName.attempt, in: .outcomes, "A push waits for another attempt.",
             ofPush + atDevice + said + [.required(.causes, .list)]),
         EventType(
-            EventName.deviceRetired, in: .outcomes, "A device left the registry, because its token is no longer valid.",
+            EventName.deviceRetired, in: .outcomes, "A device's address is no longer valid.",
             ofDevice + [
                 .required(.transport, .text), .optional(.topic, .text), .optional(.status, .count),
                 .optional(.reason, .text), .required(.since, .time), .required(.registered, .time),
@@ -116,18 +116,17 @@ extension EventType {
             EventName.noticeOutcome, in: .outcomes, "The app's backend was told of a retired device.", ofNotice + said),
         EventType(EventName.noticeAttempt, in: .outcomes, "The notice waits for another attempt.", ofNotice + said),
         EventType(
-            EventName.appStopped, in: .outcomes,
-            "A transport rejects every push of an app until somebody corrects the cause.",
+            EventName.appStopped, in: .outcomes, "A transport rejects every push of an app, for example for its key.",
             ofApp + [.optional(.status, .count), .optional(.reason, .text), .required(.probeAt, .time)]),
         EventType(
             EventName.appResumed, in: .outcomes, "A transport accepts pushes of an app again.",
             ofApp + [.required(.held, .count)]),
     ]
 
-    // MARK: What could not be used
+    // MARK: Dead letters
 
     package static let deadLetter = EventType(
-        EventName.deadLetter, in: nil, "A stage set an event aside, and why.",
+        EventName.deadLetter, in: nil, "A stage rejected an event, with the reason.",
         [
             .required(.stage, .text), .required(.log, .text), .required(.sequence, .sequence), .required(.code, .text),
             .required(.path, .text), .required(.reason, .text), .required(.event, .text),

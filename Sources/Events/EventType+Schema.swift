@@ -1,7 +1,7 @@
 import JSON
 
 extension EventType {
-    /// The type as a JSON Schema (draft 2020-12). Members that are not named may come with a later version.
+    /// The type as a JSON Schema (draft 2020-12). It allows other members, which a later version may add.
     package var schema: String {
         let properties = entries.map { "\"\($0.member)\":\($0.schema)" }.joined(separator: ",")
         let required = entries.filter(\.isRequired).map { "\"\($0.member)\"" }.joined(separator: ",")
@@ -13,10 +13,8 @@ extension EventType {
 extension EventType.Entry {
     fileprivate var schema: String {
         var text = ByteBuffer()
-        text.append("{\"description\":")
         text.appendJSON(member.meaning ?? "")
-        text.append(raw: ",\(kind.schema)}")
-        return text.text
+        return "{\"description\":\(text.text),\(kind.schema)}"
     }
 }
 
@@ -34,7 +32,7 @@ extension EventType.Kind {
         }
     }
 
-    /// In words, for a table.
+    /// The kind in words, for the manual.
     fileprivate var text: String {
         switch self {
         case .text: "text"
@@ -42,7 +40,7 @@ extension EventType.Kind {
         case .sequence: "number, from 1"
         case .count: "number, from 0"
         case .flag: "`true` or `false`"
-        case .time: "moment (RFC 3339)"
+        case .time: "time (RFC 3339)"
         case .object: "object"
         case .list: "list"
         }
@@ -50,29 +48,30 @@ extension EventType.Kind {
 }
 
 extension EventType {
-    /// The manual's page on all events.
+    /// The manual's reference page of all events.
     package static var reference: String {
         """
         # Events
 
-        Every event of every log, and what it holds. Made from the target `Events`; a test compares.
+        Every event of every log with its members. This page is generated from the target `Events`, and a test compares
+        them.
 
-        Each line of a log is one JSON object. Its members may be in any order. A stage passes an event of a type that it
-        does not know to the next stage.
+        Each line of a log is one JSON object. Members may come in any order. A stage passes on events that it does not
+        know.
 
         """ + all.map(\.section).joined()
     }
 
     private var section: String {
         let rows = entries.map { entry in
-            "| `\(entry.member)` | \(entry.kind.text) | \(entry.isRequired ? "always" : "where there is one") "
+            "| `\(entry.member)` | \(entry.kind.text) | \(entry.isRequired ? "always" : "if there is one") "
                 + "| \(entry.since) | \(entry.member.meaning ?? "") |\n"
         }
         return """
 
             ## \(name)
 
-            \(summary) It begins in the log `\(log?.rawValue ?? "dead letters")`.
+            \(summary) Written to \(log.map { "the log `\($0.rawValue)`" } ?? "a dead-letter log").
 
             | Member | Value | Present | Since | Meaning |
             |---|---|---|---|---|

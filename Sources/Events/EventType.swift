@@ -1,36 +1,36 @@
 import JSON
 
-/// One type of event, as it stands in a log: which members it has, and of what kind.
+/// A type of event, with its members.
 package struct EventType: Sendable {
-    /// What a member's value is.
+    /// The kind of a member's value.
     package enum Kind: Sendable, Hashable {
         case text
         /// One of these words.
         case words([String])
-        /// A whole number from 1: a place in a log.
+        /// A whole number from 1: a position in a log.
         case sequence
         /// A whole number from 0.
         case count
         case flag
-        /// A moment, as text (RFC 3339).
+        /// A time as text (RFC 3339).
         case time
         case object
         case list
     }
 
-    /// A member that events of the type have.
+    /// A member of the type's events.
     package struct Entry: Sendable {
         package let member: Member
         package let kind: Kind
         package let isRequired: Bool
-        /// The first version of Belfry that writes it.
+        /// The first version of Belfry that writes the member.
         package let since: String
     }
 
     package let name: StaticString
-    /// The log in which it begins; nil for a log of dead letters. Stages behind it pass on what they do not use.
+    /// The first log with this event; nil for dead letters. Later stages pass on events that they do not use.
     package let log: LogKind?
-    /// What it says, in one sentence.
+    /// The event's meaning in one sentence.
     package let summary: String
     package let entries: [Entry]
 
@@ -53,13 +53,13 @@ extension EventType.Entry {
 // MARK: - Checking
 
 extension EventType {
-    /// The declared type that the event names; nil when the event names no type, or one that is not declared.
+    /// The type of an event; nil if it has none, or one that is not declared.
     package static func of(_ event: JSONValue) -> EventType? {
         guard let type = event[.type] else { return nil }
         return all.first { type.equals($0.name) }
     }
 
-    /// Where the event is not as declared: `member: what is wrong`.
+    /// How the event differs from its declaration: `member: problem`.
     package func problems(of event: JSONValue) -> [String] {
         var problems: [String] = []
         for entry in entries where entry.isRequired && event[entry.member] == nil {

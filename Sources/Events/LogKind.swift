@@ -1,13 +1,13 @@
-/// Belfry's logs, in the order in which one is made from another. The raw value is the log's standard name.
+/// Belfry's logs, in the order of the stages. The raw value is the log's standard name.
 public enum LogKind: String, CaseIterable, Sendable {
-    /// What producers sent: ``EventType/commands``.
+    /// The commands of producers, such as changes of records.
     case changes
-    /// Which subscriptions watch for a change.
+    /// Which subscriptions watch which change.
     case matches
-    /// Of what a user is to be told.
+    /// What users will be told.
     case notifications
-    /// What goes to a user's devices.
+    /// The pushes for the users' devices.
     case pushes
-    /// What became of each push at each device.
+    /// The outcome of each push at each device.
     case outcomes
 }

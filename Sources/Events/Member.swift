@@ -1,7 +1,7 @@
-/// The name of a member of an event: `event[.user]` finds it, `buffer.append(member: .user)` writes it.
+/// The name of a member of an event: `event[.user]` reads it, `buffer.append(member: .user)` writes it.
 public typealias Member = StaticString
 
-/// The members that events have. Nothing else spells them; ``meaning`` says what they hold.
+/// The members of events. Other files use these constants instead of strings. ``meaning`` explains them.
 extension Member {
     @inlinable package static var type: Member { "type" }
     @inlinable package static var container: Member { "container" }

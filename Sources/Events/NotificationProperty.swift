@@ -1,9 +1,9 @@
 import JSON
 
-/// The properties of a notification info: those of `CKSubscription.NotificationInfo` by their native names, and
-/// CloudKit Web Services' name for the desired keys.
+/// The properties of a notification info: those of `CKSubscription.NotificationInfo` with their native names, and the
+/// name that CloudKit Web Services has for the desired keys.
 ///
-/// A new property is a case and a row here; the rest is the rule that puts it into a payload, and the client's name.
+/// A new property needs a case and a row here, the rule that puts it into a payload, and the client's name.
 package enum NotificationProperty: UInt8, CaseIterable, Sendable {
     case title, titleLocalizationKey, titleLocalizationArgs
     case subtitle, subtitleLocalizationKey, subtitleLocalizationArgs
@@ -14,9 +14,9 @@ package enum NotificationProperty: UInt8, CaseIterable, Sendable {
 
     package enum Kind: Sendable {
         case text, flag
-        /// Names of fields whose values go into an alert's text.
+        /// Names of fields whose values are arguments of an alert's text.
         case arguments
-        /// Names of fields whose values the app gets.
+        /// Names of fields whose values are sent to the app.
         case fieldNames
         case collapseID
     }
@@ -32,7 +32,7 @@ package enum NotificationProperty: UInt8, CaseIterable, Sendable {
         ("desiredKeys", .fieldNames), ("additionalFields", .fieldNames),
     ]
 
-    /// Those whose names have as many bytes as the place says.
+    /// The properties by the length of their names in bytes.
     private static let byLength: [[NotificationProperty]] = {
         let longest = rows.map(\.name.utf8CodeUnitCount).max() ?? 0
         return (0...longest).map { length in allCases.filter { $0.name.utf8CodeUnitCount == length } }
@@ -43,11 +43,11 @@ package enum NotificationProperty: UInt8, CaseIterable, Sendable {
 
     package static func all(of kind: Kind) -> [NotificationProperty] { allCases.filter { $0.kind == kind } }
 
-    /// Whether it puts something beside `content-available` into the `aps` dictionary, so that a user sees or hears it.
+    /// Whether the user sees or hears the property: it adds more than `content-available` to the `aps` dictionary.
     ///
-    /// Apple calls a notification visual when any property but `shouldSendContentAvailable` is set
-    /// (CKQueryNotification). But APNs takes no alert whose `aps` holds nothing else: a collapse ID, field names, or
-    /// arguments without a key leave nothing to show.
+    /// Apple calls a notification visual if any property but `shouldSendContentAvailable` is set (CKQueryNotification).
+    /// But APNs rejects an alert with nothing else in `aps`, and a collapse ID, field names, or arguments without a key add
+    /// nothing to `aps`.
     package var isNoticed: Bool {
         switch kind {
         case .text: true
@@ -56,7 +56,7 @@ package enum NotificationProperty: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// The property of that name.
+    /// The property with this name.
     package init?(_ name: JSONValue) {
         let length = name.textLength
         guard length < Self.byLength.count,
