@@ -56,7 +56,7 @@ struct PayloadParts: OptionSet {
 
     var isVisible: Bool { !isDisjoint(with: .visible) }
 
-    /// How many parts can be left out with a visible part remaining; 0 if no part is visible.
+    /// The number of parts that are left out before the last visible one; 0 if no part is visible.
     var countBeforeLastVisible: Int {
         let visible = intersection(.visible).rawValue
         guard visible != 0 else { return 0 }

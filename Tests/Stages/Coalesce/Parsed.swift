@@ -16,5 +16,4 @@ struct Parsed {
             collapseID = json["notificationInfo"]?["collapseIDKey"]?.string ?? "?"
         }
     }
-
 }

@@ -71,7 +71,7 @@ private struct LiveHistory {
             + draw.one(of: ["", "\nretryFor: 5m\npendingMax: 3"])
             + draw.one(of: ["", "\nretryTo: first", "\nretryTo: latest"])
             + draw.one(of: ["", "\nretired: {url: x}"])
-        clock = StageClock(try Bench(transports: settings).stage)
+        clock = StageClock(try DeliverHarness(transports: settings).stage)
         var time = Instant(microseconds: 1_700_000_000_000_000)
         for _ in 0..<300 {
             if !draw.isOneIn(3) {
@@ -187,7 +187,7 @@ private struct LiveHistory {
 
     /// - Parameter isRestarted: Whether a new stage takes over the state after each batch.
     func replayed(isRestarted: Bool) throws -> [String] {
-        var clock = StageClock(try Bench(transports: settings).stage)
+        var clock = StageClock(try DeliverHarness(transports: settings).stage)
         var (said, fed, first): ([String], Int, Int) = ([], 0, 0)
         for batch in batches {
             var out = Outbox()
@@ -211,7 +211,7 @@ private struct LiveHistory {
     private func restarted(_ clock: StageClock<DeliverStage>) throws -> StageClock<DeliverStage> {
         var writer = SnapshotWriter()
         clock.stage.snapshot(into: &writer)
-        var stage = try Bench(transports: settings).stage
+        var stage = try DeliverHarness(transports: settings).stage
         var reader = SnapshotReader(writer.bytes)
         try stage.restore(from: &reader)
         var again = SnapshotWriter()

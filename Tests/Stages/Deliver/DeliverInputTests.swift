@@ -8,26 +8,26 @@ import Testing
     func `an event for an earlier stage becomes a dead letter that names the missing stage`(
         type: String, stage: String
     ) throws {
-        var bench = try Bench()
-        try bench.feed(#"{"type":"\#(type)"}"#)
-        #expect(bench.rejections.map(\.code) == ["event.unfinished"])
-        #expect(bench.rejections.first?.reason.contains("put a \(stage) stage") == true)
+        var harness = try DeliverHarness()
+        try harness.feed(#"{"type":"\#(type)"}"#)
+        #expect(harness.rejections.map(\.code) == ["event.unfinished"])
+        #expect(harness.rejections.first?.reason.contains("put a \(stage) stage") == true)
     }
 
     @Test(arguments: ["container", "environment", "user", "device", "transport", "token"])
     func `a registration with a missing member becomes a dead letter`(name: String) throws {
-        var bench = try Bench()
-        try bench.feed(register("mac").replacing("\"\(name)\":", with: "\"other\":"))
-        #expect(bench.rejections.map(\.code) == ["field.missing"])
-        #expect(bench.rejections.map(\.path) == [name])
+        var harness = try DeliverHarness()
+        try harness.feed(register("mac").replacing("\"\(name)\":", with: "\"other\":"))
+        #expect(harness.rejections.map(\.code) == ["field.missing"])
+        #expect(harness.rejections.map(\.path) == [name])
     }
 
     @Test(arguments: ["container", "environment", "user", "notificationID", "headers", "payload", "causes"])
     func `a push with a missing member becomes a dead letter and changes nothing`(name: String) throws {
-        var bench = try Bench()
-        try bench.feed(register("mac"), push().replacing("\"\(name)\":", with: "\"other\":"))
-        #expect(bench.rejections.map(\.path) == [name])
-        #expect(bench.deliveries.isEmpty && bench.outcomes.isEmpty)
+        var harness = try DeliverHarness()
+        try harness.feed(register("mac"), push().replacing("\"\(name)\":", with: "\"other\":"))
+        #expect(harness.rejections.map(\.path) == [name])
+        #expect(harness.deliveries.isEmpty && harness.outcomes.isEmpty)
     }
 
     @Test(arguments: [
@@ -41,23 +41,23 @@ import Testing
     func `an invalid push becomes a dead letter with path and reason`(
         good: String, bad: String, code: String, path: String
     ) throws {
-        var bench = try Bench()
-        try bench.feed(push().replacing(good, with: bad))
-        #expect(bench.rejections.map(\.code) == [code])
-        #expect(bench.rejections.map(\.path) == [path])
+        var harness = try DeliverHarness()
+        try harness.feed(push().replacing(good, with: bad))
+        #expect(harness.rejections.map(\.code) == [code])
+        #expect(harness.rejections.map(\.path) == [path])
     }
 
     @Test func `no rejection contains a token`() throws {
-        var bench = try Bench()
-        try bench.feed(register("mac", token: "secret").replacing("\"device\":", with: "\"other\":"))
-        #expect(bench.rejections.allSatisfy { !$0.reason.contains("secret") })
+        var harness = try DeliverHarness()
+        try harness.feed(register("mac", token: "secret").replacing("\"device\":", with: "\"other\":"))
+        #expect(harness.rejections.allSatisfy { !$0.reason.contains("secret") })
     }
 
     @Test func `headers may be empty`() throws {
-        var bench = try Bench()
+        var harness = try DeliverHarness()
         let event = push().replacing(/"headers":\{[^}]*\}/, with: #""headers":{}"#)
-        try bench.feed(register("mac", topic: nil), event)
-        let headers = try bench.deliveries.map { try member("headers", of: $0.text) ?? "" }
+        try harness.feed(register("mac", topic: nil), event)
+        let headers = try harness.deliveries.map { try member("headers", of: $0.text) ?? "" }
         #expect(headers.allSatisfy { $0.wholeMatch(of: /\{"apns-id":"[0-9a-f-]{36}"\}/) != nil } && headers.count == 1)
     }
 

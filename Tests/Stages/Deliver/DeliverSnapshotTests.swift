@@ -8,7 +8,7 @@ import Testing
 struct DeliverSnapshotTests {
     private typealias Run = StageRun<DeliverStage>
 
-    private static func fresh() throws -> DeliverStage { try Bench().stage }
+    private static func fresh() throws -> DeliverStage { try DeliverHarness().stage }
 
     private static func run(_ lines: [String]) throws -> Run {
         var run = Run(try fresh())
@@ -116,14 +116,14 @@ struct DeliverSnapshotTests {
         var draw = Seeded(seed)
         for _ in 0..<50 {
             let device = draw.one(of: ["mac", "Ünï \\\"1", "e\u{301}"])
-            var bench = try Bench()
-            try bench.feed(register(quotedInside(device)), push())
+            var harness = try DeliverHarness()
+            try harness.feed(register(quotedInside(device)), push())
             let given = TransportAnswer(
-                try #require(bench.deliveries.first).id, draw.one(of: [.accepted, .failed]),
+                try #require(harness.deliveries.first).id, draw.one(of: [.accepted, .failed]),
                 status: draw.one(of: [nil, 200, 410]), reason: draw.one(of: [nil, "", "Gone \"for\u{7} good\""]),
                 attempts: 1 + draw.below(5))
-            bench.answer(given)
-            #expect(try bench.outcomes.map(Self.recorded) == [given], "seed \(seed)")
+            harness.answer(given)
+            #expect(try harness.outcomes.map(Self.recorded) == [given], "seed \(seed)")
         }
     }
 
@@ -134,11 +134,11 @@ struct DeliverSnapshotTests {
     }
 
     @Test func `other outcomes and events record no answer`() throws {
-        var bench = try Bench()
-        try bench.feed(push(), register("mac"), register("old", transport: "pigeon"))
-        try bench.feed(push(origin: #"{"user":"_alice","device":"mac"}"#))
-        #expect(bench.outcomes.count == 3)
-        for line in bench.outcomes + [push(), "{}", #"{"type":"outcome","outcome":"accepted"}"#] {
+        var harness = try DeliverHarness()
+        try harness.feed(push(), register("mac"), register("old", transport: "pigeon"))
+        try harness.feed(push(origin: #"{"user":"_alice","device":"mac"}"#))
+        #expect(harness.outcomes.count == 3)
+        for line in harness.outcomes + [push(), "{}", #"{"type":"outcome","outcome":"accepted"}"#] {
             #expect(try Self.recorded(line) == nil, "\(line)")
         }
     }

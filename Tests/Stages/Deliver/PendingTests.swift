@@ -6,12 +6,12 @@ import Time
 
 /// Waiting pushes. Times are seconds since 1970.
 @Suite struct PendingTests {
-    /// A bench with one device, and one push handed out to it at second 1.
-    private func bench(_ settings: String = "", _ push: String = push()) throws -> (Bench, Delivery) {
-        var bench = try Bench(transports: "transports: {apns: {use: file}}\n" + settings)
-        try bench.feed(register("mac"), push)
-        let delivery = try #require(bench.takeDeliveries().first)
-        return (bench, delivery)
+    /// A harness with one device, and one push handed out to it at second 1.
+    private func harness(_ settings: String = "", _ push: String = push()) throws -> (DeliverHarness, Delivery) {
+        var harness = try DeliverHarness(transports: "transports: {apns: {use: file}}\n" + settings)
+        try harness.feed(register("mac"), push)
+        let delivery = try #require(harness.takeDeliveries().first)
+        return (harness, delivery)
     }
 
     private func deferred(_ delivery: Delivery, until second: Int64, attempts: Int = 1) -> TransportAnswer {
@@ -21,98 +21,99 @@ import Time
     }
 
     @Test func `a deferred push waits, and goes out again under the same apns-id`() throws {
-        var (bench, delivery) = try bench()
-        bench.answer(deferred(delivery, until: 10, attempts: 2))
-        #expect(bench.outcomes.count == 1)
-        let event = try #require(bench.outcomes.first)
+        var (harness, delivery) = try harness()
+        harness.answer(deferred(delivery, until: 10, attempts: 2))
+        #expect(harness.outcomes.count == 1)
+        let event = try #require(harness.outcomes.first)
         #expect(event.hasPrefix(#"{"type":"attempt","push":2,"notificationID":"n-1","user":"_alice","device":"mac","#))
         #expect(
             event.hasSuffix(
                 #""outcome":"deferred","status":503,"reason":"Shutdown","attempts":2,"until":"1970-01-01T00:00:10Z","#
                     + #""at":"1970-01-01T00:00:01Z","causes":[{"log":"changes","sequence":17}]}"#))
-        bench.advance(to: 9)
-        #expect(bench.deliveries.isEmpty)
-        bench.advance(to: 10)
-        #expect(bench.takeDeliveries() == [delivery])
+        harness.advance(to: 9)
+        #expect(harness.deliveries.isEmpty)
+        harness.advance(to: 10)
+        #expect(harness.takeDeliveries() == [delivery])
     }
 
     @Test func `attempts add up, and a possible repeat is recorded`() throws {
-        var (bench, delivery) = try bench()
+        var (harness, delivery) = try harness()
         var answer = deferred(delivery, until: 10, attempts: 2)
         answer.mayRepeat = true
-        bench.answer(answer)
-        bench.advance(to: 10)
-        bench.answer(TransportAnswer(delivery.id, .accepted, status: 200, attempts: 3))
-        let outcome = try #require(bench.outcomes.last)
+        harness.answer(answer)
+        harness.advance(to: 10)
+        harness.answer(TransportAnswer(delivery.id, .accepted, status: 200, attempts: 3))
+        let outcome = try #require(harness.outcomes.last)
         #expect(outcome.contains(#""outcome":"accepted","status":200,"attempts":5,"tries":3,"repeat_possible":true"#))
-        #expect(bench.stage.pending.isEmpty && bench.stage.deadline == nil)
+        #expect(harness.stage.pending.isEmpty && harness.stage.deadline == nil)
     }
 
     @Test func `a push that is expired when it comes is not sent`() throws {
-        var bench = try Bench()
-        try bench.feed(register("mac"), push(expiration: 1))
-        #expect(bench.deliveries.isEmpty)
-        #expect(try bench.takeStory() == ["expired 2 mac"])
+        var harness = try DeliverHarness()
+        try harness.feed(register("mac"), push(expiration: 1))
+        #expect(harness.deliveries.isEmpty)
+        #expect(try harness.takeSummary() == ["expired 2 mac"])
     }
 
     @Test func `an expired push is sent if the settings say so`() throws {
-        let (_, delivery) = try bench("expired: send", push(expiration: 1))
+        let (_, delivery) = try harness("expired: send", push(expiration: 1))
         #expect(delivery.id.push == 2)
     }
 
     @Test func `a waiting push expires at its time without asking a transport`() throws {
-        var (bench, delivery) = try bench("", push(expiration: 20))
-        bench.answer(deferred(delivery, until: 100))
-        bench.advance(to: 30)
-        #expect(bench.deliveries.isEmpty)
-        #expect(try bench.takeStory() == ["deferred 2 mac", "expired 2 mac"])
+        var (harness, delivery) = try harness("", push(expiration: 20))
+        harness.answer(deferred(delivery, until: 100))
+        harness.advance(to: 30)
+        #expect(harness.deliveries.isEmpty)
+        #expect(try harness.takeSummary() == ["deferred 2 mac", "expired 2 mac"])
     }
 
     @Test(arguments: [(0, ["deferred 2 mac"]), (1, ["expired 2 mac"])])
-    func `an expiration of 0 allows one real attempt`(attempts: Int, story: [String]) throws {
-        var (bench, delivery) = try bench("", push(expiration: 0))
-        bench.answer(deferred(delivery, until: 100, attempts: attempts))
-        #expect(try bench.takeStory() == story)
+    func `an expiration of 0 allows one real attempt`(attempts: Int, summary: [String]) throws {
+        var (harness, delivery) = try harness("", push(expiration: 0))
+        harness.answer(deferred(delivery, until: 100, attempts: attempts))
+        #expect(try harness.takeSummary() == summary)
     }
 
     @Test func `a newer push with the same collapse ID replaces a waiting one`() throws {
-        var (bench, delivery) = try bench()
-        bench.answer(deferred(delivery, until: 100))
-        try bench.feed(push(collapseID: "other"), push())
-        for delivery in bench.takeDeliveries() { bench.answer(TransportAnswer(delivery.id, .accepted)) }
-        #expect(bench.outcomes.contains { $0.contains(#""outcome":"superseded","by":4,"#) })
-        #expect(try bench.takeStory() == ["deferred 2 mac", "accepted 3 mac", "superseded 2 mac", "accepted 4 mac"])
-        bench.advance(to: 200)
-        #expect(bench.deliveries.isEmpty)
+        var (harness, delivery) = try harness()
+        harness.answer(deferred(delivery, until: 100))
+        try harness.feed(push(collapseID: "other"), push())
+        for delivery in harness.takeDeliveries() { harness.answer(TransportAnswer(delivery.id, .accepted)) }
+        #expect(harness.outcomes.contains { $0.contains(#""outcome":"superseded","by":4,"#) })
+        #expect(
+            try harness.takeSummary() == ["deferred 2 mac", "accepted 3 mac", "superseded 2 mac", "accepted 4 mac"])
+        harness.advance(to: 200)
+        #expect(harness.deliveries.isEmpty)
     }
 
     @Test func `a push that waited too long ends with its last status and reason`() throws {
-        var (bench, delivery) = try bench("retryFor: 1m")
-        bench.answer(deferred(delivery, until: 50))
-        bench.advance(to: 50)
-        bench.answer(deferred(try #require(bench.takeDeliveries().first), until: 1_000))
-        bench.advance(to: 60)
-        #expect(try bench.takeStory() == ["deferred 2 mac", "deferred 2 mac"])
-        bench.advance(to: 61)
+        var (harness, delivery) = try harness("retryFor: 1m")
+        harness.answer(deferred(delivery, until: 50))
+        harness.advance(to: 50)
+        harness.answer(deferred(try #require(harness.takeDeliveries().first), until: 1_000))
+        harness.advance(to: 60)
+        #expect(try harness.takeSummary() == ["deferred 2 mac", "deferred 2 mac"])
+        harness.advance(to: 61)
         #expect(
-            bench.outcomes.last?.contains(#""failed","answer":"none","status":503,"reason":"Shutdown","attempts":2"#)
+            harness.outcomes.last?.contains(#""failed","answer":"none","status":503,"reason":"Shutdown","attempts":2"#)
                 == true)
     }
 
     @Test func `pushes beyond the limit of waiting pushes fail with the limit as their reason`() throws {
-        var bench = try Bench(transports: "transports: {apns: {use: file}}\npendingMax: 1")
-        try bench.feed(register("mac"), register("pad"), push())
-        for delivery in bench.takeDeliveries() { bench.answer(deferred(delivery, until: 10)) }
+        var harness = try DeliverHarness(transports: "transports: {apns: {use: file}}\npendingMax: 1")
+        try harness.feed(register("mac"), register("pad"), push())
+        for delivery in harness.takeDeliveries() { harness.answer(deferred(delivery, until: 10)) }
         #expect(
-            bench.outcomes.last?.contains(#""reason":"1 pushes wait already: see pendingMax","said":"Shutdown""#)
+            harness.outcomes.last?.contains(#""reason":"1 pushes wait already: see pendingMax","said":"Shutdown""#)
                 == true)
-        #expect(try bench.takeStory() == ["deferred 3 mac", "failed 3 pad"])
+        #expect(try harness.takeSummary() == ["deferred 3 mac", "failed 3 pad"])
     }
 
     @Test func `the state has a line for each waiting push, and their number for each device`() throws {
-        var (bench, delivery) = try bench()
-        bench.answer(deferred(delivery, until: 10, attempts: 2))
-        let (pending, devices) = (bench.state("pending"), bench.state("devices"))
+        var (harness, delivery) = try harness()
+        harness.answer(deferred(delivery, until: 10, attempts: 2))
+        let (pending, devices) = (harness.state("pending"), harness.state("devices"))
         #expect(pending.hasPrefix(#"{"push":2,"user":"_alice","device":"mac","transport":"apns","apns-id":""#))
         #expect(
             pending.hasSuffix(
@@ -122,15 +123,15 @@ import Time
     }
 
     @Test func `pushes that are due within a second go out together, in order`() throws {
-        var bench = try Bench()
-        try bench.feed(register("mac"), push(collapseID: nil), push(collapseID: nil), push(collapseID: nil))
-        for (delivery, part) in zip(bench.takeDeliveries(), [Int64(900_000), 100_000, 500_000]) {
+        var harness = try DeliverHarness()
+        try harness.feed(register("mac"), push(collapseID: nil), push(collapseID: nil), push(collapseID: nil))
+        for (delivery, part) in zip(harness.takeDeliveries(), [Int64(900_000), 100_000, 500_000]) {
             var answer = deferred(delivery, until: 0)
             answer.until = Instant(microseconds: 20_000_000 + part)
-            bench.answer(answer)
+            harness.answer(answer)
         }
-        bench.advance(to: 21)
-        #expect(bench.takeDeliveries().map(\.id.push) == [2, 3, 4])
+        harness.advance(to: 21)
+        #expect(harness.takeDeliveries().map(\.id.push) == [2, 3, 4])
     }
 }
 
@@ -139,236 +140,238 @@ import Time
     private func at(_ second: Int64) -> Instant { Instant(microseconds: second * 1_000_000) }
 
     private func answers(
-        _ bench: inout Bench, _ outcome: TransportAnswer.Outcome, since: Instant? = nil
+        _ harness: inout DeliverHarness, _ outcome: TransportAnswer.Outcome, since: Instant? = nil
     ) {
-        for delivery in bench.takeDeliveries() {
-            bench.answer(TransportAnswer(delivery.id, outcome, status: 410, reason: "Unregistered", since: since))
+        for delivery in harness.takeDeliveries() {
+            harness.answer(TransportAnswer(delivery.id, outcome, status: 410, reason: "Unregistered", since: since))
         }
     }
 
     @Test func `a token that became invalid after its registration retires its device`() throws {
-        var bench = try Bench()
-        bench.advance(to: 5)
-        try bench.feed(register("mac"), push())
-        answers(&bench, .unregistered, since: at(6))
+        var harness = try DeliverHarness()
+        harness.advance(to: 5)
+        try harness.feed(register("mac"), push())
+        answers(&harness, .unregistered, since: at(6))
         #expect(
-            bench.outcomes[0].contains(
+            harness.outcomes[0].contains(
                 #""since":"1970-01-01T00:00:06Z","registered":"1970-01-01T00:00:05Z","at":"1970-01-01T00:00:05Z""#))
-        bench.advance(to: 6)
+        harness.advance(to: 6)
         #expect(
-            bench.outcomes[1]
+            harness.outcomes[1]
                 == #"{"type":"device.retired","container":"iCloud.Notes","environment":"development","user":"_alice","#
                 + #""device":"mac","transport":"apns","topic":"com.example.Notes","status":410,"#
                 + #""reason":"Unregistered","since":"1970-01-01T00:00:06Z","registered":"1970-01-01T00:00:05Z","#
                 + #""push":2}"#)
-        try bench.feed(push(), register("mac"), push())
-        #expect(try bench.takeStory() == ["unregistered 2 mac", "device.retired 2 mac", "no_device 3"])
-        #expect(bench.takeDeliveries().map(\.id.push) == [5])
+        try harness.feed(push(), register("mac"), push())
+        #expect(try harness.takeSummary() == ["unregistered 2 mac", "device.retired 2 mac", "no_device 3"])
+        #expect(harness.takeDeliveries().map(\.id.push) == [5])
     }
 
     @Test func `an answer without a time retires a device that was registered at the same moment`() throws {
-        var bench = try Bench()
-        bench.advance(to: 5)
-        try bench.feed(register("mac"), push())
-        answers(&bench, .unregistered)
-        let outcome = try #require(bench.outcomes.first)
+        var harness = try DeliverHarness()
+        harness.advance(to: 5)
+        try harness.feed(register("mac"), push())
+        answers(&harness, .unregistered)
+        let outcome = try #require(harness.outcomes.first)
         #expect(outcome.contains(#""registered":"1970-01-01T00:00:05Z","at":"1970-01-01T00:00:05Z""#))
         #expect(!outcome.contains("since"))
-        bench.advance(to: 6)
+        harness.advance(to: 6)
         #expect(
-            bench.outcomes.last?.contains(#""since":"1970-01-01T00:00:05Z","registered":"1970-01-01T00:00:05Z""#)
+            harness.outcomes.last?.contains(#""since":"1970-01-01T00:00:05Z","registered":"1970-01-01T00:00:05Z""#)
                 == true)
-        #expect(try bench.takeStory() == ["unregistered 2 mac", "device.retired 2 mac"])
-        try bench.feed(register("mac"))
-        bench.advance(to: 7)
-        try bench.feed(push())
-        answers(&bench, .unregistered)
-        #expect(bench.outcomes.last?.contains(#""since":"1970-01-01T00:00:07Z""#) == true)
-        bench.advance(to: 8)
-        #expect(try bench.takeStory() == ["unregistered 4 mac", "device.retired 4 mac"])
+        #expect(try harness.takeSummary() == ["unregistered 2 mac", "device.retired 2 mac"])
+        try harness.feed(register("mac"))
+        harness.advance(to: 7)
+        try harness.feed(push())
+        answers(&harness, .unregistered)
+        #expect(harness.outcomes.last?.contains(#""since":"1970-01-01T00:00:07Z""#) == true)
+        harness.advance(to: 8)
+        #expect(try harness.takeSummary() == ["unregistered 4 mac", "device.retired 4 mac"])
     }
 
     @Test func `the record of such an answer by an earlier version has a time and retires no device`() throws {
-        var bench = try Bench()
-        bench.advance(to: 5)
-        try bench.feed(register("mac"), push())
-        answers(&bench, .unregistered, since: at(5))
-        #expect(bench.outcomes[0].contains(#""since":"1970-01-01T00:00:05Z","registered":"1970-01-01T00:00:05Z""#))
-        bench.advance(to: 6)
-        #expect(try bench.takeStory() == ["unregistered 2 mac"])
+        var harness = try DeliverHarness()
+        harness.advance(to: 5)
+        try harness.feed(register("mac"), push())
+        answers(&harness, .unregistered, since: at(5))
+        #expect(harness.outcomes[0].contains(#""since":"1970-01-01T00:00:05Z","registered":"1970-01-01T00:00:05Z""#))
+        harness.advance(to: 6)
+        #expect(try harness.takeSummary() == ["unregistered 2 mac"])
     }
 
     @Test func `a token that was registered after it became invalid stays for a day at most`() throws {
-        var bench = try Bench()
-        bench.advance(to: 5)
-        try bench.feed(register("mac"), push())
-        answers(&bench, .unregistered, since: at(4))
-        bench.advance(to: 86_404)
-        try bench.feed(push())
-        answers(&bench, .unregistered, since: at(4))
-        bench.advance(to: 86_405)
-        try bench.feed(push())
-        answers(&bench, .unregistered, since: at(4))
-        bench.advance(to: 86_406)
+        var harness = try DeliverHarness()
+        harness.advance(to: 5)
+        try harness.feed(register("mac"), push())
+        answers(&harness, .unregistered, since: at(4))
+        harness.advance(to: 86_404)
+        try harness.feed(push())
+        answers(&harness, .unregistered, since: at(4))
+        harness.advance(to: 86_405)
+        try harness.feed(push())
+        answers(&harness, .unregistered, since: at(4))
+        harness.advance(to: 86_406)
         #expect(
-            try bench.takeStory() == [
+            try harness.takeSummary() == [
                 "unregistered 2 mac", "unregistered 3 mac", "unregistered 4 mac", "device.retired 4 mac",
             ])
     }
 
     @Test func `a device that registers again before it is retired remains`() throws {
-        var bench = try Bench()
-        try bench.feed(register("mac"), push())
-        answers(&bench, .unregistered, since: at(1_000))
-        try bench.feed(register("mac", token: "new"))
-        bench.advance(to: 5)
-        try bench.feed(push())
-        #expect(bench.takeDeliveries().count == 1)
-        #expect(try bench.takeStory() == ["unregistered 2 mac"])
+        var harness = try DeliverHarness()
+        try harness.feed(register("mac"), push())
+        answers(&harness, .unregistered, since: at(1_000))
+        try harness.feed(register("mac", token: "new"))
+        harness.advance(to: 5)
+        try harness.feed(push())
+        #expect(harness.takeDeliveries().count == 1)
+        #expect(try harness.takeSummary() == ["unregistered 2 mac"])
     }
 
     @Test func `an unknown address retires its device only if another address was accepted`() throws {
-        var bench = try Bench()
-        try bench.feed(register("mac"), register("pad"), push())
-        let deliveries = bench.takeDeliveries()
-        bench.answer(TransportAnswer(deliveries[0].id, .unknownAddress, status: 400, reason: "BadDeviceToken"))
-        bench.answer(TransportAnswer(deliveries[1].id, .failed))
-        bench.advance(to: 2)
-        #expect(try bench.takeStory() == ["failed 3 mac", "failed 3 pad"])
-        try bench.feed(push())
-        let later = bench.takeDeliveries()
+        var harness = try DeliverHarness()
+        try harness.feed(register("mac"), register("pad"), push())
+        let deliveries = harness.takeDeliveries()
+        harness.answer(TransportAnswer(deliveries[0].id, .unknownAddress, status: 400, reason: "BadDeviceToken"))
+        harness.answer(TransportAnswer(deliveries[1].id, .failed))
+        harness.advance(to: 2)
+        #expect(try harness.takeSummary() == ["failed 3 mac", "failed 3 pad"])
+        try harness.feed(push())
+        let later = harness.takeDeliveries()
         #expect(later.map(\.id.device) == ["mac", "pad"])
-        bench.answer(TransportAnswer(later[0].id, .unknownAddress, status: 400, reason: "BadDeviceToken"))
-        bench.answer(TransportAnswer(later[1].id, .accepted))
-        bench.advance(to: 3)
-        #expect(try bench.takeStory() == ["failed 4 mac", "accepted 4 pad", "device.retired 3 mac"])
-        try bench.feed(push())
-        answers(&bench, .unknownAddress)
-        bench.advance(to: 4)
-        #expect(try bench.takeStory() == ["unregistered 5 pad", "device.retired 5 pad"])
+        harness.answer(TransportAnswer(later[0].id, .unknownAddress, status: 400, reason: "BadDeviceToken"))
+        harness.answer(TransportAnswer(later[1].id, .accepted))
+        harness.advance(to: 3)
+        #expect(try harness.takeSummary() == ["failed 4 mac", "accepted 4 pad", "device.retired 3 mac"])
+        try harness.feed(push())
+        answers(&harness, .unknownAddress)
+        harness.advance(to: 4)
+        #expect(try harness.takeSummary() == ["unregistered 5 pad", "device.retired 5 pad"])
     }
 
     @Test func `twenty unknown addresses without an accepted one stop the app`() throws {
-        var bench = try Bench()
-        for number in 0..<20 { try bench.feed(register("d\(number)")) }
-        try bench.feed(push())
-        answers(&bench, .unknownAddress)
-        bench.advance(to: 2)
-        #expect(bench.outcomes.last?.contains("is it the wrong environment or topic?") == true)
-        #expect(try bench.takeStory().last == "app.stopped")
-        try bench.feed(push())
-        #expect(bench.takeDeliveries().isEmpty)
-        bench.advance(to: 62)
-        let probe = try #require(bench.takeDeliveries().first)
-        bench.answer(TransportAnswer(probe.id, .accepted))
-        bench.advance(to: 63)
-        let story = try bench.takeStory()
-        #expect(story.count { $0.hasPrefix("held 22") } == 20)
-        #expect(story.count { $0.hasPrefix("device.retired") } == 20)
-        #expect(story.contains("app.resumed"))
+        var harness = try DeliverHarness()
+        for number in 0..<20 { try harness.feed(register("d\(number)")) }
+        try harness.feed(push())
+        answers(&harness, .unknownAddress)
+        harness.advance(to: 2)
+        #expect(harness.outcomes.last?.contains("is it the wrong environment or topic?") == true)
+        #expect(try harness.takeSummary().last == "app.stopped")
+        try harness.feed(push())
+        #expect(harness.takeDeliveries().isEmpty)
+        harness.advance(to: 62)
+        let probe = try #require(harness.takeDeliveries().first)
+        harness.answer(TransportAnswer(probe.id, .accepted))
+        harness.advance(to: 63)
+        let summary = try harness.takeSummary()
+        #expect(summary.count { $0.hasPrefix("held 22") } == 20)
+        #expect(summary.count { $0.hasPrefix("device.retired") } == 20)
+        #expect(summary.contains("app.resumed"))
     }
 
     @Test func `the operator is told once that all devices of an app are unknown, and when one is known`() throws {
-        var bench = try Bench()
-        for number in 0..<25 { try bench.feed(register("d\(number)")) }
-        try bench.feed(push())
-        answers(&bench, .unknownAddress)
-        #expect(bench.said == [])
-        bench.advance(to: 2)
+        var harness = try DeliverHarness()
+        for number in 0..<25 { try harness.feed(register("d\(number)")) }
+        try harness.feed(push())
+        answers(&harness, .unknownAddress)
+        #expect(harness.said == [])
+        harness.advance(to: 2)
         let app = "apns: iCloud.Notes development com.example.Notes"
-        #expect(bench.said.count == 1)
-        #expect(bench.said.first?.hasPrefix("\(app): nothing more is sent: 20 devices are unknown there") == true)
-        let found = bench.stage.findings(of: "out")
+        #expect(harness.said.count == 1)
+        #expect(harness.said.first?.hasPrefix("\(app): nothing more is sent: 20 devices are unknown there") == true)
+        let found = harness.stage.findings(of: "out")
         let what = "out: apns rejects every push of iCloud.Notes development com.example.Notes: "
         #expect(found.count == 1 && found[0].code == "app.stopped" && found[0].text.hasPrefix(what), "\(found)")
         #expect(found[0].fix?.hasPrefix("its devices are unknown there, and none was known yet: Compare") == true)
-        try bench.feed(push())
-        bench.advance(to: 62)
-        answers(&bench, .unknownAddress)
-        bench.advance(to: 63)
-        #expect(bench.said.count == 1)
-        bench.advance(to: 200)
-        answers(&bench, .accepted)
-        bench.advance(to: 201)
-        #expect(bench.said.dropFirst() == ["\(app): a device is known there: pushes are sent again"])
+        try harness.feed(push())
+        harness.advance(to: 62)
+        answers(&harness, .unknownAddress)
+        harness.advance(to: 63)
+        #expect(harness.said.count == 1)
+        harness.advance(to: 200)
+        answers(&harness, .accepted)
+        harness.advance(to: 201)
+        #expect(harness.said.dropFirst() == ["\(app): a device is known there: pushes are sent again"])
     }
 
     @Test func `a stop that the transport answered is reported by the transport alone`() throws {
-        var bench = try Bench()
-        try bench.feed(register("mac"), push())
-        answers(&bench, .stopped)
-        bench.advance(to: 2)
+        var harness = try DeliverHarness()
+        try harness.feed(register("mac"), push())
+        answers(&harness, .stopped)
+        harness.advance(to: 2)
         let fix = "belfry doctor apns says what is wrong; app.stopped in the log of out has the answer"
-        #expect(bench.stage.findings(of: "out").map(\.fix) == [fix])
-        #expect(bench.said == [])
+        #expect(harness.stage.findings(of: "out").map(\.fix) == [fix])
+        #expect(harness.said == [])
     }
 
     @Test func `a stopped app is probed at growing intervals, and continues where it stopped`() throws {
-        var bench = try Bench()
-        try bench.feed(register("mac"), register("pad", topic: "other"), push(collapseID: nil))
-        for delivery in bench.takeDeliveries() {
+        var harness = try DeliverHarness()
+        try harness.feed(register("mac"), register("pad", topic: "other"), push(collapseID: nil))
+        for delivery in harness.takeDeliveries() {
             let isMac = delivery.id.device == "mac"
-            bench.answer(TransportAnswer(delivery.id, isMac ? .stopped : .accepted, status: 403, reason: "Forbidden"))
+            harness.answer(TransportAnswer(delivery.id, isMac ? .stopped : .accepted, status: 403, reason: "Forbidden"))
         }
-        bench.advance(to: 2)
+        harness.advance(to: 2)
         #expect(
-            bench.outcomes.last
+            harness.outcomes.last
                 == #"{"type":"app.stopped","container":"iCloud.Notes","environment":"development","transport":"apns","#
                 + #""topic":"com.example.Notes","status":403,"reason":"Forbidden","#
                 + #""probeAt":"1970-01-01T00:01:01.000001Z"}"#)
-        try bench.feed(push(collapseID: nil))
-        #expect(bench.takeDeliveries().map(\.id.device) == ["pad"])
-        bench.answer(TransportAnswer(.init(push: 4, device: "pad"), .accepted))
+        try harness.feed(push(collapseID: nil))
+        #expect(harness.takeDeliveries().map(\.id.device) == ["pad"])
+        harness.answer(TransportAnswer(.init(push: 4, device: "pad"), .accepted))
         #expect(
-            try bench.takeStory() == ["held 3 mac", "accepted 3 pad", "app.stopped", "held 4 mac", "accepted 4 pad"])
+            try harness.takeSummary() == [
+                "held 3 mac", "accepted 3 pad", "app.stopped", "held 4 mac", "accepted 4 pad",
+            ])
         var probes: [Int64] = []
         for second in stride(from: Int64(62), through: 10_000, by: 1) {
-            bench.advance(to: second)
-            for delivery in bench.takeDeliveries() {
+            harness.advance(to: second)
+            for delivery in harness.takeDeliveries() {
                 #expect(delivery.id == .init(push: 3, device: "mac"))
                 probes.append(second)
-                bench.answer(TransportAnswer(delivery.id, .stopped, status: 403))
+                harness.answer(TransportAnswer(delivery.id, .stopped, status: 403))
             }
         }
         #expect(probes == [62, 183, 424, 905, 1_866, 3_787, 7_388])
-        bench.advance(to: 11_100)
-        let probe = try #require(bench.takeDeliveries().first)
-        bench.answer(TransportAnswer(probe.id, .accepted))
-        _ = try bench.takeStory()
-        bench.advance(to: 11_200)
-        #expect(bench.takeDeliveries().map(\.id) == [.init(push: 4, device: "mac")])
-        #expect(try bench.takeStory() == ["app.resumed"])
+        harness.advance(to: 11_100)
+        let probe = try #require(harness.takeDeliveries().first)
+        harness.answer(TransportAnswer(probe.id, .accepted))
+        _ = try harness.takeSummary()
+        harness.advance(to: 11_200)
+        #expect(harness.takeDeliveries().map(\.id) == [.init(push: 4, device: "mac")])
+        #expect(try harness.takeSummary() == ["app.resumed"])
     }
 
     @Test func `held pushes go out in parts of bounded size`() throws {
-        var bench = try Bench()
-        try bench.feed(register("mac"), push(collapseID: nil))
-        answers(&bench, .stopped)
-        bench.advance(to: 2)
+        var harness = try DeliverHarness()
+        try harness.feed(register("mac"), push(collapseID: nil))
+        answers(&harness, .stopped)
+        harness.advance(to: 2)
         let long = push(collapseID: nil).replacing(
             #""alert":"Hi""#, with: #""alert":"\#(String(repeating: "x", count: 3_000))""#)
-        for _ in 0..<1_000 { try bench.feed(long) }
-        bench.advance(to: 62)
-        answers(&bench, .accepted)
+        for _ in 0..<1_000 { try harness.feed(long) }
+        harness.advance(to: 62)
+        answers(&harness, .accepted)
         var windows: [[UInt64]] = []
         for _ in 0..<10 {
-            bench.wakeOnce()
-            let window = bench.takeDeliveries()
+            harness.wakeOnce()
+            let window = harness.takeDeliveries()
             windows.append(window.map(\.id.push))
-            for delivery in window { bench.answer(TransportAnswer(delivery.id, .accepted)) }
+            for delivery in window { harness.answer(TransportAnswer(delivery.id, .accepted)) }
         }
         #expect(windows.allSatisfy { $0.count < 400 })
         #expect(windows.flatMap(\.self) == Array(3...1_002))
     }
 
     @Test func `new settings of the transport release the held pushes`() throws {
-        var bench = try Bench(transports: "transports: {apns: {use: file, path: a}}")
-        try bench.feed(register("mac"), push())
-        answers(&bench, .stopped)
-        bench.advance(to: 2)
-        let same = try bench.restarted(transports: "transports: {apns: {use: file, path: a}}")
+        var harness = try DeliverHarness(transports: "transports: {apns: {use: file, path: a}}")
+        try harness.feed(register("mac"), push())
+        answers(&harness, .stopped)
+        harness.advance(to: 2)
+        let same = try harness.restarted(transports: "transports: {apns: {use: file, path: a}}")
         #expect(same.stage.deadline == at(61).advanced(by: .microseconds(1)))
-        var other = try bench.restarted(transports: "transports: {apns: {use: file, path: b}}")
+        var other = try harness.restarted(transports: "transports: {apns: {use: file, path: b}}")
         other.advance(to: 4)
         #expect(other.deliveries.map(\.id) == [.init(push: 2, device: "mac")])
     }

@@ -6,10 +6,10 @@ import Time
 
 /// Earlier pushes that are sent again.
 @Suite struct RedriveTests {
-    private func bench(_ events: String..., settings: String = "") throws -> Bench {
-        var bench = try Bench(transports: "transports: {apns: {use: file}}\n" + settings)
-        for event in [register("mac"), register("pad")] + events { try bench.feed(event) }
-        return bench
+    private func harness(_ events: String..., settings: String = "") throws -> DeliverHarness {
+        var harness = try DeliverHarness(transports: "transports: {apns: {use: file}}\n" + settings)
+        for event in [register("mac"), register("pad")] + events { try harness.feed(event) }
+        return harness
     }
 
     private func deferred(_ delivery: Delivery) -> TransportAnswer {
@@ -18,20 +18,20 @@ import Time
     }
 
     @Test func `a push is redriven to one device with a new apns-id`() throws {
-        var bench = try bench(push())
-        let first = try #require(bench.takeDeliveries().first { $0.id.device == "mac" })
-        try bench.feed(redrive(push(), of: 3))
-        let again = bench.takeDeliveries()
+        var harness = try harness(push())
+        let first = try #require(harness.takeDeliveries().first { $0.id.device == "mac" })
+        try harness.feed(redrive(push(), of: 3))
+        let again = harness.takeDeliveries()
         #expect(again.map(\.id) == [.init(push: 4, device: "mac")])
         #expect(again[0].rest == first.rest && again[0].head != first.head)
         #expect(again[0].text.contains(#""payload":{"aps":{"alert":"Hi"},"ck":{}}"#))
     }
 
     @Test func `its outcome names the original push`() throws {
-        var bench = try bench()
-        try bench.feed(redrive(push(), of: 17))
-        bench.acceptAll()
-        let outcome = try #require(bench.outcomes.first)
+        var harness = try harness()
+        try harness.feed(redrive(push(), of: 17))
+        harness.acceptAll()
+        let outcome = try #require(harness.outcomes.first)
         #expect(
             outcome.hasPrefix(
                 #"{"type":"outcome","push":3,"redriveOf":{"log":"pushes","sequence":17},"notificationID":"n-1","#))
@@ -39,63 +39,64 @@ import Time
     }
 
     @Test func `nothing is sent if the device is gone, not even to other devices`() throws {
-        var bench = try bench(unregister("mac"))
-        try bench.feed(redrive(push(), of: 1))
-        #expect(bench.deliveries.isEmpty && bench.outcomes.count == 1)
-        #expect(bench.outcomes[0].contains(#""redriveOf":{"log":"pushes","sequence":1}"#))
-        #expect(try bench.takeStory() == ["no_device 4"])
+        var harness = try harness(unregister("mac"))
+        try harness.feed(redrive(push(), of: 1))
+        #expect(harness.deliveries.isEmpty && harness.outcomes.count == 1)
+        #expect(harness.outcomes[0].contains(#""redriveOf":{"log":"pushes","sequence":1}"#))
+        #expect(try harness.takeSummary() == ["no_device 4"])
     }
 
     @Test func `the device that made the change gets it too`() throws {
-        var bench = try bench()
-        try bench.feed(redrive(push(origin: #"{"user":"_alice","device":"mac"}"#)))
-        #expect(bench.takeDeliveries().map(\.id.device) == ["mac"])
+        var harness = try harness()
+        try harness.feed(redrive(push(origin: #"{"user":"_alice","device":"mac"}"#)))
+        #expect(harness.takeDeliveries().map(\.id.device) == ["mac"])
     }
 
     @Test func `an expired push is not sent`() throws {
-        var bench = try bench()
-        try bench.feed(redrive(push(expiration: 1)))
-        #expect(bench.deliveries.isEmpty)
-        #expect(try bench.takeStory() == ["expired 3 mac"])
+        var harness = try harness()
+        try harness.feed(redrive(push(expiration: 1)))
+        #expect(harness.deliveries.isEmpty)
+        #expect(try harness.takeSummary() == ["expired 3 mac"])
     }
 
     @Test func `it waits while its app is stopped`() throws {
-        var bench = try bench(push())
-        for delivery in bench.takeDeliveries() { bench.answer(TransportAnswer(delivery.id, .stopped)) }
-        bench.advance(to: 2)
-        try bench.feed(redrive(push(collapseID: nil), of: 3))
-        #expect(bench.deliveries.isEmpty)
-        #expect(try bench.takeStory().suffix(2) == ["app.stopped", "held 4 mac"])
+        var harness = try harness(push())
+        for delivery in harness.takeDeliveries() { harness.answer(TransportAnswer(delivery.id, .stopped)) }
+        harness.advance(to: 2)
+        try harness.feed(redrive(push(collapseID: nil), of: 3))
+        #expect(harness.deliveries.isEmpty)
+        #expect(try harness.takeSummary().suffix(2) == ["app.stopped", "held 4 mac"])
     }
 
     @Test func `a redriven push does not replace a waiting push with its collapse ID`() throws {
-        var bench = try bench(push())
-        for delivery in bench.takeDeliveries() { bench.answer(deferred(delivery)) }
-        try bench.feed(redrive(push(), of: 1))
-        bench.acceptAll()
-        #expect(try bench.takeStory() == ["deferred 3 mac", "deferred 3 pad", "accepted 4 mac"])
-        #expect(bench.stage.pending.count == 2)
+        var harness = try harness(push())
+        for delivery in harness.takeDeliveries() { harness.answer(deferred(delivery)) }
+        try harness.feed(redrive(push(), of: 1))
+        harness.acceptAll()
+        #expect(try harness.takeSummary() == ["deferred 3 mac", "deferred 3 pad", "accepted 4 mac"])
+        #expect(harness.stage.pending.count == 2)
     }
 
     @Test func `a redriven push that would wait beside it is dropped`() throws {
-        var bench = try bench(push())
-        for delivery in bench.takeDeliveries() { bench.answer(deferred(delivery)) }
-        try bench.feed(redrive(push(), of: 1))
-        for delivery in bench.takeDeliveries() { bench.answer(deferred(delivery)) }
+        var harness = try harness(push())
+        for delivery in harness.takeDeliveries() { harness.answer(deferred(delivery)) }
+        try harness.feed(redrive(push(), of: 1))
+        for delivery in harness.takeDeliveries() { harness.answer(deferred(delivery)) }
         #expect(
-            bench.outcomes.last?.contains(#""superseded","answer":"deferred","by":3,"status":503,"reason":"Shutdown""#)
+            harness.outcomes.last?.contains(
+                #""superseded","answer":"deferred","by":3,"status":503,"reason":"Shutdown""#)
                 == true)
-        #expect(bench.stage.pending.count == 2)
+        #expect(harness.stage.pending.count == 2)
     }
 
     @Test func `a new push replaces a waiting redriven push`() throws {
-        var bench = try bench()
-        try bench.feed(redrive(push(), of: 1))
-        for delivery in bench.takeDeliveries() { bench.answer(deferred(delivery)) }
-        try bench.feed(push())
-        bench.acceptAll()
+        var harness = try harness()
+        try harness.feed(redrive(push(), of: 1))
+        for delivery in harness.takeDeliveries() { harness.answer(deferred(delivery)) }
+        try harness.feed(push())
+        harness.acceptAll()
         #expect(
-            try bench.takeStory() == ["deferred 3 mac", "superseded 3 mac", "accepted 4 mac", "accepted 4 pad"])
+            try harness.takeSummary() == ["deferred 3 mac", "superseded 3 mac", "accepted 4 mac", "accepted 4 pad"])
     }
 
     @Test(arguments: [
@@ -109,9 +110,9 @@ import Time
         ),
     ])
     func `an invalid redrive becomes a dead letter with its path`(event: String, code: String, path: String) throws {
-        var bench = try bench()
-        try bench.feed(event)
-        #expect(bench.rejections.map(\.code) == [code] && bench.rejections.map(\.path) == [path])
-        #expect(bench.deliveries.isEmpty && bench.outcomes.isEmpty)
+        var harness = try harness()
+        try harness.feed(event)
+        #expect(harness.rejections.map(\.code) == [code] && harness.rejections.map(\.path) == [path])
+        #expect(harness.deliveries.isEmpty && harness.outcomes.isEmpty)
     }
 }

@@ -10,16 +10,16 @@ import Time
 
     private func at(_ second: Int64) -> Instant { Instant(microseconds: second * 1_000_000) }
 
-    /// A bench whose one device was retired at second 6, and the notice of it.
-    private func bench(_ settings: String = "") throws -> (Bench, Delivery) {
-        var bench = try Bench(transports: Self.settings + settings)
-        bench.advance(to: 5)
-        try bench.feed(register("mac", token: "6a0f"), push())
-        let push = try #require(bench.takeDeliveries().first)
-        bench.answer(TransportAnswer(push.id, .unregistered, status: 410, reason: "Unregistered", since: at(6)))
-        bench.advance(to: 6)
-        let notice = try #require(bench.takeDeliveries().first)
-        return (bench, notice)
+    /// A harness whose one device was retired at second 6, and the notice of it.
+    private func harness(_ settings: String = "") throws -> (DeliverHarness, Delivery) {
+        var harness = try DeliverHarness(transports: Self.settings + settings)
+        harness.advance(to: 5)
+        try harness.feed(register("mac", token: "6a0f"), push())
+        let push = try #require(harness.takeDeliveries().first)
+        harness.answer(TransportAnswer(push.id, .unregistered, status: 410, reason: "Unregistered", since: at(6)))
+        harness.advance(to: 6)
+        let notice = try #require(harness.takeDeliveries().first)
+        return (harness, notice)
     }
 
     private func failed(_ notice: Delivery, _ status: Int?, attempts: Int = 5) -> TransportAnswer {
@@ -27,7 +27,7 @@ import Time
     }
 
     @Test func `the notice of a retired device has all that a backend needs to forget its token`() throws {
-        let (_, notice) = try bench()
+        let (_, notice) = try harness()
         #expect(notice.transport == "retired" && notice.id == .init(push: 2, device: "mac", retired: at(5)))
         let id = try #require(try member("id", of: notice.text))
         #expect(
@@ -40,108 +40,108 @@ import Time
     }
 
     @Test func `a notice ends in one outcome`() throws {
-        var (bench, notice) = try bench()
-        bench.answer(TransportAnswer(notice.id, .accepted, status: 204))
+        var (harness, notice) = try harness()
+        harness.answer(TransportAnswer(notice.id, .accepted, status: 204))
         let id = try #require(try member("id", of: notice.text))
         #expect(
-            bench.outcomes.last
+            harness.outcomes.last
                 == #"{"type":"notice.outcome","of":"device.retired","push":2,"container":"iCloud.Notes","#
                 + #""environment":"development","user":"_alice","device":"mac","transport":"apns","#
                 + #""webhook-id":"\#(id)","outcome":"accepted","status":204,"attempts":1,"#
                 + #""registered":"1970-01-01T00:00:05Z"}"#)
-        #expect(try bench.takeStory() == ["unregistered 2 mac", "device.retired 2 mac", "accepted 2 mac"])
-        #expect(bench.stage.pending.isEmpty && bench.stage.deadline == nil)
-        #expect(!bench.stage.registry.apps[0].hasAccepted, "a backend's answer is none of the app's transport")
+        #expect(try harness.takeSummary() == ["unregistered 2 mac", "device.retired 2 mac", "accepted 2 mac"])
+        #expect(harness.stage.pending.isEmpty && harness.stage.deadline == nil)
+        #expect(!harness.stage.registry.apps[0].hasAccepted, "a backend's answer is none of the app's transport")
     }
 
     @Test(arguments: [nil, 408, 429, 500, 503])
     func `a notice to a failing backend is retried with the same id at growing intervals`(status: Int?) throws {
-        var (bench, notice) = try bench()
+        var (harness, notice) = try harness()
         var times: [Int64] = []
         for second in Int64(6)..<86_000 {
-            bench.advance(to: second)
-            for again in second == 6 ? [notice] : bench.takeDeliveries() {
+            harness.advance(to: second)
+            for again in second == 6 ? [notice] : harness.takeDeliveries() {
                 #expect(again == notice && again.attempts == times.count * 5)
                 times.append(second)
-                bench.answer(failed(again, status))
+                harness.answer(failed(again, status))
             }
         }
         #expect(times.prefix(10) == [6, 7, 9, 13, 21, 37, 69, 133, 261, 517])
         #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 <= 3_601 } && times.count > 30)
-        #expect(bench.outcomes.dropFirst(2).allSatisfy { $0.hasPrefix(#"{"type":"notice.attempt","of":"#) })
-        let attempt = try #require(bench.outcomes.dropFirst(2).first)
+        #expect(harness.outcomes.dropFirst(2).allSatisfy { $0.hasPrefix(#"{"type":"notice.attempt","of":"#) })
+        let attempt = try #require(harness.outcomes.dropFirst(2).first)
         #expect(attempt.contains(#""outcome":"deferred","answer":"failed","#) && attempt.contains(#""until":"#))
-        bench.advance(to: 86_500)
-        #expect(bench.outcomes.last?.contains(#""outcome":"failed","answer":"none","#) == true)
-        #expect(bench.outcomes.last?.hasPrefix(#"{"type":"notice.outcome","#) == true)
-        #expect(bench.stage.pending.isEmpty)
+        harness.advance(to: 86_500)
+        #expect(harness.outcomes.last?.contains(#""outcome":"failed","answer":"none","#) == true)
+        #expect(harness.outcomes.last?.hasPrefix(#"{"type":"notice.outcome","#) == true)
+        #expect(harness.stage.pending.isEmpty)
     }
 
     @Test(arguments: [(400, 1), (410, 2), (302, 1), (nil, 0)] as [(Int?, Int)])
     func `a rejected notice is not retried`(status: Int?, attempts: Int) throws {
-        var (bench, notice) = try bench()
-        bench.answer(failed(notice, status, attempts: attempts))
-        #expect(bench.outcomes.last?.hasPrefix(#"{"type":"notice.outcome","of":"#) == true)
-        #expect(try bench.takeStory().last == "failed 2 mac")
-        #expect(bench.stage.pending.isEmpty)
+        var (harness, notice) = try harness()
+        harness.answer(failed(notice, status, attempts: attempts))
+        #expect(harness.outcomes.last?.hasPrefix(#"{"type":"notice.outcome","of":"#) == true)
+        #expect(try harness.takeSummary().last == "failed 2 mac")
+        #expect(harness.stage.pending.isEmpty)
     }
 
     @Test func `a deferred notice is retried at the time that the transport names`() throws {
-        var (bench, notice) = try bench()
-        bench.answer(TransportAnswer(notice.id, .deferred, attempts: 0, until: at(40)))
-        bench.advance(to: 39)
-        #expect(bench.deliveries.isEmpty)
-        bench.advance(to: 40)
-        #expect(bench.takeDeliveries() == [notice])
+        var (harness, notice) = try harness()
+        harness.answer(TransportAnswer(notice.id, .deferred, attempts: 0, until: at(40)))
+        harness.advance(to: 39)
+        #expect(harness.deliveries.isEmpty)
+        harness.advance(to: 40)
+        #expect(harness.takeDeliveries() == [notice])
     }
 
     @Test func `a device that is retired again gets another notice`() throws {
-        var (bench, first) = try bench()
-        bench.answer(failed(first, 503))
-        bench.advance(to: 20)
-        _ = bench.takeDeliveries()
-        bench.answer(failed(first, 503))
-        try bench.feed(register("mac", token: "77b1"), push())
-        let push = try #require(bench.takeDeliveries().first)
-        bench.answer(TransportAnswer(push.id, .unregistered, status: 410, since: at(30)))
-        bench.advance(to: 21)
-        let second = try #require(bench.takeDeliveries().first)
+        var (harness, first) = try harness()
+        harness.answer(failed(first, 503))
+        harness.advance(to: 20)
+        _ = harness.takeDeliveries()
+        harness.answer(failed(first, 503))
+        try harness.feed(register("mac", token: "77b1"), push())
+        let push = try #require(harness.takeDeliveries().first)
+        harness.answer(TransportAnswer(push.id, .unregistered, status: 410, since: at(30)))
+        harness.advance(to: 21)
+        let second = try #require(harness.takeDeliveries().first)
         #expect(
             try second.text.contains(#""token":"77b1""#)
                 && member("id", of: second.text) != member("id", of: first.text))
         #expect(
-            bench.state("pending").contains(#"{"push":2,"notice":"device.retired","user":"_alice","device":"mac","#))
+            harness.state("pending").contains(#"{"push":2,"notice":"device.retired","user":"_alice","device":"mac","#))
     }
 
     @Test func `waiting notices survive a restart, and end if the setting is removed`() throws {
-        var (bench, notice) = try bench()
-        bench.answer(failed(notice, 503))
-        var same = try bench.restarted(transports: Self.settings)
+        var (harness, notice) = try harness()
+        harness.answer(failed(notice, 503))
+        var same = try harness.restarted(transports: Self.settings)
         same.advance(to: 7)
         #expect(same.takeDeliveries() == [notice])
-        var without = try bench.restarted(transports: "transports: {apns: {use: file}}")
+        var without = try harness.restarted(transports: "transports: {apns: {use: file}}")
         without.advance(to: 7)
         #expect(without.deliveries.isEmpty)
-        #expect(try without.takeStory() == ["unknown_transport 2 mac"])
+        #expect(try without.takeSummary() == ["unknown_transport 2 mac"])
     }
 
     @Test func `a notice beyond the limit of waiting pushes fails with the limit as its reason`() throws {
-        var bench = try Bench(transports: Self.settings + "pendingMax: 0")
-        try bench.feed(register("mac"), push())
-        let push = try #require(bench.takeDeliveries().first)
-        bench.answer(TransportAnswer(push.id, .unregistered, since: at(6)))
-        bench.advance(to: 7)
-        #expect(bench.deliveries.isEmpty)
-        #expect(bench.outcomes.last?.contains(#""outcome":"failed","answer":"none","reason":"0 pushes wait"#) == true)
+        var harness = try DeliverHarness(transports: Self.settings + "pendingMax: 0")
+        try harness.feed(register("mac"), push())
+        let push = try #require(harness.takeDeliveries().first)
+        harness.answer(TransportAnswer(push.id, .unregistered, since: at(6)))
+        harness.advance(to: 7)
+        #expect(harness.deliveries.isEmpty)
+        #expect(harness.outcomes.last?.contains(#""outcome":"failed","answer":"none","reason":"0 pushes wait"#) == true)
     }
 
     @Test func `each answer to a notice can be read from the event that records it`() throws {
         for status in [204, 503, 400] {
-            var (bench, notice) = try bench()
+            var (harness, notice) = try harness()
             let given = TransportAnswer(
                 notice.id, status == 204 ? .accepted : .failed, status: status, reason: "r", attempts: 2)
-            bench.answer(given)
-            var read = try #require(try Self.recorded(bench.outcomes.last ?? ""))
+            harness.answer(given)
+            var read = try #require(try Self.recorded(harness.outcomes.last ?? ""))
             (read.taken, read.until) = (nil, nil)
             #expect(read == given)
         }

@@ -23,39 +23,39 @@ import Testing
         func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] { [] }
     }
 
-    private func bench(_ settings: String = "") throws -> Bench {
+    private func harness(_ settings: String = "") throws -> DeliverHarness {
         var registry = Registry()
         registry.register(Strict.self)
-        return try Bench(
+        return try DeliverHarness(
             transports: "transports: {apns: {use: strict}, hook: {use: webhook}}\n" + settings, registry: registry)
     }
 
     @Test func `an invalid token becomes a dead letter, and the earlier registration stays`() throws {
-        var bench = try bench()
-        try bench.feed(register("mac", token: "aa"), register("mac", token: "NONE"), register("pad", token: "NONE"))
+        var harness = try harness()
+        try harness.feed(register("mac", token: "aa"), register("mac", token: "NONE"), register("pad", token: "NONE"))
         #expect(
-            bench.rejections
+            harness.rejections
                 == Array(repeating: Rejection(code: "device.token", reason: "none", path: "token"), count: 2))
-        try bench.feed(push())
-        #expect(bench.takeDeliveries().map(\.text).filter { $0.contains(#""token":"aa""#) }.count == 1)
+        try harness.feed(push())
+        #expect(harness.takeDeliveries().map(\.text).filter { $0.contains(#""token":"aa""#) }.count == 1)
     }
 
     @Test func `a token is compared and sent in the form of the transport`() throws {
-        var bench = try bench()
-        try bench.feed(register("mac", token: "AB"), register("pad", token: "ab"), push())
-        let deliveries = bench.takeDeliveries()
+        var harness = try harness()
+        try harness.feed(register("mac", token: "AB"), register("pad", token: "ab"), push())
+        let deliveries = harness.takeDeliveries()
         #expect(deliveries.map(\.id.device) == ["pad"] && deliveries[0].text.contains(#""token":"ab""#))
     }
 
     @Test func `other transports accept any token, and so do all if the settings or an old log say so`() throws {
-        var bench = try bench()
-        try bench.feed(
+        var harness = try harness()
+        try harness.feed(
             register("mac", transport: "hook", token: "NONE"), register("pad", transport: "lost", token: "NONE"))
-        #expect(bench.rejections.isEmpty)
-        bench = try self.bench("tokens: any")
-        try bench.feed(
+        #expect(harness.rejections.isEmpty)
+        harness = try self.harness("tokens: any")
+        try harness.feed(
             register("mac", token: "NONE"), register("pad", token: "AB"), register("tv", token: "ab"), push())
-        #expect(bench.rejections.isEmpty && bench.takeDeliveries().map(\.id.device) == ["mac", "pad", "tv"])
+        #expect(harness.rejections.isEmpty && harness.takeDeliveries().map(\.id.device) == ["mac", "pad", "tv"])
         #expect(DeliverSettings.changedDefaults.contains(ChangedDefault("tokens", before: "any", now: "checked")))
     }
 }

@@ -30,7 +30,7 @@ struct Intervals {
     fileprivate struct Run {
         var start: Int32 = 0
         var count: Int32 = 0
-        /// There is room for 2 to this power blocks; -1: no room.
+        /// The run has room for 2 to the power of this blocks; -1: it has no room.
         var sizeClass: Int32 = -1
     }
 }

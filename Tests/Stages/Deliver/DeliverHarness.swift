@@ -6,7 +6,7 @@ import Time
 @testable import Deliver
 
 /// A test harness for the deliver stage. Events, deliveries and outcomes are text.
-struct Bench {
+struct DeliverHarness {
     var stage: DeliverStage
     private(set) var deliveries: [Delivery] = []
     /// The answers that the stage gave itself to deliveries that it withdrew.
@@ -21,10 +21,10 @@ struct Bench {
 
     init(
         transports: String = "transports: {apns: {use: file}, hook: {use: webhook}}",
-        upstream: LogIdentity = LogIdentity(seed: "bench", name: "pushes"), registry: Registry = Registry()
+        upstream: LogIdentity = LogIdentity(seed: "harness", name: "pushes"), registry: Registry = Registry()
     ) throws {
-        let settings = try SettingsReader(text: transports, file: "bench.yaml").decode(DeliverSettings.self)
-        let log = LogIdentity(seed: "bench", name: "outcomes")
+        let settings = try SettingsReader(text: transports, file: "harness.yaml").decode(DeliverSettings.self)
+        let log = LogIdentity(seed: "harness", name: "outcomes")
         stage = try DeliverStage(
             settings, context: StageContext(log: log, upstream: upstream, upstreamName: "pushes", registry: registry))
     }
@@ -69,14 +69,14 @@ struct Bench {
     }
 
     /// The harness with a new stage that is restored from a snapshot of this one.
-    func restarted(transports: String) throws -> Bench {
+    func restarted(transports: String) throws -> DeliverHarness {
         var writer = SnapshotWriter()
         stage.snapshot(into: &writer)
-        var bench = try Bench(transports: transports)
+        var harness = try DeliverHarness(transports: transports)
         var reader = SnapshotReader(writer.bytes)
-        try bench.stage.restore(from: &reader)
-        (bench.sequence, bench.now) = (sequence, now)
-        return bench
+        try harness.stage.restore(from: &reader)
+        (harness.sequence, harness.now) = (sequence, now)
+        return harness
     }
 
     func state(_ name: String) -> String {
@@ -96,7 +96,7 @@ struct Bench {
     }
 
     /// A short text for each event since the last call: type or outcome, push and device.
-    mutating func takeStory() throws -> [String] {
+    mutating func takeSummary() throws -> [String] {
         defer { outcomes = [] }
         return try outcomes.map { line in
             let word = try member("outcome", of: line) ?? member("type", of: line) ?? ""
