@@ -181,7 +181,7 @@ import ZeroMQ
     }
 
     @Test func `an address in use is refused, and the old one is still served`() async throws {
-        let other = try ClosedPort()
+        let other = try ReservedPort()
         try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline()
             let address = "tcp://127.0.0.1:\(other.number)"
