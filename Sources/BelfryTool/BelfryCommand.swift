@@ -3,31 +3,31 @@ import ArgumentParser
 struct BelfryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "belfry",
-        abstract: "Turns record changes into pushes, step by step, and keeps everything that happened.",
+        abstract: "Turns record changes into pushes, step by step, and logs everything that happens.",
         discussion: """
             Start with a pipeline file:
-              belfry validate Pipelines/quickstart.yaml       is the file right?
+              belfry validate Pipelines/quickstart.yaml       is the file valid?
               belfry run Pipelines/quickstart.yaml in.ndjson  what would be pushed?
-              belfry up Pipelines/quickstart.yaml             run it for good
-              belfry send Pipelines/quickstart.yaml in.ndjson send it changes
+              belfry up Pipelines/quickstart.yaml             start the pipeline
+              belfry send Pipelines/quickstart.yaml in.ndjson send changes to it
               belfry tap match -p Pipelines/quickstart.yaml   watch a stage at work
-              belfry log ls Pipelines/quickstart.yaml         what happened so far?
+              belfry log ls Pipelines/quickstart.yaml         what has happened so far?
               belfry replay Pipelines/quickstart.yaml         would it happen again?
               belfry trace 17 -p Pipelines/quickstart.yaml    what did a change lead to?
               belfry explain --change 17 --user _alice        why was it pushed, or not?
-              belfry state Pipelines/quickstart.yaml devices  what does a stage know?
+              belfry state Pipelines/quickstart.yaml devices  which devices are known?
               belfry whatif Pipelines/quickstart.yaml --set coalesce.window=5s
               belfry doctor Pipelines/quickstart.yaml         is anything wrong with it?
-              belfry dead-letters Pipelines/quickstart.yaml   what did not get through?
-              belfry doctor apns Pipelines/quickstart.yaml    would APNs take its pushes?
+              belfry dead-letters Pipelines/quickstart.yaml   what was not delivered?
+              belfry doctor apns Pipelines/quickstart.yaml    would APNs accept its pushes?
               belfry push test Pipelines/quickstart.yaml --user _alice --device alice-phone
-              belfry apns-server --show device                an APNs for tests
+              belfry apns-server --show device                a local APNs for tests
               belfry conformance python3 plugin.py            does a plugin keep the rules?
               belfry keys make shop.key                       a key for another machine
 
-            Data goes to standard output, everything else to standard error. Exit codes: 0 yes; 1 it worked and the \
-            answer is no; 64 usage; 65 bad data; 66 no input; 69 unavailable; 70 a fault of a stage's own; 73 cannot \
-            create; 74 I/O; 77 no permission; 78 configuration.
+            Data goes to standard output, everything else to standard error. Exit codes: 0 yes; 1 no (a difference, a \
+            failed check); 64 usage; 65 bad data; 66 no input; 69 unavailable; 70 a stage crashed; 73 cannot create; 74 \
+            I/O; 77 no permission; 78 configuration.
             """,
         version: Tool.version,
         subcommands: [

@@ -1,4 +1,4 @@
-// Whatever speaks of failures, inputs and pipeline files here speaks of those that all programs have.
+// So that every file of this module has the types that all programs share, such as ToolFailure.
 @_exported import StageTool
 
 extension Tool {
@@ -7,8 +7,8 @@ extension Tool {
 
     /// A command of `belfry` inside another program.
     ///
-    /// - Returns: What a process would exit with.
-    /// - Throws: `OutputError.closed`, when whoever reads what it prints has gone.
+    /// - Returns: The exit status.
+    /// - Throws: `OutputError.closed` if the reader of standard output has gone.
     package static func belfry(_ arguments: [String]) async throws(OutputError) -> Int32 {
         try await status(of: BelfryCommand.self, arguments)
     }

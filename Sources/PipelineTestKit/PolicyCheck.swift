@@ -4,24 +4,22 @@ import JSON
 import PipelineKit
 import Time
 
-/// Tries whether a coalescing policy keeps to what it must: random streams of matches go through coalesce with it.
+/// Checks a coalescing policy with random streams of matches.
 ///
 ///     #expect(try PolicyCheck(QuietHours.self, settings: "{policy: {use: quiet-hours, from: 22h}}").problems() == [])
 ///
-/// A policy that answers from anything but its settings and what it is asked with is found out: the same matches must
-/// give the same bytes again, also where the stage goes on from a snapshot in between.
+/// A policy may use nothing but its settings and its arguments: the same matches must give the same bytes again, also after
+/// a restart from a snapshot.
 public struct PolicyCheck: Sendable {
     private let settings: CoalesceSettings
     private let registry: Registry
     private static let matches = 200
 
     /// - Parameters:
-    ///   - settings: Coalesce's, as a pipeline file has them.
-    ///   - registry: Where the policy is not to be added to what Belfry brings along.
-    /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` where the settings are refused.
-    public init<P: CoalescingPolicy>(
-        _ policy: P.Type, settings: String, registry: Registry
-    ) throws {
+    ///   - settings: The settings of coalesce, as in a pipeline file.
+    ///   - registry: The plugins to which the policy is added.
+    /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` if the settings are invalid.
+    public init<P: CoalescingPolicy>(_ policy: P.Type, settings: String, registry: Registry) throws {
         self.settings = try SettingsReader(text: settings, file: "settings").decode(CoalesceSettings.self)
         var registry = registry
         if registry.policies[P.kind] == nil { registry.register(policy) }
@@ -29,7 +27,7 @@ public struct PolicyCheck: Sendable {
         _ = try stage()
     }
 
-    /// What is wrong, each with the seed that shows it; nothing where all is well.
+    /// The problems, each with the seed that shows it.
     public func problems(seeds: ClosedRange<UInt64> = 1...20) throws -> [String] {
         try seeds.compactMap { seed in try problem(seed).map { "seed \(seed): \($0)" } }
     }
@@ -37,12 +35,12 @@ public struct PolicyCheck: Sendable {
     private func problem(_ seed: UInt64) throws -> String? {
         let stream = MatchStream(seed: seed, count: PolicyCheck.matches)
         let once = try run(stream)
-        guard try run(stream) == once else { return "the same matches give something else the second time" }
+        guard try run(stream) == once else { return "the same matches give other output the second time" }
         for cut in stride(from: 1, to: PolicyCheck.matches, by: 13)
         where try run(stream, restoredAfter: cut) != once {
-            return "a restart behind match \(cut) shows: the policy keeps something that no snapshot has"
+            return "a restart after match \(cut) changes the output: the policy has state that is not in the snapshot"
         }
-        return try TellingCheck(once, stream, maximumDelay: settings.maximumDelay).problem
+        return try Self.problem(in: once, of: stream, maximumDelay: settings.maximumDelay)
     }
 
     private func stage() throws -> CoalesceStage {
@@ -53,29 +51,29 @@ public struct PolicyCheck: Sendable {
                 log: identity, upstream: identity, upstreamName: LogKind.matches.rawValue, registry: registry))
     }
 
-    private func run(_ stream: MatchStream, restoredAfter cut: Int = .max) throws -> [Told] {
+    private func run(_ stream: MatchStream, restoredAfter cut: Int = .max) throws -> [Output] {
         var clock = StageClock(try stage())
         var parser = JSONParser()
-        var told: [Told] = []
+        var outputs: [Output] = []
         for (index, match) in stream.matches.enumerated() {
             if index == cut { clock = StageClock(try restored(clock.stage), now: clock.now) }
-            try serve(&clock, through: match.time, &told)
+            serve(&clock, through: match.time, &outputs)
             var out = Outbox()
             try Array(match.line.utf8).withUnsafeBytes { line in
                 let event = InputEvent(sequence: UInt64(index + 1), json: try parser.parse(line), line: line)
                 clock.receive(event, at: match.time, into: &out)
             }
-            told.append(Told(time: clock.now, lines: String(decoding: out.lines, as: UTF8.self)))
+            outputs.append(Output(time: clock.now, lines: String(decoding: out.lines, as: UTF8.self)))
         }
-        try serve(&clock, through: .distantFuture, &told)
-        return told
+        serve(&clock, through: .distantFuture, &outputs)
+        return outputs
     }
 
-    private func serve(_ clock: inout StageClock<CoalesceStage>, through time: Instant, _ told: inout [Told]) throws {
+    private func serve(_ clock: inout StageClock<CoalesceStage>, through time: Instant, _ outputs: inout [Output]) {
         while let deadline = clock.stage.deadline, deadline <= time {
             var out = Outbox()
             clock.serveDeadlines(through: deadline, into: &out)
-            told.append(Told(time: clock.now, lines: String(decoding: out.lines, as: UTF8.self)))
+            outputs.append(Output(time: clock.now, lines: String(decoding: out.lines, as: UTF8.self)))
         }
     }
 
@@ -89,43 +87,45 @@ public struct PolicyCheck: Sendable {
     }
 }
 
-/// What a stage said at a moment.
-private struct Told: Equatable {
-    var time: Instant
-    var lines: String
-}
+extension PolicyCheck {
+    /// The lines that a stage writes at one time.
+    private struct Output: Equatable {
+        var time: Instant
+        var lines: String
+    }
 
-/// Whether each match ended once, in time.
-private struct TellingCheck {
-    private(set) var problem: String?
-
-    init(_ told: [Told], _ stream: MatchStream, maximumDelay: Duration) throws {
+    /// Checks that each match led to one notification, in time.
+    private static func problem(
+        in outputs: [Output], of stream: MatchStream, maximumDelay: Duration
+    ) throws -> String? {
         var parser = JSONParser()
+        var problem: String?
         var (ended, causes) = ([Int](), [Int]())
-        for moment in told {
-            for line in moment.lines.split(separator: "\n") {
+        for output in outputs {
+            for line in output.lines.split(separator: "\n") {
                 try Array(line.utf8).withUnsafeBytes { bytes in
                     let event = try parser.parse(bytes)
                     ended.append(Int(event[.change]?.int64 ?? 0))
                     let own = event[.causes].map { $0.elements.map { Int($0[.sequence]?.int64 ?? 0) } } ?? []
-                    for change in own where moment.time - stream.matches[change - 1].time > maximumDelay {
-                        problem = "change \(change) is told later than the maximum delay allows"
+                    for change in own where output.time - stream.matches[change - 1].time > maximumDelay {
+                        problem = "the notification for change \(change) is later than the maximum delay allows"
                     }
                     causes += own
                 }
             }
         }
         let all = Array(1...stream.matches.count)
-        if ended.sorted() != all || causes.sorted() != all { problem = "a match does not end once" }
+        let isComplete = ended.sorted() == all && causes.sorted() == all
+        return isComplete ? problem : "a match is lost or has more than one notification"
     }
 }
 
-/// Matches of a few users, each of a change of its own, silent or with one of a few collapse IDs.
+/// Matches of a few users, each for another change, silent or with one of a few collapse IDs.
 private struct MatchStream {
     private(set) var matches: [(time: Instant, line: String)] = []
 
     init(seed: UInt64, count: Int) {
-        // A linear congruential generator: the same streams everywhere.
+        // A linear congruential generator, which gives the same streams everywhere.
         var state = seed
         func below(_ limit: UInt64) -> Int {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -1,7 +1,7 @@
 import PipelineKit
 import Synchronization
 
-/// Keeps what the pipeline delivers and hands it out one by one.
+/// Collects the pushes of a pipeline for tests that wait for them.
 final class PushCollector: Sendable {
     private let state = Mutex(State())
 

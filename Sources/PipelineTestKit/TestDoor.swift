@@ -3,7 +3,7 @@ import Synchronization
 import Time
 import ZeroMQ
 
-/// A test's producer: a thread that owns the socket and carries out orders one after the other.
+/// A test's producer: a thread that owns the socket and executes orders one after the other.
 final class TestDoor: Sendable {
     private let orders = DoorOrders()
     private let wake: WakeSignal
@@ -53,7 +53,7 @@ final class DoorOrders: Sendable {
         case time(Instant, mark: UInt64, CheckedContinuation<Void, any Error>)
         case close
 
-        /// Tells whoever gave it that nobody will carry it out.
+        /// Fails the order's caller.
         func fail(_ error: any Error) {
             switch self {
             case .send(_, _, let continuation): continuation.resume(throwing: error)
@@ -80,7 +80,7 @@ final class DoorOrders: Sendable {
         }
     }
 
-    /// Nothing is carried out from now on.
+    /// Fails all waiting and later orders.
     func end(_ error: any Error) {
         let left = state.withLock { state in
             defer { state = ([], error) }
@@ -90,7 +90,7 @@ final class DoorOrders: Sendable {
     }
 }
 
-/// Carries out orders on the thread that owns the producer's socket.
+/// Executes orders on the thread that owns the producer's socket.
 final class DoorLoop {
     private let producer: Producer
     private let orders: DoorOrders
@@ -104,19 +104,19 @@ final class DoorLoop {
     }
 
     func run() throws {
-        producer.onAnswer = { [unowned self] in take($0) }
-        // The door is in this process: only a machine that stands still lets it be silent this long.
+        producer.onAnswer = { [unowned self] in receive($0) }
+        // Long, since the door is in this process: it is only exceeded if the machine hangs.
         _ = try producer.greet(timeout: .seconds(600))
         while true {
             for order in orders.takeAll() {
-                guard try carryOut(order) else { return }
+                guard execute(order) else { return }
             }
             try producer.pump(wait: .seconds(1))
             wake.clear()
         }
     }
 
-    private func carryOut(_ order: DoorOrders.Order) throws -> Bool {
+    private func execute(_ order: DoorOrders.Order) -> Bool {
         switch order {
         case .send(let lines, let count, let continuation):
             continuation.resume(with: Result { try send(lines, count) })
@@ -139,7 +139,7 @@ final class DoorLoop {
         while producer.timeMark < mark { try producer.pump(wait: .seconds(1)) }
     }
 
-    private func take(_ answer: Producer.Answer) {
+    private func receive(_ answer: Producer.Answer) {
         admission.accepted += answer.accepted
         admission.refusals += answer.refusals.map {
             Admission.Refusal(line: $0.line, code: $0.code, path: $0.path, reason: $0.reason)

@@ -1,3 +1,4 @@
+import EventLog
 import Foundation
 import JSON
 import PipelineKit
@@ -5,7 +6,7 @@ import PipelineRuntime
 import Synchronization
 import Time
 
-/// A whole pipeline inside a test: the real stages on real ZeroMQ `inproc` sockets, with a clock that only the test moves.
+/// A whole pipeline inside a test: the real stages on real ZeroMQ `inproc` sockets, with a clock that the test moves.
 ///
 ///     let belfry = try await TestPipeline.start(pipelineFile: "notes.yaml", registry: registry)
 ///     try await belfry.send(#"{"type":"record.save", ...}"#)
@@ -13,8 +14,8 @@ import Time
 ///     #expect(belfry.pushes.count == 1)
 ///     try await belfry.stop()
 ///
-/// Nothing sleeps and nothing polls: ``settle()`` returns when everything sent so far has passed through every stage
-/// and its outcomes are in the log.
+/// ``settle()`` returns when everything sent so far has passed through every stage and its outcomes are in the log. It does
+/// not sleep or poll.
 public final class TestPipeline: Sendable {
     private let pipeline: PipelineProcess
     private let file: PipelineFile
@@ -27,8 +28,8 @@ public final class TestPipeline: Sendable {
     /// Starts the pipeline that a file describes. Its transports are not opened: every push goes to ``pushes``.
     ///
     /// - Parameters:
-    ///   - now: What the manual clock says at first.
-    ///   - registry: The stages and transports. `BelfryTestKit` starts pipelines with those that Belfry brings along.
+    ///   - now: The first time of the manual clock.
+    ///   - registry: The stages and transports. `BelfryTestKit` uses those of Belfry.
     public static func start(
         pipelineFile path: String, at now: Instant = .testStart, registry: Registry
     ) async throws -> TestPipeline {
@@ -75,10 +76,10 @@ public final class TestPipeline: Sendable {
     @discardableResult
     public func send(_ commands: [String]) async throws -> Admission { try await door.send(commands) }
 
-    /// What the manual clock says.
+    /// The time of the manual clock.
     public var now: Instant { clock.withLock { $0.now } }
 
-    /// Moves the clock on, serving every deadline on the way, and waits until all of it has passed.
+    /// Advances the clock, with every deadline on the way, and waits until every stage has finished.
     public func advance(by duration: Duration) async throws {
         try await moveClock(to: now.advanced(by: duration))
     }
@@ -96,16 +97,21 @@ public final class TestPipeline: Sendable {
         await pipeline.last.control.wait { $0.mark >= mark || $0.phase == .stopped }
     }
 
-    /// Every push so far, in order, as the JSON line a transport gets.
+    /// Every push so far, in order, as the JSON line that a transport gets.
     public var pushes: [String] { collector.pushes }
 
     /// Waits for the next push that has not been awaited yet.
     public func nextPush() async -> String { await collector.next() }
 
-    /// Everything in one stage's log so far, one JSON object each. Call ``settle()`` first to see all of it.
+    /// The events in one stage's log so far, one JSON object each. Call ``settle()`` first to see all of them.
     public func events(of stage: String) throws -> [String] {
         guard let host = pipeline.host(stage) else { throw TestPipelineError.noStage(stage) }
-        return try LogText.events(in: folder.path + "/logs/" + host.plan.logName)
+        let reader = try EventLogReader(directory: folder.path + "/logs/" + host.plan.logName, from: .beginning)
+        var events: [String] = []
+        while let batch = try reader.next() {
+            events += String(decoding: batch.body, as: UTF8.self).split(separator: "\n").map(String.init)
+        }
+        return events
     }
 
     /// The outcomes so far, one for each push and device.
@@ -125,7 +131,7 @@ extension Instant {
     public static let testStart = Instant(microseconds: 1_767_225_600_000_000)
 }
 
-/// What a test asked of a pipeline that it cannot do.
+/// A failed request of a test to a pipeline.
 public enum TestPipelineError: Error, CustomStringConvertible {
     case noStage(String)
     case ended
@@ -138,31 +144,31 @@ public enum TestPipelineError: Error, CustomStringConvertible {
     }
 }
 
-/// What the door said of some commands.
+/// The door's answer to some commands.
 public struct Admission: Sendable, Hashable {
     /// A command that did not reach the log.
     public struct Refusal: Sendable, Hashable {
-        /// Which of the commands sent since the start, from 1.
+        /// The number of the command since the start, from 1.
         public let line: UInt64
-        /// A stable word for programs, such as `field.missing`.
+        /// A stable code for programs, such as `field.missing`.
         public let code: String
-        /// Where in the command, as a dotted path; empty for the whole.
+        /// The dotted path of the wrong member; empty for the whole command.
         public let path: String
-        /// A sentence with the rule and what to do.
+        /// A sentence for people.
         public let reason: String
     }
 
     /// A subscription that was saved.
     public struct Saved: Sendable, Hashable {
-        /// Which of the commands sent since the start, from 1.
+        /// The number of the command since the start, from 1.
         public let line: UInt64
-        /// Its ID, and what there is to warn of.
+        /// Its ID and warnings.
         public let subscription: SavedSubscription
-        /// The event of the changes log that saved it: every change after it is looked at, none before.
+        /// The event of the changes log that saved it. The subscription watches all later changes.
         public let activeFrom: UInt64
     }
 
-    /// How many commands the door took.
+    /// How many commands the door accepted.
     public internal(set) var accepted = 0
     /// One for each `subscription.save` that was accepted.
     public internal(set) var saved: [Saved] = []

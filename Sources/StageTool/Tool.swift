@@ -9,14 +9,13 @@ package enum Tool {
         await run(IngestProgram<Kind>.self)
     }
 
-    /// `belfry-match` and its like.
+    /// The program of any other stage, such as `belfry-match`.
     package static func stage<Kind: DescribedStageKind>(_ kind: Kind.Type) async -> Never {
         await run(StageProgram<Kind>.self)
     }
 
     package static let version = "belfry 0.1"
 
-    /// What the process was started with.
     package static var arguments: [String] { Array(CommandLine.arguments.dropFirst()) }
 
     package static func run<Command: AsyncParsableCommand>(
@@ -24,8 +23,8 @@ package enum Tool {
     ) async -> Never {
         let hangup = StopSignals.hold(SIGHUP)
         StopSignals.ignore(SIGPIPE)
-        // A file at the limit of its size is a full disk: the write fails, and that is dealt with.
-        StopSignals.outlive(SIGXFSZ)
+        // The write beyond a file's size limit fails, which is handled like a full disk.
+        StopSignals.survive(SIGXFSZ)
         allowManyFiles()
         do {
             exit(try await status(of: type, arguments) { hangup.release() })
@@ -34,17 +33,17 @@ package enum Tool {
         }
     }
 
-    /// Runs a command inside another program, which says with ``StandardDescriptors`` where it reads and writes.
+    /// Runs a command inside another program, which sets ``StandardDescriptors``.
     ///
-    /// - Parameter leavesHangup: Called before a command that does not go on at SIGHUP.
-    /// - Returns: What a process would exit with.
-    /// - Throws: `OutputError.closed`, when whoever reads what it prints has gone.
+    /// - Parameter leavesHangup: Called before a command that SIGHUP should end.
+    /// - Returns: The exit status.
+    /// - Throws: `OutputError.closed` if the reader of standard output has gone.
     package static func status<Command: AsyncParsableCommand>(
         of type: Command.Type, _ arguments: [String], leavesHangup: () -> Void = {}
     ) async throws(OutputError) -> Int32 {
         do {
             var command = try type.parseAsRoot(arguments)
-            if !(command is any HangupTaker) { leavesHangup() }
+            if !(command is any ReloadsOnHangup) { leavesHangup() }
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -58,21 +57,21 @@ package enum Tool {
         }
     }
 
-    /// Tells the user why a command ended.
+    /// Reports why a command ended.
     ///
-    /// - Returns: What to exit with.
+    /// - Returns: The exit status.
     private static func explain(_ error: any Error, of type: (some ParsableCommand).Type) throws(OutputError) -> Int32 {
         if let failure = ToolFailure(explaining: error) {
             if !failure.message.isEmpty { StandardError.write(failure.message) }
             return failure.status.rawValue
         }
         let code = type.exitCode(for: error)
-        // What the argument parser does not know ends with 1, which here means "the answer is no".
+        // The argument parser gives 1 to unknown errors, but 1 means a negative answer here.
         guard code != .failure else {
             StandardError.write("\(error)")
             return ToolStatus.software.rawValue
         }
-        // Empty where a stage's program has said why it ended.
+        // Empty if a stage's program has already reported why it ended.
         let message = type.fullMessage(for: error)
         if !message.isEmpty {
             if code == .success { try StandardOutput.write(line: message) } else { StandardError.write(message) }
@@ -80,8 +79,8 @@ package enum Tool {
         return code.rawValue
     }
 
-    /// As many as the system lets us: a door with many producers is soon beyond the usual 1,024, and libzmq ends a process
-    /// that has no descriptor left for a connection.
+    /// Raises the limit of open files: a door with many producers needs more than the usual 1,024, and libzmq ends the
+    /// process if there is no descriptor for a connection.
     private static func allowManyFiles() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
@@ -89,7 +88,7 @@ package enum Tool {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
-    /// As every program does whose reader has gone.
+    /// Ends the process with SIGPIPE, as other programs do when their reader has gone.
     private static func endQuietly() -> Never {
         signal(SIGPIPE, SIG_DFL)
         raise(SIGPIPE)
@@ -97,5 +96,5 @@ package enum Tool {
     }
 }
 
-/// A command that goes on at SIGHUP: one that comes before it watches for signals is for it as well.
-package protocol HangupTaker {}
+/// A command that reloads its file on SIGHUP. A SIGHUP before it watches for signals is kept for it.
+package protocol ReloadsOnHangup {}

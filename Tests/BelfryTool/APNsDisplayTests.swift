@@ -22,7 +22,7 @@ struct APNsDisplayTests {
     private static let alert =
         #"{"aps":{"alert":{"title":"New note","subtitle":"Home","body":"Milk"},"badge":3,"sound":"default"}}"#
 
-    @Test func `a push is shown as the device has it`() {
+    @Test func `a push is shown as on the device`() {
         let shown = """
             abcdef01…  com.example.Notes
                 New note
@@ -38,7 +38,7 @@ struct APNsDisplayTests {
         #expect(text(.device, request(silent)) == "abcdef01…  com.example.Notes\n    (background)")
     }
 
-    @Test func `what the device has not yet is said so`() {
+    @Test func `a push for an offline device is marked`() {
         let stored = text(.device, request(notice(APNsDisplayTests.alert), fate: "stored"))
         #expect(stored == "abcdef01…  com.example.Notes\n    (stored: the device is offline)")
         #expect(text(.device, request(nil, status: 503, fate: nil)) == "503 Shutdown  abcdef01…")
@@ -51,7 +51,7 @@ struct APNsDisplayTests {
         #expect(text(.requests, request(notice(APNsDisplayTests.alert))) == line)
     }
 
-    @Test func `a text cannot move the cursor`() {
+    @Test func `a push's text cannot move the cursor`() {
         let hostile = notice("{\"aps\":{\"alert\":\"a\\u001b[2Jb\"}}")
         #expect(text(.device, request(hostile))?.contains("\u{1B}") == false)
     }

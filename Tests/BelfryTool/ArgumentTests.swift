@@ -29,13 +29,13 @@ struct ArgumentTests {
         #expect(error.map { BelfryCommand.exitCode(for: $0).rawValue } == ToolStatus.usage.rawValue)
     }
 
-    @Test func `ingest that is to exit needs an input`() {
+    @Test func `--exit-when-done needs an input`() {
         let error = #expect(throws: (any Error).self) {
             try IngestProgram<AnyStage>.parseAsRoot(["--pipeline", "a.yaml", "--exit-when-done"])
         }
         #expect(
             error.map { IngestProgram<AnyStage>.message(for: $0) }
-                == "--exit-when-done needs an input; give a file or -")
+                == "--exit-when-done needs an input: a file or -")
     }
 
     @Test func `a tap starts at a position or at the end`() {
@@ -52,9 +52,9 @@ struct ArgumentTests {
         #expect(command.kind == .apnsID && command.form == .mermaid && command.ignoresIndex)
     }
 
-    @Test func `a filter of dead letters that makes no sense is refused`() throws {
+    @Test func `an invalid filter of dead letters is refused`() throws {
         for arguments in [["--from", "yesterday"], ["--until", "0"], ["--colour", "red"]] {
-            #expect(throws: (any Error).self) { try LetterOptions.parse(arguments) }
+            #expect(throws: (any Error).self) { try DeadLetterOptions.parse(arguments) }
         }
     }
 

@@ -9,7 +9,7 @@ import TransportAPNs
 @testable import Inspect
 
 struct CheckedPipelineTests {
-    @Test func `the file's mistakes and its stages' are reported together, in order`() throws {
+    @Test func `the mistakes of the file and of its stages are reported together, in order`() throws {
         let folder = try TemporaryFolder()
         let path = try folder.file(
             "bad.yaml",
@@ -36,7 +36,7 @@ struct CheckedPipelineTests {
         #expect(Set(keys).count == keys.count)
     }
 
-    @Test func `a mistyped key that is required is named where it stands, and the nearest key with it`() throws {
+    @Test func `a mistyped required key is reported with its place and the nearest key`() throws {
         let folder = try TemporaryFolder()
         let path = try folder.file(
             "bad.yaml",
@@ -63,7 +63,7 @@ struct CheckedPipelineTests {
         #expect(found["stages.deliver.transports.a.us"]?.hint == #"did you mean "use"?"#)
     }
 
-    @Test func `an unknown transport is answered with the nearest`() throws {
+    @Test func `an error about an unknown transport names the nearest one`() throws {
         let folder = try TemporaryFolder()
         let text = fiveStages.replacing("use: console", with: "use: consol")
         #expect(text != fiveStages)
@@ -83,7 +83,7 @@ struct CheckedPipelineTests {
             "privateNetworks: expected one of refuse, allow, found alow; did you mean \"allow\"?"
         ),
     ])
-    func `a mistake in what other keys depend on is told once`(transport: String, told: String) throws {
+    func `a mistake in a key that other keys depend on is reported once`(transport: String, told: String) throws {
         let folder = try TemporaryFolder()
         let path = try folder.file("bad.yaml", fiveStages.replacing("use: console", with: transport))
         let error = try #require(throws: PipelineFileError.self) { _ = try CheckedPipeline(path: path) }
@@ -91,7 +91,7 @@ struct CheckedPipelineTests {
         #expect(error.description.hasSuffix(told), "\(error)")
     }
 
-    @Test func `secrets' files are looked at, and what else secrets are in is not`() throws {
+    @Test func `secret files are checked, but environment variables and credentials are not`() throws {
         let folder = try TemporaryFolder()
         let path = try folder.file(
             "p.yaml",
@@ -119,7 +119,7 @@ struct CheckedPipelineTests {
         #expect(found.allSatisfy { $0.line > 0 && $0.column > 0 })
     }
 
-    @Test func `a file that is right has its stages`() throws {
+    @Test func `a valid file has its stages`() throws {
         let folder = try TemporaryFolder()
         let checked = try CheckedPipeline(path: try folder.file("notes.yaml", fiveStages))
         try checked.checkKeys()
@@ -127,7 +127,7 @@ struct CheckedPipelineTests {
         #expect(try checked.stage("deliver").kind == "deliver")
     }
 
-    @Test func `an unknown stage is answered with those there are`() throws {
+    @Test func `an error about an unknown stage lists the stages`() throws {
         let folder = try TemporaryFolder()
         let checked = try CheckedPipeline(path: try folder.file("notes.yaml", fiveStages))
         let failure = #expect(throws: ToolFailure.self) { try checked.stage("matches") }
@@ -135,7 +135,7 @@ struct CheckedPipelineTests {
         #expect(failure?.message.hasSuffix("its stages: ingest, match, coalesce, payload, deliver") == true)
     }
 
-    @Test func `several stages of a kind must be told apart`() throws {
+    @Test func `of several stages of a kind, one must be chosen`() throws {
         let folder = try TemporaryFolder()
         let two =
             fiveStages
@@ -145,7 +145,7 @@ struct CheckedPipelineTests {
         #expect(failure?.message.contains("--stage (deliver, second)") == true)
     }
 
-    @Test func `no file, and a folder, are no input`() throws {
+    @Test func `a missing file and a folder are errors`() throws {
         let folder = try TemporaryFolder()
         for path in [folder.path + "/no.yaml", folder.path] {
             let failure = try #require(throws: ToolFailure.self) { _ = try CheckedPipeline(path: path) }
@@ -164,7 +164,7 @@ struct CheckedPipelineTests {
                 """)
     }
 
-    @Test func `a certificate that ends soon is a warning where its apps stand`() throws {
+    @Test func `a certificate that expires soon is a warning at its apps`() throws {
         let folder = try TemporaryFolder()
         var server = LocalAPNs.Configuration()
         server.folder = folder.path

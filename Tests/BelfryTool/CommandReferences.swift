@@ -37,7 +37,7 @@ import Testing
         try ReferencePage("Commands.md").expect(page)
     }
 
-    @Test func `the page on exit status has each that a command ends with`() throws {
+    @Test func `the page on exit status has each status of a command`() throws {
         let statuses = ToolStatus.allCases.map { "\($0.rawValue)" }
         try ReferencePage("ExitStatus.md").expect(rows: statuses.map { ["`\($0)`"] }, under: "Of all commands")
         let help = try #require(BelfryCommand.configuration.discussion.split(separator: "Exit codes: ").last)

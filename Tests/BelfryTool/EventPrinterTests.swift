@@ -28,7 +28,7 @@ struct EventPrinterTests {
         #expect(try printed(.events, "{\"type\": \"a\"}\n{}\n") == "{\"type\": \"a\"}\n{}\n")
     }
 
-    @Test func `people get one line with what matters`() throws {
+    @Test func `people get one line with the important members`() throws {
         let change = """
             {"type":"record.save","owner":"_alice","record":{"recordName":"n1","recordType":"Note"},"change":"update"}
 
@@ -39,14 +39,14 @@ struct EventPrinterTests {
         )
     }
 
-    @Test func `colours are escapes around the same words`() throws {
+    @Test func `colours do not change the text`() throws {
         let plain = try printed(.people, "{\"type\":\"push\",\"user\":\"_a\"}\n")
         let coloured = try printed(.people, "{\"type\":\"push\",\"user\":\"_a\"}\n", isColoured: true)
         #expect(coloured.contains("\u{1B}[36mpush\u{1B}[0m"))
         #expect(coloured.replacing(/\u{1B}\[\d+m/, with: "") == plain)
     }
 
-    @Test func `what a user wrote cannot move the cursor`() throws {
+    @Test func `a user's text cannot move the cursor`() throws {
         let text = try printed(.people, "{\"type\":\"push\",\"user\":\"\\u001b[2Jx\\u202e\\n\"}\n")
         #expect(text.contains("user=\\u{1b}[2Jx\\u{202e}\\u{a}"))
     }

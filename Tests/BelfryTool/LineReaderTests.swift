@@ -38,7 +38,7 @@ struct LineReaderTests {
             ])
     }
 
-    @Test func `every line comes once, however reads cut it`() throws {
+    @Test func `every line is read once, even if reads split it`() throws {
         let folder = try TemporaryFolder()
         let expected = (1...5_000).map {
             Seen(source: "many", line: UInt64($0), text: "\($0)-" + String(repeating: "x", count: $0 % 97))
@@ -47,7 +47,7 @@ struct LineReaderTests {
         #expect(try lines([file]) == expected)
     }
 
-    @Test func `a line that is too long is named by its length and not kept`() throws {
+    @Test func `a line that is too long is reported with its length and not kept`() throws {
         let folder = try TemporaryFolder()
         let long = [UInt8](repeating: 0x78, count: LineReader.lineBytesMax + 1)
         let reader = LineReader([InputSource(path: try folder.file("long", [0x61, 0x0A] + long + [0x0A, 0x62]))])
@@ -58,7 +58,7 @@ struct LineReaderTests {
         #expect(blocks[1].bytes.isEmpty)
     }
 
-    @Test func `blocks stay within what one answer of the door can spell out`() throws {
+    @Test func `blocks are small enough for one answer of the door to name each refusal`() throws {
         let folder = try TemporaryFolder()
         let reader = LineReader([InputSource(path: try folder.file("short", String(repeating: "1\n", count: 4_321)))])
         var counts: [Int] = []
@@ -67,7 +67,7 @@ struct LineReaderTests {
         #expect(counts.allSatisfy { $0 <= LineReader.blockLinesMax })
     }
 
-    @Test func `missing files and folders are no input`() throws {
+    @Test func `missing files and folders are errors`() throws {
         let folder = try TemporaryFolder()
         let missing = #expect(throws: ToolFailure.self) {
             try InputSource.check([InputSource(path: folder.path + "/no")])

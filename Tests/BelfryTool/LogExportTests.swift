@@ -66,7 +66,7 @@ struct LogExportTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `what is exported and imported is the same, byte for byte`(seed: UInt64) throws {
+    func `an exported and imported log is the same, byte for byte`(seed: UInt64) throws {
         var random = Seeded(seed)
         let folder = try Folder()
         let names = ["changes", "matches", "matches.dead-letters"]
@@ -109,17 +109,17 @@ struct LogExportTests {
         ),
         (
             [head, segment, batch(1, 1), "{}"], 4,
-            "no line {\"end\":…}, the last of an export, behind sequence 1 of log changes"
+            "the last line of an export, {\"end\":…}, is missing after sequence 1 of log changes"
         ),
-        ([head, segment, batch(1, 1), "{}", end(2)], 5, "1 event in 1 batch of log changes, and there were 2 events"),
-        ([head, segment, batch(1, 1), "{}", "{\"end\":[]}"], 5, "there are 1 log, and there were 0"),
+        ([head, segment, batch(1, 1), "{}", end(2)], 5, "found 1 event in 1 batch of log changes, but 2 events"),
+        ([head, segment, batch(1, 1), "{}", "{\"end\":[]}"], 5, "found 1 log, but 0 were exported"),
         ([head, segment, batch(1, 1), "{}", end(1), segment], 6, "only another export"),
         ([head, segment, batch(1, 0, second: 5), batch(1, 0, second: 4)], 4, "time goes back"),
         ([head.replacing("1}", with: "9}")], 1, "format 9"), ([head, head], 2, "already"),
         ([head, #"{"settings":{"after":1}}"#], 2, "not the settings of a stage"),
         ([head, #"{"snapshot":"../x","part":""}"#], 2, "is not the name of a snapshot"),
     ])
-    func `a wrong line is named and no log comes of it`(lines: [String], number: Int, reason: String) throws {
+    func `an invalid line is reported and no log is made`(lines: [String], number: Int, reason: String) throws {
         let folder = try Folder()
         try folder.write(lines.joined(separator: "\n") + "\n", to: "bad.ndjson")
         let failure = #expect(throws: ToolFailure.self) {
@@ -134,7 +134,7 @@ struct LogExportTests {
     }
 
     /// Wherever the file ends, the next try begins anew; what a killed import left does not block it either.
-    @Test func `an import that was cut off leaves nothing in the way of the next`() throws {
+    @Test func `a failed import does not prevent the next one`() throws {
         let folder = try Folder()
         var random = Seeded(11)
         let names = ["changes", "matches", "pushes"]
@@ -161,7 +161,7 @@ struct LogExportTests {
     }
 
     /// Behind every line, and within the last one.
-    @Test func `what is there of an export that was cut off is taken only with --partial`() throws {
+    @Test func `an export that was cut off is imported only with --partial`() throws {
         let folder = try Folder()
         let event = #"{"type":"x"}"#
         let lines = [Self.head, Self.segment, Self.batch(1, 2), event, event, Self.batch(3, 1), event]
@@ -191,7 +191,7 @@ struct LogExportTests {
     }
 
     /// Where the settings end is known by the segment behind them, or by their CRC.
-    @Test func `an export that was cut off among its settings is taken without them`() throws {
+    @Test func `an export that was cut off in its settings is imported without them`() throws {
         let folder = try Folder()
         try EventLogWriter(EventLogOptions(directory: folder.file("old"), name: "changes", sync: .never)).close()
         let log = folder.file("old/changes")
@@ -223,7 +223,7 @@ struct LogExportTests {
         }
     }
 
-    @Test func `a log that exists is not touched`() throws {
+    @Test func `an existing log is not changed`() throws {
         let folder = try Folder()
         var random = Seeded(7)
         try randomLog(folder.file("old"), "changes", &random)

@@ -44,7 +44,7 @@ struct LogFilterTests {
         #expect(MemberCondition(argument: "a.b=c=d") == MemberCondition(argument: "a.b=c=d"))
     }
 
-    @Test func `what is filtered is cut, counted and limited by what remains`() throws {
+    @Test func `positions and limits apply to filtered events`() throws {
         let folder = try TemporaryFolder()
         let writer = try EventLogWriter(EventLogOptions(directory: folder.path, name: "all", sync: .never))
         for round in 0..<4 {
@@ -86,7 +86,7 @@ struct LogFilterTests {
         #expect(StatText.json(stat).contains(#""largest":{"sequence":4,"bytes":23,"type":"a"},"types":[{"type":"a""#))
     }
 
-    @Test func `progress tells share, rate and what is left`() {
+    @Test func `progress shows share, rate and remaining time`() {
         var progress = ReadingProgress(total: 10_000_000, isShown: false)
         progress.add(4_000_000)
         #expect(progress.text(after: .seconds(2)) == "40% of 10 MB, 2 MB/s, 3 s left")

@@ -22,7 +22,7 @@ struct LogTextTests {
         return options.logDirectory
     }
 
-    @Test func `the table is aligned and says what each log holds`() throws {
+    @Test func `the table of logs is aligned`() throws {
         let folder = try TemporaryFolder()
         _ = try log("changes", 12, in: folder)
         _ = try log("pushes", 0, in: folder)
@@ -41,8 +41,9 @@ struct LogTextTests {
         (nil, .time(Instant(microseconds: 2_000_000)), nil, 0..<3), (.back(.seconds(2)), nil, nil, 7..<10),
         (nil, .back(.seconds(7)), nil, 0..<3), (.back(.seconds(99)), nil, 2, 0..<2),
     ])
-    func `show cuts at both ends`(from: LogPosition?, until: LogPosition?, limit: UInt64?, expected: Range<Int>) throws
-    {
+    func `show prints the events between two positions`(
+        from: LogPosition?, until: LogPosition?, limit: UInt64?, expected: Range<Int>
+    ) throws {
         let folder = try TemporaryFolder()
         let directory = try log("changes", 10, in: folder)
         var output: [UInt8] = []

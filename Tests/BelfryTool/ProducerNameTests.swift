@@ -3,7 +3,7 @@ import Testing
 @testable import BelfryTool
 
 struct ProducerNameTests {
-    @Test func `a file has one name, however its path is written`() throws {
+    @Test func `a file has one producer name for all ways to write its path`() throws {
         let folder = try TemporaryFolder()
         let path = try folder.file("in.ndjson", "")
         let name = ProducerName.of(InputSource(path: path))
@@ -11,7 +11,7 @@ struct ProducerNameTests {
         #expect(name.hasSuffix("/in.ndjson"))
     }
 
-    @Test func `names fit the door, also those of long paths, and differ`() {
+    @Test func `names of long paths fit the door and differ`() {
         let long = String(repeating: "/folder", count: 60)
         let names = ["/a", "/b", ""].map { ProducerName.of(InputSource(path: long + $0)) }
         #expect(names.allSatisfy { (1...200).contains($0.utf8.count) })

@@ -23,7 +23,7 @@ struct ReportTests {
         #expect(number.text(decimals: decimals) == text)
     }
 
-    @Test func `reports are JSON in the order they were made`() {
+    @Test func `reports are JSON with members in their order`() {
         let report = ReportValue.object([
             "bench": .text("a \"b\""), "runs": .count(3), "rate": .number(1234.56789), "isRight": .flag(true),
             "list": .list([.object([]), .number(.infinity)]),

@@ -6,7 +6,7 @@ import Testing
 @testable import BelfryTool
 
 struct StageProgramsTests {
-    @Test func `a program of another build that lies beside belfry is left alone`() throws {
+    @Test func `belfry starts stages with its own program, not with another one beside it`() throws {
         let folder = try TemporaryFolder()
         let other = try folder.file("belfry-match", "")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: other)

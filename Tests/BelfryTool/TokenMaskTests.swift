@@ -23,7 +23,7 @@ import Testing
         #expect(mask != TokenMask.mask(String(token.dropLast()) + "e"))
     }
 
-    @Test func `another token has one that no transport takes for a hexadecimal`() {
+    @Test func `a token that is not hexadecimal has a mask that is not hexadecimal`() {
         #expect(TokenMask.mask("device of alice").hasPrefix("masked-"))
         #expect(TokenMask.mask("a") != TokenMask.mask("b") && TokenMask.mask("x") != TokenMask.mask("X"))
     }
@@ -51,7 +51,7 @@ import Testing
         #expect(try Self.masked(torn) == #"{"type":"dead_letter","event":""}"#)
     }
 
-    @Test func `an export tells that it is masked, and leaves out snapshots`() throws {
+    @Test func `a masked export is marked as such and has no snapshots`() throws {
         let folder = try Folder()
         let writer = try EventLogWriter(
             EventLogOptions(directory: folder.path, name: "changes", segmentBytesMax: 100, sync: .never))
@@ -77,6 +77,6 @@ import Testing
         try lines.write(to: URL(fileURLWithPath: folder.file("all.ndjson")))
         var told: [String] = []
         _ = try LogImportCommand.run(folder.file("all.ndjson"), into: folder.file("new")) { told.append($0) }
-        #expect(told.count == 1 && told[0].hasPrefix("the tokens of devices are masked"), "\(told)")
+        #expect(told.count == 1 && told[0].hasPrefix("the device tokens are masked"), "\(told)")
     }
 }

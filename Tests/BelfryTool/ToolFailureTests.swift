@@ -23,21 +23,21 @@ struct ToolFailureTests {
     ]
 
     @Test(arguments: cases.indices)
-    func `each error has its sysexit and keeps its words`(index: Int) throws {
+    func `each error has its exit status and message`(index: Int) throws {
         let (error, status) = ToolFailureTests.cases[index]
         let failure = try #require(ToolFailure(explaining: error))
         #expect(failure.status == status)
         #expect(failure.message == "\(error)")
     }
 
-    @Test func `a port in use is named, with what to do`() throws {
+    @Test func `a port in use is reported with advice`() throws {
         let error = ZMQError(code: EADDRINUSE, operation: "bind", endpoint: "tcp://127.0.0.1:7400")
         let message = try #require(ToolFailure(explaining: error)).message
         #expect(message.contains("tcp://127.0.0.1:7400"))
         #expect(message.contains("stop it or choose another"))
     }
 
-    @Test func `an error of nobody's is not explained`() {
+    @Test func `an unknown error is not explained`() {
         #expect(ToolFailure(explaining: CancellationError()) == nil)
     }
 }

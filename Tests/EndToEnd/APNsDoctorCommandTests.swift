@@ -73,7 +73,7 @@ struct APNsDoctorCommandTests {
     private static let devices = #"{"token":"ab01","topic":"com.example.Notes"}"#
 
     @Test(arguments: mistakes)
-    func `each mistake is named, with what to do, and no device is disturbed`(mistake: Mistake) async throws {
+    func `each mistake is reported with advice, and no device gets a push`(mistake: Mistake) async throws {
         let house = try await APNsHouse(mistake.arguments)
         for command in mistake.commands { try await house.control(command) }
         if mistake.app["keyFile"] != nil { try await Self.writeOtherKey(in: house.folder) }
@@ -82,7 +82,7 @@ struct APNsDoctorCommandTests {
         #expect(found.contains(mistake.text) && found.contains(mistake.fix), "\(found)")
     }
 
-    @Test func `where all is right it says so, and no device is disturbed`() async throws {
+    @Test func `a good configuration is reported, and no device gets a push`() async throws {
         let house = try await APNsHouse(
             [
                 "--key-topic", "com.example.Mail", "--key-topic", "com.example.Notes", "--key-environment",
@@ -94,7 +94,7 @@ struct APNsDoctorCommandTests {
         #expect(requests == 1)
     }
 
-    @Test func `a server that hangs up on the question is named in words`() async throws {
+    @Test func `a server that closes the connection is reported`() async throws {
         let house = try await APNsHouse()
         try await house.control(#"{"script":[{"do":{"drop":true}}]}"#)
         let (found, _) = try await Self.finding(house, house.pipeline(), status: 1)
@@ -104,7 +104,7 @@ struct APNsDoctorCommandTests {
                     + #"connection)","fix":"see host and port, and the firewall"#), "\(found)")
     }
 
-    @Test func `a file that is no key is named before anybody is asked`() async throws {
+    @Test func `a file without a key is reported before any request`() async throws {
         let house = try await APNsHouse()
         let file = try house.folder.write("no key\n", to: "junk.p8")
         chmod(file, 0o600)

@@ -38,7 +38,7 @@ struct APNsServerCommandTests {
         #expect(await program.result().status == 0)
     }
 
-    @Test func `it shows what the device shows, and obeys while it runs`() async throws {
+    @Test func `the server shows the screen of a device, and executes commands`() async throws {
         let folder = try Folder()
         let (program, port) = try await start(["--show", "device"], in: folder)
         try program.write(#"{"device":{"token":"ab01","topic":"com.example.Notes","state":"offline"}}"# + "\n")
@@ -52,7 +52,7 @@ struct APNsServerCommandTests {
             "a line without a command counts")
     }
 
-    @Test func `what is wrong is said with file and line`() async throws {
+    @Test func `invalid lines are reported with file and line`() async throws {
         let folder = try Folder()
         try folder.write("# rules\n{\"do\":{\"stats\":500}}\n", to: "rules")
         try folder.write("{\"token\":\"xy\",\"topic\":\"a\"}\n", to: "devices")
@@ -72,12 +72,12 @@ struct APNsServerCommandTests {
         (["--key-topic", "com..Notes"], "--key-topic takes a bundle ID like com.example.Notes, not 'com..Notes'"),
         (["--key-environment", "staging"], "'development' and 'production'"),
     ])
-    func `what no server could be like is refused`(arguments: [String], complaint: String) async throws {
+    func `invalid settings of the server are refused`(arguments: [String], complaint: String) async throws {
         let result = try await Program.run("belfry", ["apns-server"] + arguments)
         #expect(result.status == 64 && result.errors.contains(complaint), "\(result)")
     }
 
-    @Test func `a port that is taken is said so`() async throws {
+    @Test func `a port in use is reported`() async throws {
         let folder = try Folder()
         let (program, port) = try await start([], in: folder)
         let second = try await Program.run("belfry", ["apns-server", "--port", port], in: folder.path)

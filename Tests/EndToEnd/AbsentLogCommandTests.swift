@@ -25,7 +25,7 @@ struct AbsentLogCommandTests {
     }
 
     @Test(arguments: Tier.some(of: ["changes", "matches", "notifications", "pushes", "outcomes"]))
-    func `a log folder that is gone is named by every command`(name: String) async throws {
+    func `every command reports a missing log folder`(name: String) async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         try FileManager.default.removeItem(atPath: folder + "/" + name)
@@ -41,7 +41,7 @@ struct AbsentLogCommandTests {
     }
 
     @Test(arguments: ["changes", "matches"])
-    func `no state is told from a log whose segments are gone`(name: String) async throws {
+    func `no state is shown for a log without segments`(name: String) async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         for file in try FileManager.default.contentsOfDirectory(atPath: folder + "/" + name)
@@ -54,7 +54,7 @@ struct AbsentLogCommandTests {
         }
     }
 
-    @Test func `segments without log.json are named by every command`() async throws {
+    @Test func `every command reports segments without log.json`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         try FileManager.default.removeItem(atPath: folder + "/matches/log.json")
@@ -75,7 +75,7 @@ struct AbsentLogCommandTests {
         #expect(try await Command.run(["log", "verify", notes.pipeline]).status == 0)
     }
 
-    @Test func `what is there is shown before what is not`() async throws {
+    @Test func `existing logs are shown before missing ones are reported`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         try FileManager.default.removeItem(atPath: folder + "/pushes")
@@ -87,21 +87,22 @@ struct AbsentLogCommandTests {
         #expect(try await Command.run(["log", "verify", folder + "/outcomes"]).status == 0)
     }
 
-    @Test func `a file of lines is no place, and it is said what to do with it`() async throws {
+    @Test func `a file of lines is refused as a place, with advice`() async throws {
         let notes = try Notes()
         let file = try notes.write(Notes.phone(), to: "case.ndjson")
         for command in [
             ["ls", file], ["show", file], ["stat", file], ["repair", file], ["show", "changes", "-p", file],
         ] {
             let result = try await Command.run(["log"] + command)
-            #expect(result.status == 66 && result.errors.hasPrefix("\(file) holds lines, not logs"), "\(result.errors)")
+            let reason = "\(file) is a file of lines, not of logs"
+            #expect(result.status == 66 && result.errors.hasPrefix(reason), "\(result.errors)")
         }
         let folder = try await logs(notes)
         let repair = try await Command.run(["log", "repair", folder])
-        #expect(repair.status == 64 && repair.errors.contains("name one of them: changes, matches, "))
+        #expect(repair.status == 64 && repair.errors.contains("name one of changes, matches, "))
     }
 
-    @Test func `a place without any log is no input to every command`() async throws {
+    @Test func `every command refuses a place without logs`() async throws {
         let notes = try Notes()
         try FileManager.default.createDirectory(atPath: notes.folder + "/empty", withIntermediateDirectories: false)
         for place in [notes.pipeline, notes.folder + "/empty"] {
@@ -113,7 +114,7 @@ struct AbsentLogCommandTests {
         }
     }
 
-    @Test func `a beginning that is missing is told of by every command`() async throws {
+    @Test func `every command reports a missing beginning`() async throws {
         let notes = try Notes()
         let folder = notes.folder + "/logs"
         let event = Notes.change("n5").dropLast()
@@ -128,7 +129,7 @@ struct AbsentLogCommandTests {
         let imported = try await Command.run(["log", "import", "-", "--to", folder], input: lines)
         #expect(imported.status == 0, "\(imported.errors)")
         let trimmed = try await Command.run(["log", "show", folder + "/changes", "--from", "1"])
-        #expect(trimmed.status == 65 && trimmed.errors.contains("changes no longer holds sequence 1: it begins with 5"))
+        #expect(trimmed.status == 65 && trimmed.errors.contains("changes no longer has sequence 1: it begins with 5"))
         #expect(try await Command.run(["log", "verify", folder]).status == 0)
         try FileManager.default.removeItem(atPath: folder + "/changes/00000000000000000005.first")
         let commands = [
@@ -148,7 +149,7 @@ struct AbsentLogCommandTests {
     }
 
     @Test(arguments: ["changes", "outcomes"])
-    func `a log that has lost all its segments is not taken for an empty one`(name: String) async throws {
+    func `a log that lost all segments is not mistaken for an empty log`(name: String) async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         try FileManager.default.removeItem(atPath: "\(folder)/\(name)/00000000000000000001.log")
@@ -163,7 +164,7 @@ struct AbsentLogCommandTests {
         #expect(try await Command.run(["log", "repair", "\(folder)/\(name)"]).status == 65)
     }
 
-    @Test func `a wrong index is noted, wrong settings are damage with advice`() async throws {
+    @Test func `a damaged index is a note, damaged settings are a problem with advice`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         #expect(try await Command.run(["trace", "n1", "-p", folder]).status == 0)
@@ -171,7 +172,7 @@ struct AbsentLogCommandTests {
             .write(to: URL(fileURLWithPath: folder + "/changes/index/00000000000000000001.index"))
         let noted = try await Program.run("belfry", ["log", "verify", folder], onTerminal: true)
         #expect(noted.status == 0, "\(noted.output)")
-        #expect(noted.output.contains("changes: sound") && noted.output.contains("changes: a note: "))
+        #expect(noted.output.contains("changes: sound") && noted.output.contains("changes: note: "))
         let path = folder + "/notifications/settings.ndjson"
         let sound = try String(contentsOfFile: path, encoding: .utf8)
         for (line, wrong) in [
@@ -190,14 +191,14 @@ struct AbsentLogCommandTests {
         #expect(try await Command.run(["replay", notes.pipeline, "--logs", folder]).status == 0)
     }
 
-    @Test func `verify names what is missing or altered beside a log`() async throws {
+    @Test func `verify reports missing and altered files beside a log`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         let settings = folder + "/notifications/settings.ndjson"
         let cases: [(file: String, change: (String) -> String?, reason: String)] = [
             (settings, { $0.replacing("\"0s\"", with: "\"9s\"") }, "CRC differs"),
-            (settings, { _ in nil }, "it is missing, and "),
-            (folder + "/changes/settings.ndjson", { _ in nil }, "it is missing, and "),
+            (settings, { _ in nil }, "missing, but "),
+            (folder + "/changes/settings.ndjson", { _ in nil }, "missing, but "),
             (folder + "/matches/upstream.json", { _ in nil }, "the log was made from 'changes'"),
             (folder + "/outcomes/upstream.json", { _ in nil }, "the log was made from 'pushes'"),
             (folder + "/pushes/log.json", { $0.replacing("pushes", with: "pushed") }, "log.json names log 'pushed'"),
@@ -219,13 +220,13 @@ struct AbsentLogCommandTests {
     }
 
     @Test(arguments: [2, 3, 4])
-    func `the first of the standard logs are taken as they are, with a note`(count: Int) async throws {
+    func `a folder with only the first standard logs is accepted, with a note`(count: Int) async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         let names = ["changes", "matches", "notifications", "pushes", "outcomes"]
         for name in names[count...] { try FileManager.default.removeItem(atPath: folder + "/" + name) }
         let note =
-            "note: \(folder) holds no \(names[count...].joined(separator: ", ")), and nothing shows that it ever did"
+            "note: \(folder) contains no \(names[count...].joined(separator: ", ")); it is assumed"
         for command in [
             ["log", "ls", folder], ["log", "stat", folder], ["log", "verify", folder], ["log", "export", folder],
             ["trace", "3", "-p", folder], ["replay", folder],

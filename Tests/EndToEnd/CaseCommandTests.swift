@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct CaseCommandTests {
-    @Test func `a case from the logs of a run shows the push again, and names nobody`() async throws {
+    @Test func `a case from the logs of a run shows the push again, without names`() async throws {
         let notes = try Notes()
         let input =
             Notes.phone() + (1...9).map { (number: Int) in Notes.change("groceries\(number)", second: number) }.joined()

@@ -8,7 +8,7 @@ struct ConformanceCommandTests {
     private static let hasPython = Python.hasZeroMQ
 
     @Test(.enabled(if: hasPython, Comment(rawValue: Python.missing)))
-    func `the plugin of the examples keeps every rule`() async throws {
+    func `the example plugin keeps every rule`() async throws {
         // Behind -- stand the program's own options.
         let result = try await Command.run([
             "conformance", "--directory", Python.folder, "--", Python.program, "quiet_types.py", "--json",
@@ -27,7 +27,7 @@ struct ConformanceCommandTests {
             ("text", "json"), ("chance", "repeats"), ("batches", "cuts"), ("invents", "causes"), ("drops", "unknown"),
             ("fragile", "odd"), ("counts", "restarts"), ("strict", "frames"), ("gapless", "gaps"), ("deaf", "ends"),
         ]))
-    func `a plugin that breaks a rule is told which`(_ fault: String, _ rule: String) async throws {
+    func `a broken rule of a plugin is reported`(_ fault: String, _ rule: String) async throws {
         let folder = try Folder()
         try folder.write(BrokenPlugin.program, to: "broken.py")
         let result = try await Command.run(["conformance", Python.program, folder.file("broken.py"), fault])
@@ -37,16 +37,16 @@ struct ConformanceCommandTests {
         #expect(broken.first?.contains(#""seen":""#) == true)
     }
 
-    @Test func `a stage is tried by its name, each rule in a process of its own`() async throws {
+    @Test func `each rule of a stage is checked in a process of its own`() async throws {
         let result = try await Program.run(
             "belfry", ["conformance", "coalesce", "--settings", "{window: 1s}"], onTerminal: true)
         #expect(result.status == 0, "\(result)")
         #expect(result.output.hasPrefix("kept     json       Each output is one JSON object"), "\(result)")
-        #expect(result.output.contains("skipped  recalls    the stage is no source"))
+        #expect(result.output.contains("skipped  recalls    the stage is not a source"))
         #expect(result.output.hasSuffix("coalesce keeps 8 rules\n"), "\(result)")
     }
 
-    @Test func `what is neither a stage nor a program is refused with the nearest stage`() async throws {
+    @Test func `a name that is neither a stage nor a program is refused with the nearest stage`() async throws {
         let unknown = try await Command.run(["conformance", "coalesc"])
         #expect(unknown.status == 66 && unknown.errors.contains("coalesce"), "\(unknown)")
         let wrong = try await Command.run(["conformance", "coalesce", "--settings", "{windov: 1s}"])
@@ -55,7 +55,7 @@ struct ConformanceCommandTests {
         #expect(strange.status == 64, "\(strange)")
     }
 
-    @Test func `what is fed can be one's own`() async throws {
+    @Test func `events can come from a file`() async throws {
         let notes = try Notes()
         let events = try notes.write("{\"type\":\"match\"}\n{\"type\":\n", to: "events.ndjson")
         let result = try await Command.run(["conformance", "coalesce", "--events", events])

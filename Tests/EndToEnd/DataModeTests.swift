@@ -65,7 +65,7 @@ struct DataModeTests {
 
     @Test(
         arguments: [(nil, "000", 0o700, 0o600), ("0750", "077", 0o750, 0o640)] as [(String?, String, UInt32, UInt32)])
-    func `all that a run makes is for whom data mode says, whatever the umask`(
+    func `all files of a run have the data mode, regardless of the umask`(
         mode: String?, umask: String, folders: UInt32, files: UInt32
     ) async throws {
         let (notes, closed) = (try Notes(), try ReservedPort())
@@ -115,7 +115,7 @@ struct DataModeTests {
         #expect(try await Command.run(["doctor", notes.pipeline, "--only", "data"]).status == 0)
     }
 
-    @Test func `what is wider is named with its mode, and with the command that mends it`() async throws {
+    @Test func `files with a wider mode are reported with the command that corrects it`() async throws {
         let notes = try await Notes.recorded()
         func doctor() async throws -> Program.Result {
             try await Command.run(["doctor", notes.pipeline, "--logs", notes.logs, "--only", "data"])
@@ -124,11 +124,15 @@ struct DataModeTests {
         chmod(notes.logs + "/matches/log.json", 0o644)
         let one = try await doctor()
         #expect(one.status == 1 && one.output.contains(#""code":"data.wide""#), "\(one)")
-        #expect(one.output.contains("\(notes.logs)/matches/log.json is open to others than its owner (mode 0644)"))
+        #expect(
+            one.output.contains(
+                "\(notes.logs)/matches/log.json can be accessed by other users than its owner (mode 0644)"))
         #expect(one.output.contains(#""fix":"chmod go-rwx \#(notes.logs)/matches/log.json "#), "\(one)")
         chmod(notes.logs, 0o755)
         let more = try await doctor()
-        #expect(more.output.contains("\(notes.logs) is open to others than its owner (mode 0755), and so are 1 more"))
+        #expect(
+            more.output.contains(
+                "\(notes.logs) can be accessed by other users than its owner (mode 0755), and so can 1 more"))
         let fix = try #require(more.output.firstMatch(of: #/"fix":"(chmod [^ ]* [^ ]* [^ ]*) /#)?.1)
         let mended = try Self.sh(String(fix))
         #expect(mended == 0)
@@ -139,7 +143,9 @@ struct DataModeTests {
         #expect(try await doctor().status == 0)
     }
 
-    @Test func `the producers' secret stays its owner's in every mode, and the doctor's advice ends where send works`()
+    @Test
+    func
+        `the producers' secret belongs to its owner in every mode, and send works after following the doctor's advice`()
         async throws
     {
         let notes = try Notes()

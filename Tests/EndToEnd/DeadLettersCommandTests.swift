@@ -91,7 +91,7 @@ struct DeadLettersCommandTests {
         return result
     }
 
-    @Test func `what failed is listed, and what is not obsolete is redriven, once`() async throws {
+    @Test func `failed pushes are listed, and those that are not obsolete are redriven once`() async throws {
         let receiver = Receiver()
         let (notes, up) = try await start(receiver)
         let devices =
@@ -113,7 +113,7 @@ struct DeadLettersCommandTests {
             Self.unregister("alice-pad") + Self.register("alice-mac", "5") + Self.note("n3"), to: notes, outcomes: 11)
         let before = receiver.pushes
         let preview = try await letters(notes, "redrive")
-        #expect(preview.status == 1 && preview.errors == "nothing was sent; --yes sends it\n", "\(preview.errors)")
+        #expect(preview.status == 1 && preview.errors == "nothing was sent; add --yes to send\n", "\(preview.errors)")
         #expect(
             preview.output.contains(
                 #""letters":8,"redrivable":2,"selected":2,"limit":1000,"sent":0,"refused":0,"apps":[{"container":"#
@@ -127,7 +127,7 @@ struct DeadLettersCommandTests {
 
         let first = try await letters(notes, "redrive", "--limit", "1", "--yes")
         #expect(first.status == 0, "\(first)")
-        #expect(first.errors == "1 letter redriven, 0 refused; 1 more can be: the same again goes on\n")
+        #expect(first.errors == "1 letter redriven, 0 refused; 1 more can be redriven: run the same command again\n")
         try await settle(notes, 12)
         let second = try await letters(notes, "redrive", "--yes")
         #expect(second.status == 0 && second.errors == "1 letter redriven, 0 refused\n", "\(second.errors)")
@@ -136,12 +136,12 @@ struct DeadLettersCommandTests {
 
         let explained = try await Command.run(question)
         #expect(explained.status == 0, "\(explained)")
-        #expect(explained.output.contains("transport apns accepted the push to alice-phone, when it was redriven"))
+        #expect(explained.output.contains("transport apns accepted the push to alice-phone (redrive)"))
         let traced = try await Command.run(["trace", "7", "-p", notes.pipeline])
         #expect(traced.output.contains(#""type":"push.redrive","#), "\(traced)")
 
         let export = try await Command.run(["trace", "outcomes:12", "-p", notes.pipeline, "--export", "-"])
-        #expect(export.status == 64 && export.errors.contains("outcome 12 is of a redrive"), "\(export)")
+        #expect(export.status == 64 && export.errors.contains("outcome 12 belongs to a redrive"), "\(export)")
 
         let third = try await letters(notes, "redrive", "--yes")
         #expect(third.status == 0 && third.errors == "nothing to redrive\n", "\(third.errors)")
@@ -205,13 +205,13 @@ struct DeadLettersCommandTests {
         return notes
     }
 
-    @Test func `a door that does not answer, and one that is not named`() async throws {
+    @Test func `a door that does not answer and a missing door are errors`() async throws {
         let notes = try await notes(refused: Self.note("n1").dropLast() + "")
         let silent = try await Command.run(["dead-letters", "redrive", notes.pipeline, "--yes", "--timeout", "0.3"])
         #expect(silent.status == 69, "\(silent)")
         #expect(silent.errors.contains("0 letters redriven before that"), "\(silent.errors)")
         let folder = try await Command.run(["dead-letters", "redrive", notes.folder + "/data", "--yes"])
-        #expect(folder.status == 64 && folder.errors.contains("or --door"), "\(folder.errors)")
+        #expect(folder.status == 64 && folder.errors.contains("or give --door"), "\(folder.errors)")
         for arguments in [
             ["--include", "device.retired"], ["--limit", "0"], ["--include", "all"], ["--timeout", "0"],
             ["--door", "tcp://127.0.0.1:1", "--key", "my.key"],
@@ -223,14 +223,14 @@ struct DeadLettersCommandTests {
         #expect(none.status == 66, "\(none)")
     }
 
-    @Test func `a code that no letter can have is refused, with those there are`() async throws {
+    @Test func `an unknown code is refused, with a list of the codes`() async throws {
         let notes = try await notes(refused: Self.note("n1").dropLast() + "")
         for (code, near) in [("bogus", ""), ("field.typo", #"did you mean "field.type"? "#), ("accepted", "")] {
             let wrong = try await Command.run(["dead-letters", notes.pipeline, "--code", code])
             #expect(wrong.status == 64 && wrong.output.isEmpty, "\(wrong)")
             #expect(
                 wrong.errors.contains(
-                    "--code \(code): no dead letter has it; \(near)there are: expired, failed, field.type, "
+                    "--code \(code): no dead letter has this code; \(near)possible codes: expired, failed, field.type, "
                         + "unknown_transport, unregistered"), "\(wrong)")
         }
         for (code, count) in [("failed", 0), ("badge.range", 0), ("field.type", 1)] {
@@ -240,14 +240,14 @@ struct DeadLettersCommandTests {
     }
 
     @Test(arguments: [["dead-letters"], ["dead-letters", "redrive"], ["trace", "-p"]])
-    func `a limit below zero is told its range`(command: [String]) async throws {
+    func `a limit below zero is refused`(command: [String]) async throws {
         let notes = try await notes(refused: Self.note("n1").dropLast() + "")
         let more = command[0] == "trace" ? ["1"] : []
         let result = try await Command.run(command + [notes.pipeline, "--limit", "-1"] + more)
         #expect(result.status == 64 && result.errors.contains("--limit takes a number from "), "\(result)")
     }
 
-    @Test func `what the door refuses is told, and the rest is taken`() async throws {
+    @Test func `refused letters are reported, and the others are redriven`() async throws {
         let notes = try await notes(refused: #"{"type":"badge.set",\#(Self.place),"user":"_alice","badge":-1}"#)
         let ingest = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
         await ingest.error("running")
@@ -275,8 +275,8 @@ struct DeadLettersCommandTests {
         #expect(preview.status == 1 && preview.errors.isEmpty, "\(preview)")
         #expect(
             preview.output.hasPrefix(
-                "1 of 1 dead letter to redrive\n  1 × record.save through ingest, as if it came anew\n"),
+                "1 of 1 dead letter to redrive\n  1 × record.save, sent to ingest as a new command\n"),
             "\(preview.output)")
-        #expect(preview.output.hasSuffix("nothing was sent; --yes sends it\n"), "\(preview.output)")
+        #expect(preview.output.hasSuffix("nothing was sent; add --yes to send\n"), "\(preview.output)")
     }
 }

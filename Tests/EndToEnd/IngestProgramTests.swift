@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct IngestProgramTests {
-    @Test func `a file is taken once, however often ingest starts`() async throws {
+    @Test func `a file is ingested once, even if ingest starts several times`() async throws {
         let notes = try Notes()
         let file = try notes.write(Notes.phone() + Notes.changes(0..<3) + "nope\n", to: "in.ndjson")
         let arguments = ["--pipeline", notes.pipeline, "--exit-when-done", file]
@@ -16,13 +16,13 @@ struct IngestProgramTests {
         let second = try await Program.run("belfry-ingest", arguments)
         #expect(second.status == 65)
         #expect(
-            second.errors.contains("in.ndjson: 1 line sent, 5 taken and 1 refused in an earlier run\n")
+            second.errors.contains("in.ndjson: 1 line sent, 5 accepted and 1 refused in an earlier run\n")
                 && second.errors.hasSuffix("ingest: stopped\n"), "\(second)")
         let shown = try await Program.run("belfry", ["log", "show", "changes", "-p", notes.pipeline, "--bare"])
         #expect(shown.output.split(separator: "\n").count == 6)
     }
 
-    @Test func `standard input is taken each time`() async throws {
+    @Test func `standard input is ingested each time`() async throws {
         let notes = try Notes()
         for _ in 0..<2 {
             let result = try await Program.run(
@@ -36,7 +36,7 @@ struct IngestProgramTests {
         #expect(shown.output.split(separator: "\n").count == 2)
     }
 
-    @Test func `a pipe that nobody writes to does not hold up a stop`() async throws {
+    @Test func `a pipe without a writer does not delay a stop`() async throws {
         let notes = try Notes()
         let pipe = notes.folder + "/in.pipe"
         #expect(mkfifo(pipe, 0o600) == 0)
@@ -61,7 +61,7 @@ struct IngestProgramTests {
         #expect(result.status == 0 && result.errors.contains("in.pipe: 1 line sent"), "\(result)")
     }
 
-    @Test func `five programs by hand, in any order, are a pipeline`() async throws {
+    @Test func `five programs started by hand in any order form a pipeline`() async throws {
         let notes = try Notes()
         let programs = try ["deliver", "coalesce", "match", "payload", "ingest"].map {
             try Program("belfry-\($0)", ["--pipeline", notes.pipeline])
@@ -79,7 +79,7 @@ struct IngestProgramTests {
         }
     }
 
-    @Test func `a program runs its own kind only`() async throws {
+    @Test func `a stage program runs only stages of its kind`() async throws {
         let notes = try Notes()
         let result = try await Program.run("belfry-match", ["--pipeline", notes.pipeline, "--stage", "deliver"])
         #expect(result.status == 64)

@@ -11,7 +11,7 @@ struct KeysCommandTests {
         return String(made.output.dropLast())
     }
 
-    @Test func `a key file is for its owner alone, and no key is overwritten`() async throws {
+    @Test func `only the owner can read a key file, and no key is overwritten`() async throws {
         let notes = try Notes()
         let key = try await make(notes, "shop.key")
         let path = notes.folder + "/shop.key"
@@ -63,7 +63,7 @@ struct KeysCommandTests {
     }
 
     @Test(arguments: ["{$file: none.key}", "{$env: BELFRY_NO_SUCH}", "{$credential: none}"])
-    func `a file is valid where a stage's secret key is not, and the stage does not start there`(
+    func `without a stage's secret key the file is valid, but the stage does not start`(
         secret: String
     ) async throws {
         let notes = try Notes()
@@ -79,7 +79,7 @@ struct KeysCommandTests {
         #expect(started.errors.contains("\(pipeline):4:") && started.errors.contains("stages.ingest.curve.secretKey: "))
     }
 
-    @Test func `a secret key's file that holds something else is named with its place and the fix`() async throws {
+    @Test func `a wrong secret key file is reported with its place and advice`() async throws {
         let notes = try Notes()
         _ = try await keyed(notes)
         try notes.write("hunter2", to: "ingest.key")
@@ -111,7 +111,7 @@ struct KeysCommandTests {
         }
     }
 
-    @Test func `every command shows its key, and is told when it is not listed`() async throws {
+    @Test func `every command uses its key, and reports if the key is not listed`() async throws {
         let notes = try Notes()
         let ingest = try await keyed(notes).ingest
         let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
@@ -128,7 +128,7 @@ struct KeysCommandTests {
         #expect(refused.status == 77 && refused.errors.contains("is not listed for producing"), "\(refused)")
         await program.error("is not listed under `curve: producers`")
         #expect(try await sent(key("shop")).errors == "3 lines sent\n")
-        #expect(try await sent(key("shop")).errors == "0 lines sent, 3 taken in an earlier run\n")
+        #expect(try await sent(key("shop")).errors == "0 lines sent, 3 accepted in an earlier run\n")
         // The stage's own key lets whoever has it send, but does not make the name its.
         let own = try await Command.run(["send", notes.pipeline, "--producer", "orders", input])
         #expect(own.status == 77 && own.errors.contains("(door.owner)"), "\(own)")
@@ -151,7 +151,7 @@ struct KeysCommandTests {
         #expect(await program.result().status == 0)
     }
 
-    @Test func `a key changes without a moment in which its owner is not let in`() async throws {
+    @Test func `a key can change without rejecting its owner`() async throws {
         let notes = try Notes()
         let (yaml, ingest) = try await keyed(notes)
         let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
@@ -186,7 +186,7 @@ struct KeysCommandTests {
         #expect(await program.result().status == 0)
     }
 
-    @Test func `a stage that has another key than its file says is told of, and not called silent`() async throws {
+    @Test func `a stage with another key than its file is reported as such`() async throws {
         let notes = try Notes()
         let (yaml, old) = try await keyed(notes)
         let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
@@ -206,7 +206,7 @@ struct KeysCommandTests {
         #expect(await program.result().status == 0)
     }
 
-    @Test func `the pipeline's own names stay its own when its keys come and go`() async throws {
+    @Test func `a producer name stays with the pipeline when its keys change`() async throws {
         let notes = try Notes()
         let keyed = try await keyed(notes).yaml
         let open = "pipeline: keyed\ndata: data\nstages:\n  ingest: {}\n"

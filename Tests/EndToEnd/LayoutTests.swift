@@ -16,7 +16,7 @@ import Testing
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    @Test func everyImportIsADeclaredDependency() throws {
+    @Test func `every import is a declared dependency`() throws {
         let modules = try Self.modules.get()
         let names = Set(modules.map(\.name))
         #expect(names.isSuperset(of: ["JSON", "Match", "belfry"]))
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func aPluginImportsNeitherAnotherPluginNorTheRuntime() throws {
+    @Test func `a plugin imports neither another plugin nor the runtime`() throws {
         let modules = try Self.modules.get()
         let plugins = modules.filter { module in
             ["Sources/Stages/", "Sources/Transports/"].contains { module.folder.path.contains($0) }
@@ -40,14 +40,14 @@ import Testing
         for plugin in plugins { #expect(plugin.dependencies.isDisjoint(with: forbidden), "\(plugin.name)") }
     }
 
-    @Test func commandsAndBenchesDoNotKnowEachOther() throws {
+    @Test func `commands and benches do not import each other`() throws {
         for (one, other) in [("BelfryTool", "Bench"), ("Bench", "BelfryTool")] {
             let module = try #require(try Self.modules.get().first { $0.name == one })
             #expect(!module.dependencies.contains(other))
         }
     }
 
-    @Test func thePipelineTestKitPullsInNoTransport() throws {
+    @Test func `PipelineTestKit does not depend on transports`() throws {
         let modules = Dictionary(uniqueKeysWithValues: try Self.modules.get().map { ($0.name, $0.dependencies) })
         var (left, seen) = (["PipelineTestKit"], Set<String>())
         while let name = left.popLast() {
@@ -57,7 +57,7 @@ import Testing
         #expect(!seen.contains { $0.hasPrefix("BuiltIn") || $0.hasPrefix("Transport") || $0.hasPrefix("NIO") })
     }
 
-    @Test func aToolIsMadeOfNoBuiltInStage() throws {
+    @Test func `tools do not depend on built-in stages`() throws {
         let modules = try Self.modules.get()
         let stages = Set(modules.filter { $0.folder.path.contains("Sources/Stages/") }.map(\.name))
         for name in ["PipelineKit", "PipelineRuntime", "Replay", "StageTool", "Inspect", "BelfryTool"] {
@@ -66,13 +66,13 @@ import Testing
         }
     }
 
-    @Test func aStageKnowsNoStorageEngine() throws {
+    @Test func `stages do not depend on EventLog`() throws {
         let stages = try Self.modules.get().filter { $0.folder.path.contains("Sources/Stages/") }
         #expect(stages.count >= 5)
         for stage in stages { #expect(!stage.dependencies.contains("EventLog"), "\(stage.name)") }
     }
 
-    @Test func onlyCommandsParseArguments() throws {
+    @Test func `only commands import ArgumentParser`() throws {
         let libraries = try Self.modules.get().filter { ["Inspect", "Replay", "PipelineRuntime"].contains($0.name) }
         #expect(libraries.count == 3)
         for library in libraries {
@@ -82,7 +82,7 @@ import Testing
 
     /// Tools find a stage by the log that it writes, so a new stage needs no change in them. The two words that are allowed
     /// belong to the protocol with replay workers and to a report.
-    @Test func neitherTheKitNorTheToolsNameABuiltInStage() throws {
+    @Test func `neither PipelineKit nor the tools name a built-in stage`() throws {
         let kinds = Registry.builtIns.stages.keys.map { "\"\($0)\"" }
         #expect(kinds.count == 5)
         let allowed = ["WorkerReply+JSON.swift": "\"deliver\"", "WhatIfText.swift": "\"payload\""]
@@ -104,7 +104,7 @@ import Testing
     }
 
     /// The limits of `Tests/tiers.json` hold only for what is counted.
-    @Test func everyTestFileThatStartsAProcessCountsIt() throws {
+    @Test func `every test file that starts a process counts it`() throws {
         let tests = Self.root.appending(path: "Tests")
         let files = FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil)?.allObjects ?? []
         let sources = files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: try ManualPage.all())
-    func `each JSON that a page shows can be read`(page: ManualPage) {
+    func `each JSON in a page is valid`(page: ManualPage) {
         for case .other(language: "json", let text) in page.blocks where !isJSON(text) {
             for line in text.split(separator: "\n") {
                 #expect(isJSON(String(line)), "\(page.path): \(line)")
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: try ManualPage.all())
-    func `each link leads somewhere`(page: ManualPage) throws {
+    func `each link has a target`(page: ManualPage) throws {
         let folder = ManualPage.root.appending(path: page.path).deletingLastPathComponent()
         for link in page.links {
             let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: try ManualPage.all())
-    func `each source file that a page names is there`(page: ManualPage) throws {
+    func `each source file named in a page exists`(page: ManualPage) throws {
         let names = page.prose.joined(separator: "\n").matches(of: /`(?:Sources\/)?([A-Z][A-Za-z]+\/[^` ]+\.swift)`/)
         for name in Set(names.map { String($0.1) }) {
             let file = ManualPage.root.appending(path: "Sources/" + name).path

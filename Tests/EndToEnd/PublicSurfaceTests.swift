@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func noOtherModuleDeclaresAnything() throws {
+    @Test func `only public modules have public declarations`() throws {
         for module in try FileManager.default.contentsOfDirectory(atPath: Self.sources.path)
         where !Self.modules.contains(module) {
             for (file, text) in try Self.files(of: module) {

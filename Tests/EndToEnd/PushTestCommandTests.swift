@@ -34,7 +34,7 @@ struct PushTestCommandTests {
     ]
 
     @Test(arguments: Tier.some(of: troubles))
-    func `a server that takes the push and accepts nothing is told of, with what to do`(trouble: ConnectionFailure)
+    func `a push that the server does not accept is reported with advice`(trouble: ConnectionFailure)
         async throws
     {
         let house = try await APNsHouse()
@@ -46,14 +46,14 @@ struct PushTestCommandTests {
         #expect(result.status == 1)
     }
 
-    @Test func `a push waits longer for its answer than a window does`() async throws {
+    @Test func `a test push waits longer for its answer than a delivery window`() async throws {
         let house = try await APNsHouse()
         try await house.control(#"{"script":[{"do":{"latency":[3000,3000]}}]}"#)
         let result = try await Self.push(house, house.pipeline(), onTerminal: true)
         #expect(result.status == 0 && result.output.hasPrefix("accepted for the token by apns: 200"), "\(result)")
     }
 
-    @Test func `a container that no app has is named, with what to add`() async throws {
+    @Test func `a container without an app is reported with advice`() async throws {
         let house = try await APNsHouse()
         let result = try await Self.push(
             house, house.pipeline(), container: "iCloud.com.example.Mail", onTerminal: true)
@@ -64,20 +64,20 @@ struct PushTestCommandTests {
         #expect(result.status == 1)
     }
 
-    @Test func `a device of a pipeline that never ran, and a file that is not there`() async throws {
+    @Test func `a device of a pipeline that never ran and a missing file are errors`() async throws {
         let house = try await APNsHouse()
         let file = try house.pipeline()
         let unknown = try await Program.run(
             "belfry", ["push", "test", file, "--user", "_alice", "--device", "mac"], in: house.folder.path)
         #expect(unknown.status == 66 && unknown.errors.contains("the pipeline has not run yet (belfry up \(file))"))
-        #expect(unknown.errors.contains("named by --token and --container"), "\(unknown)")
+        #expect(unknown.errors.contains("name the device with --token and --container"), "\(unknown)")
         let trust = house.folder.file("none.pem")
         let result = try await Self.push(house, house.pipeline(transport: ["trust": trust]))
         #expect(result.status == 78, "\(result)")
         #expect(result.errors.contains("trust: \(trust) is not there, or not to be read: correct trust"), "\(result)")
     }
 
-    @Test func `a token of the other environment is refused by the one, and taken by its own`() async throws {
+    @Test func `a token is refused by the other environment and accepted by its own`() async throws {
         let device = #"{"token":"ab01","topic":"com.example.Notes","environment":"production"}"#
         let house = try await APNsHouse(devices: device)
         let refused = try await Self.push(house, house.pipeline(), onTerminal: true)
@@ -87,7 +87,7 @@ struct PushTestCommandTests {
         #expect(try await Self.push(own, own.pipeline()).status == 0)
     }
 
-    @Test func `a topic or an environment that is not the key's is named, with what to do`() async throws {
+    @Test func `a wrong topic or environment for the key is reported with advice`() async throws {
         let house = try await APNsHouse(["--key-topic", "com.example.Mail"])
         let topic = try await Self.push(house, house.pipeline())
         #expect(topic.status == 1 && topic.output.contains(#""status":400,"reason":"TopicDisallowed""#), "\(topic)")
@@ -100,8 +100,8 @@ struct PushTestCommandTests {
 
     /// Neither the library's words nor its error's name.
     @Test(arguments: [false, true])
-    func `who cannot be reached is named in plain words, with what to do`(isProxy: Bool) async throws {
-        let (house, gone) = (try await APNsHouse(), try ReservedPort())
+    func `an unreachable server is reported with advice`(isProxy: Bool) async throws {
+        let (house, gone) = (try await APNsHouse(), try ClosedPort())
         let transport = isProxy ? ["proxy": "http://127.0.0.1:\(gone.number)"] : ["port": "\(gone.number)"]
         let words = (isProxy ? "the proxy " : "") + "127.0.0.1:\(gone.number) refuses connections"
         let fix =
@@ -119,7 +119,7 @@ struct PushTestCommandTests {
             "\(doctor)")
     }
 
-    @Test func `a host that no name service knows is named`() async throws {
+    @Test func `an unknown host is reported`() async throws {
         let house = try await APNsHouse()
         let file = try house.pipeline(transport: ["host": "nowhere.invalid"])
         let doctor = try await Program.run("belfry", ["doctor", "apns", file], in: house.folder.path)
@@ -129,7 +129,7 @@ struct PushTestCommandTests {
         #expect(doctor.output.contains(#""fix":"see host, and this machine's DNS""#), "\(doctor)")
     }
 
-    @Test func `a key that others may read is a mistake in the configuration`() async throws {
+    @Test func `a key file that others can read is a configuration error`() async throws {
         let house = try await APNsHouse()
         chmod(house.key, 0o644)
         let result = try await Self.push(house, house.pipeline())

@@ -16,7 +16,7 @@ struct ReplayCommandTests {
         try await Command.run([command, notes.pipeline] + more + ["--logs", notes.folder + "/logs"])
     }
 
-    @Test func `what is identical ends with 0, and pushes go to a file`() async throws {
+    @Test func `an identical replay exits with 0, and its pushes go to a file`() async throws {
         let notes = try Notes()
         _ = try await Self.logs(notes)
         let pushes = notes.folder + "/replayed.ndjson"
@@ -25,7 +25,7 @@ struct ReplayCommandTests {
         #expect(Notes.names(try notes.read("replayed.ndjson")) == ["n1", "n2", "n3", "n4", "n5"])
     }
 
-    @Test func `pushes go to a folder as simulators take them`() async throws {
+    @Test func `pushes go to a folder in the form for simulators`() async throws {
         let notes = try Notes()
         _ = try await Self.logs(notes)
         let folder = notes.folder + "/simulator"
@@ -39,17 +39,17 @@ struct ReplayCommandTests {
         #expect(refused.status == 64 && refused.errors.contains("--as simctl needs --to file:FOLDER"), "\(refused)")
     }
 
-    @Test func `other settings on record are named`() async throws {
+    @Test func `recorded settings that differ are reported`() async throws {
         let notes = try Notes()
         _ = try await Self.logs(notes)
         try notes.write(
             notes.read("notes.yaml").replacing("window: 0s", with: "policy: debounce, window: 2s"), to: "notes.yaml")
         let replayed = try await Self.belfry("replay", notes)
         #expect(replayed.status == 0)
-        #expect(replayed.errors.hasPrefix("coalesce was recorded under other settings than "), "\(replayed)")
+        #expect(replayed.errors.hasPrefix("coalesce was recorded with other settings than "), "\(replayed)")
     }
 
-    @Test func `a damaged log ends with 65, no logs with 66`() async throws {
+    @Test func `replay exits with 65 for a damaged log, with 66 without logs`() async throws {
         let notes = try Notes()
         let logs = try await Self.logs(notes)
         let segment = try #require(
@@ -72,7 +72,7 @@ struct ReplayCommandTests {
         _ = try await Self.logs(notes)
         let replayed = try await Self.belfry("replay", notes)
         #expect(replayed.status == 0 && replayed.output.hasPrefix(#"{"result":"identical","#), "\(replayed)")
-        #expect(replayed.errors.contains("filter: identical, 6 events of input"), "\(replayed.errors)")
+        #expect(replayed.errors.contains("filter: identical, 6 input events"), "\(replayed.errors)")
         try notes.write(yaml.replacing("Draft]", with: "Note]"), to: "notes.yaml")
         let quiet = try await Self.belfry("replay", notes, "--only", "stage=filter")
         #expect(

@@ -19,7 +19,7 @@ struct ReplayDifferenceCommandTests {
             "belfry", ["replay", notes.pipeline, "--logs", logs.path] + more, onTerminal: onTerminal)
     }
 
-    @Test func `an edited event is told by log, sequence, member and both values`() async throws {
+    @Test func `an edited event is reported with log, sequence, member and both values`() async throws {
         let (notes, logs) = try await Self.recorded()
         try logs.rewrite("pushes") { [$0 == 4 ? $1.replacing("A note", with: "A nose") : $1] }
         let text = try await Self.replay(notes, logs, onTerminal: true)
@@ -38,7 +38,7 @@ struct ReplayDifferenceCommandTests {
         #expect(piped.output.hasPrefix(difference), "\(piped.output)")
     }
 
-    @Test func `an event too many has no counterpart`() async throws {
+    @Test func `an extra event is reported without a counterpart`() async throws {
         let (notes, logs) = try await Self.recorded()
         try logs.rewrite("outcomes") { $0 == 5 ? [$1, #"{"type":"invented"}"#] : [$1] }
         let text = try await Self.replay(notes, logs, onTerminal: true)
@@ -49,7 +49,7 @@ struct ReplayDifferenceCommandTests {
         #expect(piped.output.contains(#""pointer":null,"recorded":{"type":"invented"},"replayed":null"#), "\(piped)")
     }
 
-    @Test func `damage is told by file, offset and sequence`() async throws {
+    @Test func `damage is reported with file, offset and sequence`() async throws {
         let (notes, logs) = try await Self.recorded()
         let segment = logs.path + "/pushes/00000000000000000001.log"
         var bytes = try Data(contentsOf: URL(fileURLWithPath: segment))
@@ -71,7 +71,7 @@ struct ReplayDifferenceCommandTests {
         ("record=n3", 1), ("record=n2", 0), ("user=_alice", 1), ("user=_bob", 66), ("subscription=feed", 1),
         ("subscription=more", 66), ("stage=match", 1), ("stage=payload", 0), ("stage=pager", 64), ("colour=red", 64),
     ])
-    func `only what is asked about counts`(_ only: String, _ status: Int32) async throws {
+    func `only events about --only are compared`(_ only: String, _ status: Int32) async throws {
         let (notes, logs) = try await Self.recorded()
         try logs.rewrite("matches") { [$1.contains(#""n3""#) ? $1.replacing("create", with: "update") : $1] }
         let replayed = try await Self.replay(notes, logs, "--only", only)
@@ -81,7 +81,7 @@ struct ReplayDifferenceCommandTests {
 
     /// One push stands for all five notes and names the last; an outcome names neither note nor subscription.
     @Test(arguments: ["pushes", "outcomes"], ["record=n2", "record=n5", "subscription=feed", "record=n9"])
-    func `what is asked about is followed to the end`(_ log: String, _ only: String) async throws {
+    func `events about --only are followed through all stages`(_ log: String, _ only: String) async throws {
         let notes = try await Notes.recorded()
         let logs = try RewrittenLogs(of: notes.logs)
         let same = try await Self.replay(notes, logs, "--only", only)
@@ -92,7 +92,7 @@ struct ReplayDifferenceCommandTests {
         #expect(only == "record=n9" || replayed.output.contains(#""log":"\#(log)""#), "\(replayed)")
     }
 
-    @Test func `pushes come at the recorded pace, or as much faster as is asked for`() async throws {
+    @Test func `pushes are printed at the recorded speed, or faster`() async throws {
         let notes = try Notes()
         try await notes.record(seconds: 10)
         func seconds(_ more: String...) async throws -> Double {
@@ -111,7 +111,7 @@ struct ReplayDifferenceCommandTests {
         }
     }
 
-    @Test func `pushes go to standard output alone`() async throws {
+    @Test func `only pushes go to standard output`() async throws {
         let (notes, logs) = try await Self.recorded()
         let pushes = try await Self.replay(notes, logs, "--to", "console")
         #expect(pushes.status == 0 && pushes.isNDJSON, "\(pushes)")

@@ -18,7 +18,7 @@ struct ReplayRangeCommandTests {
         try await Command.run(["replay", notes.pipeline, "--logs", notes.folder + "/logs"] + more)
     }
 
-    @Test func `a range in which nothing lies is refused`() async throws {
+    @Test func `an empty range is refused`() async throws {
         let notes = try await Self.notes()
         let beyond = try await Self.replay(notes, "--from", "8")
         #expect(beyond.status == 66 && beyond.output.isEmpty, "\(beyond)")
@@ -32,12 +32,12 @@ struct ReplayRangeCommandTests {
         }
     }
 
-    @Test func `what part was compared is told`() async throws {
+    @Test func `the compared range is reported`() async throws {
         let notes = try await Self.notes()
         let part = try await Self.replay(notes, "--from", "4", "--until", "6")
         #expect(part.status == 0 && part.output.hasPrefix(#"{"result":"identical","#), "\(part)")
-        #expect(part.errors.contains("match: identical, 6 events of input; compared 3 events, matches 3 to 5"))
-        #expect(part.errors.contains("deliver: identical, 5 events of input; compared 3 events, outcomes 2 to 4"))
+        #expect(part.errors.contains("match: identical, 6 input events; compared 3 events, matches 3 to 5"))
+        #expect(part.errors.contains("deliver: identical, 5 input events; compared 3 events, outcomes 2 to 4"))
         let json = try await Self.replay(notes, "--from", "4", "--until", "6", "--json")
         #expect(json.output.hasPrefix(#"{"result":"identical","compared":12,"stages":["#), "\(json.output)")
         #expect(json.output.contains(#""untaken":0,"compared":3,"first":3,"last":5}"#), "\(json.output)")
@@ -45,12 +45,12 @@ struct ReplayRangeCommandTests {
         #expect(last.status == 0 && last.errors.contains("changes ends at 7, before 900\n"), "\(last)")
     }
 
-    @Test func `nothing compared is never identical`() async throws {
+    @Test func `a replay that compared nothing is never identical`() async throws {
         let notes = try await Self.notes()
         let nobody = try await Self.replay(notes, "--only", "user=_nobody")
         #expect(nobody.status == 66 && nobody.output.hasPrefix(#"{"result":"nothing","compared":0,"#), "\(nobody)")
         #expect(nobody.errors.contains("match: nothing to compare\n"))
-        #expect(nobody.errors.contains("nothing was compared: nothing there is about user _nobody\n"))
+        #expect(nobody.errors.contains("nothing was compared: no event is about user _nobody\n"))
         let json = try await Self.replay(notes, "--only", "user=_nobody", "--json")
         #expect(json.status == 66 && json.output.hasPrefix(#"{"result":"nothing","compared":0,"#), "\(json)")
         let source = try await Self.replay(notes, "--stage", "ingest")
@@ -76,7 +76,7 @@ struct ReplayRangeCommandTests {
     }
 
     @Test(arguments: ["changes", "outcomes"])
-    func `a missing segment is named with where it was`(_ log: String) async throws {
+    func `a missing segment is reported with its place`(_ log: String) async throws {
         let notes = try await Self.notes()
         let logs = try RewrittenLogs(of: notes.folder + "/logs")
         try logs.rewrite(log, segmentBytes: 1)
@@ -87,7 +87,7 @@ struct ReplayRangeCommandTests {
         #expect(gap.errors.contains("/\(log)/") && gap.errors.contains(place), "\(gap)")
     }
 
-    @Test func `a lost end is not taken for a stage that was slow`() async throws {
+    @Test func `the lost end of a log is not mistaken for a slow stage`() async throws {
         let notes = try await Self.notes()
         let logs = try RewrittenLogs(of: notes.folder + "/logs")
         try logs.rewrite("outcomes", segmentBytes: 1)
@@ -102,10 +102,10 @@ struct ReplayRangeCommandTests {
             "\(lost.errors)")
         try FileManager.default.removeItem(atPath: logs.path + "/outcomes/index")
         let slow = try await Program.run("belfry", replay)
-        #expect(slow.status == 0 && slow.errors.contains("; 1 event not yet taken when the logs end"), "\(slow)")
+        #expect(slow.status == 0 && slow.errors.contains("; 1 event not processed before the logs end"), "\(slow)")
     }
 
-    @Test func `a log without any segment is not an empty one`() async throws {
+    @Test func `a log without segments is not mistaken for an empty log`() async throws {
         let notes = try await Self.notes()
         try FileManager.default.removeItem(atPath: notes.folder + "/logs/outcomes/00000000000000000001.log")
         for command in [["replay"], ["whatif", "--set", "coalesce.window=1s"]] {

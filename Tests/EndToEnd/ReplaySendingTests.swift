@@ -34,26 +34,26 @@ struct ReplaySendingTests {
             uniqueKeysWithValues: names.map { ($0, try Data(contentsOf: URL(fileURLWithPath: folder + "/" + $0))) })
     }
 
-    @Test func `nothing is sent through a real transport unless that is said twice`() async throws {
+    @Test func `nothing is sent through a real transport without --really-send`() async throws {
         let server = TestServer { _, _ in .status(200) }
         defer { server.stop() }
         let notes = try await Self.notes(server)
         let refused = try await Self.replay(notes, "--to", "apns")
         #expect(refused.status == 64 && refused.output.isEmpty, "\(refused)")
-        #expect(refused.errors.contains("would send every push of this replay once more"), "\(refused.errors)")
+        #expect(refused.errors.contains("would send every push of this replay again"), "\(refused.errors)")
         #expect(refused.errors.contains("(webhook)") && refused.errors.contains("--really-send"), "\(refused.errors)")
         for words in [["--really-send"], ["--really-send", "--to", "console"], ["--really-send", "--to", "null"]] {
             let pointless = try await Program.run("belfry", ["replay", notes.pipeline] + words)
             #expect(pointless.status == 64 && pointless.errors.contains("--really-send needs --to"), "\(pointless)")
         }
         let unknown = try await Self.replay(notes, "--to", "pager", "--really-send")
-        #expect(unknown.status == 64 && unknown.errors.contains("theirs: apns, screen"), "\(unknown)")
+        #expect(unknown.status == 64 && unknown.errors.contains("they have: apns, screen"), "\(unknown)")
         let absent = try await Self.replay(notes, "--to", "apns", "--really-send", "--stage", "match")
-        #expect(absent.status == 64 && absent.errors.contains("theirs: none"), "\(absent)")
+        #expect(absent.status == 64 && absent.errors.contains("they have: none"), "\(absent)")
         #expect(server.requests.isEmpty)
     }
 
-    @Test func `pushes really go out again, and the replay compares as ever`() async throws {
+    @Test func `pushes are really sent again, and the replay compares as usual`() async throws {
         let server = TestServer { _, _ in .status(200) }
         defer { server.stop() }
         let notes = try await Self.notes(server)
@@ -74,7 +74,7 @@ struct ReplaySendingTests {
         #expect(Self.records(server).dropFirst(7) == ["n2"])
     }
 
-    @Test func `what is refused is counted with its reason`() async throws {
+    @Test func `refused pushes are counted by reason`() async throws {
         let server = TestServer { request, _ in
             request.body.contains("n3") ? .status(410, body: #"{"reason":"Unregistered"}"#) : .status(200)
         }

@@ -17,7 +17,7 @@ struct ReplayWorkerTests {
     }
 
     @Test(arguments: ["match", "coalesce", "payload", "deliver"])
-    func `the same build's programs give the same`(_ stage: String) async throws {
+    func `programs of the same build give the same output`(_ stage: String) async throws {
         let notes = try Notes()
         let logs = try await Self.logs(notes)
         for program in ["belfry", "belfry-" + stage] {
@@ -34,7 +34,7 @@ struct ReplayWorkerTests {
         }
     }
 
-    @Test func `a build that drops every third match is found`() async throws {
+    @Test func `a build that drops every third match gives a difference`() async throws {
         let notes = try Notes()
         let logs = try await Self.logs(notes)
         let choice = "match=" + (try Self.forgetfulMatch(notes))
@@ -52,7 +52,7 @@ struct ReplayWorkerTests {
             "\(compared.output)")
     }
 
-    @Test func `what is no worker is named with what it did`() async throws {
+    @Test func `a program that is not a worker is reported with its behaviour`() async throws {
         let notes = try Notes()
         let logs = try await Self.logs(notes)
         func replay(_ program: String) async throws -> Program.Result {

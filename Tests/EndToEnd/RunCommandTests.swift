@@ -17,7 +17,7 @@ struct RunCommandTests {
         #expect(fromDash.output == fromFile.output)
     }
 
-    @Test func `each push is the contract's line`() async throws {
+    @Test func `each push has the documented form`() async throws {
         let notes = try Notes()
         let result = try await Program.run(
             "belfry", ["run", notes.pipeline], input: Notes.phone() + Notes.change("n1"))
@@ -38,7 +38,7 @@ struct RunCommandTests {
         #expect(!FileManager.default.fileExists(atPath: notes.folder + "/data"))
     }
 
-    @Test func `a refused line is named with file, line, path and code, and the good ones are kept`() async throws {
+    @Test func `a refused line is reported with file, line, path and code, and the others are accepted`() async throws {
         let notes = try Notes()
         let file = try notes.write(
             Notes.phone() + "nope\n\n" + Notes.change("n1") + #"{"type":"record.sav"}"# + "\n" + Notes.change("n2"),
@@ -54,7 +54,7 @@ struct RunCommandTests {
         #expect(errors.last == "6 lines sent, 2 refused")
     }
 
-    @Test func `time comes from the input, and may not go back`() async throws {
+    @Test func `time comes from the input and cannot go back`() async throws {
         let notes = try Notes()
         let input =
             Notes.phone() + Notes.change("n1", second: 10) + Notes.change("n2", second: 5)
@@ -68,7 +68,7 @@ struct RunCommandTests {
         #expect(shown.output.hasPrefix(#"{"sequence":4,"now":"2026-11-20T09:30:20Z","event":{"type":"record.save""#))
     }
 
-    @Test func `a restart in the middle shows in nothing, not in the numbers of lines either`() async throws {
+    @Test func `a restart changes neither the pushes nor the numbers of lines`() async throws {
         let notes = try Notes()
         let restart = #"{"type": "restart"}"# + "\n"
         let lines = [Notes.phone(), Notes.change("n1"), "nope\n", Notes.change("n2"), "nope\n", Notes.change("n3")]
@@ -85,7 +85,7 @@ struct RunCommandTests {
     }.joined()
 
     /// A user may have numbers of their own for sixteen topics.
-    @Test func `what a later stage sets aside is named, with exit status 65`() async throws {
+    @Test func `an event that a later stage sets aside is reported, with exit status 65`() async throws {
         let notes = try Notes()
         let input = Notes.phone() + Self.badges + Notes.change("n1")
         let result = try await Program.run("belfry", ["run", notes.pipeline], input: input)
@@ -100,7 +100,9 @@ struct RunCommandTests {
         #expect(lines[1] == "20 lines sent, 1 event set aside by later stages")
     }
 
-    @Test func `what a later stage sets aside is named by its line, past blank and refused ones`() async throws {
+    @Test func `an event that a later stage sets aside is reported with its line, despite blank and refused lines`()
+        async throws
+    {
         let notes = try Notes()
         let first = try notes.write("\nnope\n" + Notes.phone() + "\n" + Notes.change("n0"), to: "first.ndjson")
         let second = try notes.write(
@@ -112,7 +114,7 @@ struct RunCommandTests {
         }
     }
 
-    @Test func `logs are kept where they are asked for, once`() async throws {
+    @Test func `logs are kept in an empty folder only`() async throws {
         let notes = try Notes()
         let arguments = ["run", notes.pipeline, "--logs", notes.folder + "/logs"]
         let first = try await Program.run("belfry", arguments, input: Notes.phone() + Notes.change("n1"))
@@ -121,10 +123,10 @@ struct RunCommandTests {
         #expect(listed.output.split(separator: "\n").count == 5)
         let again = try await Program.run("belfry", arguments, input: Notes.phone())
         #expect(again.status == 73)
-        #expect(again.errors.contains("holds logs already"))
+        #expect(again.errors.contains("contains logs already"))
     }
 
-    @Test func `a reader that goes away ends it quietly`() async throws {
+    @Test func `run ends quietly when its reader has gone`() async throws {
         let notes = try Notes()
         let input = try notes.write(Notes.phone() + Notes.changes(0..<5_000), to: "in.ndjson")
         let program = try Program("belfry", ["run", notes.pipeline, input], closingOutput: true)
@@ -133,7 +135,7 @@ struct RunCommandTests {
         #expect(result.errors == "")
     }
 
-    @Test func `what is missing is said with its exit status`() async throws {
+    @Test func `missing files have their exit status`() async throws {
         let notes = try Notes()
         let cases: [([String], Int32, String)] = [
             (["run", "nowhere.yaml"], 66, "nowhere.yaml: no such pipeline file"),

@@ -11,7 +11,7 @@ struct SendCommandTests {
         return program
     }
 
-    @Test func `refused lines are named, the others kept`() async throws {
+    @Test func `refused lines are reported, and the others are accepted`() async throws {
         let notes = try Notes()
         let ingest = try await ingest(notes)
         let result = try await Program.run(
@@ -25,7 +25,7 @@ struct SendCommandTests {
         #expect(shown.output.split(separator: "\n").count == 4)
     }
 
-    @Test func `a line is sent as soon as it is there`() async throws {
+    @Test func `a line is sent as soon as it is read`() async throws {
         let notes = try Notes()
         let ingest = try await ingest(notes)
         let tap = try Program("belfry", ["tap", "ingest", "-p", notes.pipeline, "--from", "1", "--bare"])
@@ -40,14 +40,14 @@ struct SendCommandTests {
         #expect(await ingest.result().status == 0)
     }
 
-    @Test func `a named producer goes on where it stopped`() async throws {
+    @Test func `a named producer continues where it stopped`() async throws {
         let notes = try Notes()
         let ingest = try await ingest(notes)
         let file = try notes.write(Notes.changes(0..<3), to: "in.ndjson")
         let arguments = ["send", notes.pipeline, "--producer", "shop", file]
         #expect(try await Program.run("belfry", arguments).errors == "3 lines sent\n")
         try notes.write(Notes.changes(0..<5), to: "in.ndjson")
-        #expect(try await Program.run("belfry", arguments).errors == "2 lines sent, 3 taken in an earlier run\n")
+        #expect(try await Program.run("belfry", arguments).errors == "2 lines sent, 3 accepted in an earlier run\n")
         ingest.signal(SIGTERM)
         #expect(await ingest.result().status == 0)
         let shown = try await Program.run("belfry", ["log", "show", "changes", "-p", notes.pipeline, "--bare"])
@@ -55,7 +55,7 @@ struct SendCommandTests {
         #expect(names == ["n0", "n1", "n2", "n3", "n4"])
     }
 
-    @Test func `a line that was refused in an earlier run is told as refused again`() async throws {
+    @Test func `a line that was refused in an earlier run counts as refused again`() async throws {
         let notes = try Notes()
         let ingest = try await ingest(notes)
         let bad = try notes.write("{\"n\":1}\n", to: "bad.ndjson")
@@ -69,12 +69,12 @@ struct SendCommandTests {
         #expect(try await send("m", mixed).status == 65)
         let rest = try await send("m", mixed)
         #expect(rest.status == 65, "\(rest)")
-        #expect(rest.errors == "0 lines sent, 3 taken and 1 refused in an earlier run\n", "\(rest)")
+        #expect(rest.errors == "0 lines sent, 3 accepted and 1 refused in an earlier run\n", "\(rest)")
         ingest.signal(SIGTERM)
         #expect(await ingest.result().status == 0)
     }
 
-    @Test func `lines that somebody else sent under a name do not count as taken`() async throws {
+    @Test func `somebody else's lines under the same name do not count as accepted`() async throws {
         let notes = try Notes()
         let ingest = try await ingest(notes)
         let garbage = try notes.write("garbage\ngarbage\ngarbage\n", to: "garbage")
@@ -86,8 +86,8 @@ struct SendCommandTests {
         let file = try notes.write(Notes.changes(0..<3), to: "in.ndjson")
         let refused = try await Command.run(["send", notes.pipeline, "--producer", "shop", file])
         #expect(refused.status == 77)
-        #expect(refused.errors.contains("the producer name 'shop' belongs to its first user"), "\(refused.errors)")
-        #expect(!refused.errors.contains("earlier run") && refused.errors.hasSuffix("nothing is taken yet\n"))
+        #expect(refused.errors.contains("the producer name 'shop' belongs to who used it first"), "\(refused.errors)")
+        #expect(!refused.errors.contains("earlier run") && refused.errors.hasSuffix("no line was accepted yet\n"))
         let other = try await Command.run(["send", notes.pipeline, "--producer", "shop-2", file])
         #expect(other.errors == "3 lines sent\n")
         #expect(try await Command.run(stranger + [file]).status == 65)
@@ -96,7 +96,7 @@ struct SendCommandTests {
     }
 
     @Test(arguments: ["n9 n1 n2 n3", "n0 n1", "n1 n2 n3"])
-    func `input that begins with other lines than those taken is refused`(names: String) async throws {
+    func `input that does not begin with the accepted lines is refused`(names: String) async throws {
         let notes = try Notes()
         let ingest = try await ingest(notes)
         let file = try notes.write(Notes.changes(0..<3), to: "in.ndjson")
@@ -107,7 +107,7 @@ struct SendCommandTests {
         #expect(result.status == 65)
         #expect(
             result.errors.hasPrefix(
-                "\(file) does not begin with the 3 lines that the producer shop has sent before: nothing was sent"),
+                "\(file) does not begin with the 3 lines that producer shop has sent before. Nothing was sent"),
             "\(result.errors)")
         ingest.signal(SIGTERM)
         #expect(await ingest.result().status == 0)
@@ -117,7 +117,7 @@ struct SendCommandTests {
         ["--producer", "~shop"], ["--secret", "file"], ["--server-key", "short"],
         ["--door", "ipc://x", "--producer", "shop"], ["--door", "ipc://x", "--key", "file"],
     ])
-    func `keys and names that do not go together are a mistake in the command`(options: [String]) async throws {
+    func `keys and names that do not fit together are a usage error`(options: [String]) async throws {
         #expect(try await Command.run(["send", "pipeline.yaml"] + options).status == 64)
     }
 
@@ -127,10 +127,10 @@ struct SendCommandTests {
             "belfry", ["send", notes.pipeline, "--timeout", "0.3"], input: Notes.change("n1"))
         #expect(result.status == 69)
         #expect(result.errors.contains("ingest.door: no answer for 0.3"))
-        #expect(result.errors.hasSuffix("nothing is taken yet\n"))
+        #expect(result.errors.hasSuffix("no line was accepted yet\n"))
     }
 
-    @Test func `with --wait it waits for the stage to come`() async throws {
+    @Test func `with --wait it waits until the stage is running`() async throws {
         let notes = try Notes()
         let file = try notes.write(Notes.change("n1"), to: "in.ndjson")
         let waiting = try Program("belfry", ["send", notes.pipeline, "--wait", file])
@@ -143,7 +143,7 @@ struct SendCommandTests {
         #expect(await ingest.result().status == 0)
     }
 
-    @Test func `lines without an answer are told as such: the stage may still take them`() async throws {
+    @Test func `unanswered lines are reported: the stage may still accept them`() async throws {
         let notes = try Notes()
         let ingest = try await ingest(notes)
         let send = try Program("belfry", ["send", notes.pipeline, "--timeout", "2"])
@@ -154,7 +154,7 @@ struct SendCommandTests {
         let result = await send.result()
         ingest.signal(SIGCONT)
         #expect(result.status == 69, "\(result)")
-        let said = "0 lines are taken, 1 refused; the stage may still take 2 lines from standard input:2 on"
+        let said = "0 lines accepted, 1 refused; the stage may still accept 2 lines from standard input:2 on"
         #expect(result.errors.contains(said), "\(result)")
         ingest.signal(SIGTERM)
         #expect(await ingest.result().status == 0)

@@ -18,7 +18,7 @@ struct StateCommandTests {
         return ["\(number)", "2026-11-20T09:30:0\(second)Z", "-\(5 - second)s"]
     }
 
-    @Test func `a state is that of its moment, however that is named`() async throws {
+    @Test func `a state is shown for a sequence, a time or a duration`() async throws {
         let notes = try await Notes.recorded()
         for number in 3...6 {
             let sequences = (3...number).map { #"{"log":"changes","sequence":\#($0)}"# }.joined(separator: ",")
@@ -36,23 +36,23 @@ struct StateCommandTests {
         #expect(try await Self.state(notes, "pending").output.isEmpty)
     }
 
-    @Test func `just after the last event is before what time did later`() async throws {
+    @Test func `the state after the last event does not include later deadlines`() async throws {
         let notes = try await Notes.recorded()
         #expect(try await Self.state(notes, "pending", at: "7").output.contains(#""sequence":7}]"#))
         #expect(try await Self.state(notes, "badges", at: "7").output.isEmpty)
     }
 
-    @Test func `a moment beyond the end is said to be the end`() async throws {
+    @Test func `a position after the end means the end, with a note`() async throws {
         let notes = try await Notes.recorded()
         for moment in ["8", "2030-01-01T00:00:00Z"] {
             let late = try await Self.state(notes, "badges", at: moment)
             #expect(late.output.contains(#""badge":1}"#), "\(late)")
-            #expect(late.errors == "changes ends at 7, before \(moment): this is how it is at the end\n", "\(late)")
+            #expect(late.errors == "changes ends at 7, before \(moment); this is the state at its end\n", "\(late)")
         }
         #expect(try await Self.state(notes, "badges", at: "7").errors.isEmpty)
     }
 
-    @Test func `a terminal gets a table, and an unknown state the names there are`() async throws {
+    @Test func `a terminal gets a table, and an error about an unknown state lists the states`() async throws {
         let notes = try await Notes.recorded()
         let place = ["--logs", notes.logs]
         let table = try await Program.run("belfry", ["state", notes.pipeline, "badges"] + place, onTerminal: true)
@@ -60,12 +60,12 @@ struct StateCommandTests {
         #expect(table.output.contains("_alice  1"), "\(table)")
         let unknown = try await Command.run(["state", notes.pipeline, "moods"] + place)
         #expect(unknown.status == 64, "\(unknown)")
-        #expect(unknown.errors.contains("there are: records, subscriptions, pending, badges, devices"), "\(unknown)")
+        #expect(unknown.errors.contains("available: records, subscriptions, pending, badges, devices"), "\(unknown)")
     }
 
     // MARK: Without the pipeline file
 
-    @Test func `logs alone will do, with the settings beside them`() async throws {
+    @Test func `logs with recorded settings need no pipeline file`() async throws {
         let notes = try await Notes.recorded()
         try FileManager.default.createDirectory(atPath: notes.folder + "/data", withIntermediateDirectories: false)
         try FileManager.default.moveItem(atPath: notes.logs, toPath: notes.folder + "/data/logs")
@@ -79,24 +79,24 @@ struct StateCommandTests {
         }
         let match = "match=" + (try Program.folder()) + "/belfry-match"
         let program = try await Command.run(["replay", notes.folder + "/data", "--stage", match])
-        #expect(program.status == 64 && program.errors.contains("from the pipeline file"), "\(program)")
+        #expect(program.status == 64 && program.errors.contains("needs the pipeline file"), "\(program)")
         let (one, other) = (notes.folder + "/data/logs/notifications", notes.folder + "/data/logs/others")
         try FileManager.default.copyItem(atPath: one, toPath: other)
         let twice = try await Command.run(["replay", notes.folder + "/data"])
-        #expect(twice.status == 66 && twice.errors.contains("made by 2 stages of kind coalesce"), "\(twice)")
+        #expect(twice.status == 66 && twice.errors.contains("written by 2 stages of kind coalesce"), "\(twice)")
         try FileManager.default.removeItem(atPath: other)
         let lost = one + "/settings.ndjson"
         try FileManager.default.removeItem(atPath: lost)
         let unknown = try await Command.run(["replay", notes.folder + "/data"])
-        #expect(unknown.status == 66 && unknown.errors.hasPrefix(lost + " is not there"), "\(unknown)")
+        #expect(unknown.status == 66 && unknown.errors.hasPrefix(lost + " is missing"), "\(unknown)")
     }
 
-    @Test func `lost settings are named, and whose are taken`() async throws {
+    @Test func `lost settings are reported, with the settings used instead`() async throws {
         let notes = try await Notes.recorded()
         let lost = notes.logs + "/notifications/settings.ndjson"
         try FileManager.default.removeItem(atPath: lost)
         let told =
-            "\(lost) is not there: the settings that \(notes.pipeline) has now are taken for all of coalesce's past, with "
+            "\(lost) is missing: the current settings of \(notes.pipeline) are used for the whole log of coalesce, with "
             + "the defaults of that time: pendingPerUser 1000000000\n"
         let place = [notes.pipeline, "--logs", notes.logs]
         for command in [["replay"] + place, ["whatif", "--set", "match.x=1"] + place, ["state", "badges"] + place] {

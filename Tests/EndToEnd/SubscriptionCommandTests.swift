@@ -23,7 +23,7 @@ struct SubscriptionCommandTests {
 
     private static let input = save("feed", "stars > 3") + save("never", "stars > 3 AND stars < 2")
 
-    @Test func `send says from where on each is active, and warns`() async throws {
+    @Test func `send prints from which change on each subscription is active, and warnings`() async throws {
         let notes = try Notes()
         let ingest = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
         let piped = try await Program.run("belfry", ["send", notes.pipeline], input: Self.input)
@@ -51,7 +51,7 @@ struct SubscriptionCommandTests {
         #expect(await ingest.result().status == 0)
     }
 
-    @Test func `a terminal is not flooded`() async throws {
+    @Test func `a terminal gets only the first subscriptions and a count`() async throws {
         let notes = try Notes()
         let ingest = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
         let input = (0..<30).map { Self.save("s\($0)", "stars > 3") }.joined()
@@ -62,7 +62,7 @@ struct SubscriptionCommandTests {
         #expect(await ingest.result().status == 0)
     }
 
-    @Test func `run warns and is content`() async throws {
+    @Test func `run prints warnings and exits with 0`() async throws {
         let notes = try Notes()
         let moved = Self.save("feed", "stars > 3", database: "private")
         let result = try await Program.run("belfry", ["run", notes.pipeline], input: Self.input + moved)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct TapCommandTests {
-    @Test func `a tap begins at the end and goes on over a restart of its stage`() async throws {
+    @Test func `a tap begins at the end and continues after a restart of its stage`() async throws {
         let notes = try Notes()
         let arguments = ["--pipeline", notes.pipeline]
         let before = try notes.write(Notes.phone(), to: "before")
@@ -32,7 +32,7 @@ struct TapCommandTests {
         #expect(await second.result().status == 0)
     }
 
-    @Test func `a tap from the beginning of a log that has lost it begins where the log does`() async throws {
+    @Test func `a tap from a removed beginning starts at the first event of the log`() async throws {
         let notes = try Notes()
         let text = try notes.read("notes.yaml").replacing("interval 50ms", with: "interval 50ms, segmentBytes: 64KiB")
         try notes.write(text, to: "notes.yaml")
@@ -56,7 +56,7 @@ struct TapCommandTests {
         #expect(
             result.output.split(separator: "\n").map { $0.prefix(15) }
                 == ["{\"sequence\":\(begin)", "{\"sequence\":\(begin + 1)"].map { $0.prefix(15) })
-        #expect(result.errors.contains("events 1 to \(begin - 1) were removed"), "\(result.errors)")
+        #expect(result.errors.contains("retention removed the events 1 to \(begin - 1)"), "\(result.errors)")
         #expect(result.errors.split(separator: "\n").count == 1, "said once")
         second.signal(SIGTERM)
         _ = await second.result()

@@ -13,7 +13,7 @@ struct TraceCommandTests {
         return folder
     }
 
-    @Test func `a trace is one JSON object where no terminal is`() async throws {
+    @Test func `without a terminal a trace is one JSON object`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         let traced = try await Command.run(["trace", "n2", "-p", folder])
@@ -26,26 +26,28 @@ struct TraceCommandTests {
         #expect(chart.output.hasPrefix("flowchart TD\n"))
     }
 
-    @Test func `several hits are listed, and it is said how to choose`() async throws {
+    @Test func `several results are listed, with how to choose one`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         let listed = try await Command.run(["trace", "n1", "-p", folder, "--tree"])
         #expect(listed.status == 0)
         #expect(listed.output.split(separator: "\n").count == 2)
-        #expect(listed.errors == "trace one of them, as changes:5\n")
+        #expect(listed.errors == "trace one of them, such as changes:5\n")
     }
 
-    @Test func `what is not found ends with 1, an empty ID with 64, no place with 66`() async throws {
+    @Test func `trace exits with 1 for an unknown ID, with 64 for an empty ID, with 66 for a missing place`()
+        async throws
+    {
         let notes = try Notes()
         let folder = try await logs(notes)
         let missing = try await Command.run(["trace", "no\u{1B}body", "-p", folder])
         #expect(missing.status == 1 && missing.output == "")
-        #expect(missing.errors.hasPrefix(#"nothing found for 'no\u{1b}body': no record of that name in changes;"#))
+        #expect(missing.errors.hasPrefix(#"nothing found for 'no\u{1b}body': no record with this name in changes;"#))
         #expect(try await Command.run(["trace", "", "-p", folder]).status == 64)
         #expect(try await Command.run(["trace", "1", "-p", folder + "/nowhere"]).status == 66)
     }
 
-    @Test func `no index leaves nothing behind`() async throws {
+    @Test func `--no-index writes nothing`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         let plain = try await Command.run(["trace", "n2", "-p", folder, "--no-index"])
@@ -57,7 +59,7 @@ struct TraceCommandTests {
         #expect(verified.status == 0)
     }
 
-    @Test func `a damaged log is reported, not passed over`() async throws {
+    @Test func `trace reports a damaged log`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         let url = URL(fileURLWithPath: folder + "/matches/00000000000000000001.log")

@@ -9,7 +9,7 @@ struct UpCommandTests {
         return try #require(Int32(match.1))
     }
 
-    @Test func `five processes get ready, push, and stop cleanly`() async throws {
+    @Test func `five processes start, push and stop cleanly`() async throws {
         let notes = try Notes()
         let up = try Program("belfry", ["up", notes.pipeline])
         await up.error("deliver: ready")
@@ -30,7 +30,7 @@ struct UpCommandTests {
         }
     }
 
-    @Test func `a stage that was killed is started again and goes on`() async throws {
+    @Test func `a killed stage is started again and continues`() async throws {
         let notes = try Notes()
         let up = try Program("belfry", ["up", notes.pipeline])
         let line = await up.error("match: ready")
@@ -63,7 +63,7 @@ struct UpCommandTests {
         #expect(await again.result().status == 0)
     }
 
-    @Test func `all stages in one process do the same`() async throws {
+    @Test func `all stages in one process start, push and stop cleanly`() async throws {
         let notes = try Notes()
         let up = try Program("belfry", ["up", notes.pipeline, "--in-process"])
         await up.error("deliver: ready")
@@ -84,7 +84,7 @@ struct UpCommandTests {
         #expect(!FileManager.default.fileExists(atPath: notes.folder + "/data"))
     }
 
-    @Test func `a data folder that cannot be made is named`() async throws {
+    @Test func `a data folder that cannot be made is reported`() async throws {
         let notes = try Notes()
         try notes.write("", to: "data")
         let result = try await Program.run("belfry", ["up", notes.pipeline])
@@ -92,13 +92,13 @@ struct UpCommandTests {
         #expect(result.errors.hasPrefix("\(notes.folder)/data"))
     }
 
-    @Test func `a pipeline that runs already is left alone`() async throws {
+    @Test func `a pipeline that is already running is not started twice`() async throws {
         let notes = try Notes()
         let up = try Program("belfry", ["up", notes.pipeline])
         await up.error("deliver: ready")
         let second = try await Program.run("belfry", ["up", notes.pipeline])
         #expect(second.status == 69)
-        #expect(second.errors.contains(" runs already in \(notes.folder)/data: ingest is process "))
+        #expect(second.errors.contains(" is already running in \(notes.folder)/data: ingest is process "))
         #expect(second.errors.split(separator: "\n", omittingEmptySubsequences: false).count == 2, "\(second.errors)")
         let sent = try await Program.run("belfry", ["send", notes.pipeline], input: Notes.phone())
         #expect(sent.status == 0)
@@ -106,7 +106,7 @@ struct UpCommandTests {
         #expect(await up.result().status == 0)
     }
 
-    @Test func `a port in use is named with what to do`() async throws {
+    @Test func `a port in use is reported with advice`() async throws {
         let port = try TakenPort()
         let notes = try Notes(ingest: "{ bind: \"tcp://127.0.0.1:\(port.number)\" }")
         let stage = try await Program.run("belfry-ingest", ["--pipeline", notes.pipeline])
@@ -114,7 +114,7 @@ struct UpCommandTests {
         #expect(stage.errors.contains("tcp://127.0.0.1:\(port.number): port in use"))
         let up = try await Program.run("belfry", ["up", notes.pipeline])
         #expect(up.status == 69)
-        #expect(up.errors.contains("ingest: ended 4 times without getting ready; stopping"))
+        #expect(up.errors.contains("ingest: ended 4 times before it was ready; stopping"))
     }
 }
 

@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ValidateCommandTests {
-    @Test func `a right file says what it holds`() async throws {
+    @Test func `validate prints the stages of a valid file`() async throws {
         let notes = try Notes()
         let result = try await Command.run(["validate", notes.pipeline])
         #expect(result.status == 0)
@@ -11,7 +11,7 @@ struct ValidateCommandTests {
         #expect(result.errors == "")
     }
 
-    @Test func `a secret whose file is not here is a warning`() async throws {
+    @Test func `a missing secret file is a warning`() async throws {
         let notes = try Notes()
         let hooked = try notes.read("notes.yaml").replacing(
             "{ use: console }", with: #"{ use: webhook, url: "https://example.com/", secret: {$file: none} }"#)
@@ -27,7 +27,7 @@ struct ValidateCommandTests {
         #expect(json.output.hasPrefix(#"{"valid":true,"errors":[],"warnings":[{"file":"#))
     }
 
-    @Test func `a secret's file that holds something else is a warning`() async throws {
+    @Test func `a secret file with wrong content is a warning`() async throws {
         let notes = try Notes()
         let secret = try notes.write("hunter2", to: "secret")
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret)
@@ -45,7 +45,7 @@ struct ValidateCommandTests {
         }
     }
 
-    @Test func `each secret that cannot be used is told at its own place`() async throws {
+    @Test func `each unusable secret is reported with its place`() async throws {
         let notes = try Notes()
         chmod(try notes.write("hunter2", to: "secret"), 0o600)
         let webhook = [
@@ -67,7 +67,7 @@ struct ValidateCommandTests {
         for (line, start) in zip(lines, [url, secret, secret]) { #expect(line.hasPrefix(at + start), "\(line)") }
     }
 
-    @Test func `a secret that stands in the file in clear is a warning`() async throws {
+    @Test func `a secret in the pipeline file itself is a warning`() async throws {
         let notes = try Notes()
         let webhook = #"{ use: webhook, url: "https://example.com/?key=hunter2", headers: { authorization: hunter2 } }"#
         let pipeline = try notes.write(
@@ -83,7 +83,7 @@ struct ValidateCommandTests {
         }
     }
 
-    @Test func `mistakes come with line and column, as text and as JSON`() async throws {
+    @Test func `mistakes have line and column, as text and as JSON`() async throws {
         let notes = try Notes(ingest: "{ bindd: x, door: 7 }")
         let text = try await Command.run(["validate", notes.pipeline])
         #expect(text.status == 78)

@@ -18,14 +18,14 @@ struct WhatIfCommandTests {
         return try notes.write("\n\(lines[1])\n", to: "subscriptions.ndjson")
     }
 
-    @Test func `another setting's difference is told in pushes`() async throws {
+    @Test func `the effect of another setting is reported in pushes`() async throws {
         let notes = try await Notes.recorded()
         let text = try await Self.whatIf(notes, "--set", "coalesce.window=0s", onTerminal: true)
         #expect(text.status == 1, "\(text)")
         let table = """
             + 4 pushes, ~ 1 payload changed: 1 badge, 1 coalesced differently
 
-            SUBSCRIPTION  +  −  ~  look at change
+            SUBSCRIPTION  +  −  ~  EXAMPLE CHANGE
             _alice feed   4  0  1               3
 
             """
@@ -41,7 +41,7 @@ struct WhatIfCommandTests {
         #expect(piped.output == lines, "\(piped.output)")
     }
 
-    @Test func `what changes nothing ends with 0`() async throws {
+    @Test func `a change without effect exits with 0`() async throws {
         let notes = try await Notes.recorded()
         let text = try await Self.whatIf(notes, "--set", "coalesce.window=2000ms", onTerminal: true)
         #expect(text.status == 0 && text.output == "no difference in 1 push\n", "\(text)")
@@ -63,7 +63,7 @@ struct WhatIfCommandTests {
         #expect(piped.output.contains(#""changed":1,"categories":{"alert text":1},"change":7}"#), "\(piped.output)")
     }
 
-    @Test func `commands that change nothing are told of`() async throws {
+    @Test func `commands without effect are reported`() async throws {
         let notes = try await Notes.recorded()
         let empty = try notes.write("\n  \n", to: "empty.ndjson")
         let nothing = try await Self.whatIf(notes, "--with", empty)
@@ -85,7 +85,7 @@ struct WhatIfCommandTests {
         #expect(both.status == 1 && both.errors == "", "\(both)")
     }
 
-    @Test func `a command that cannot be taken is named by file and line`() async throws {
+    @Test func `an invalid command is reported with file and line`() async throws {
         let notes = try await Notes.recorded()
         let good = try String(contentsOfFile: Self.otherText(notes), encoding: .utf8)
         for (line, reason) in [
@@ -103,25 +103,25 @@ struct WhatIfCommandTests {
     @Test(arguments: [
         (
             "coalesce.from=ingest",
-            "those may be set: coalesce.policy, coalesce.window, "
+            "you can set: coalesce.policy, coalesce.window, "
                 + "coalesce.maximumDelay, coalesce.pendingPerUser, coalesce.atLimit"
         ),
         (
             "coalesce.bind=tcp://127.0.0.1:1",
-            "those may be set: coalesce.policy, coalesce.window, "
+            "you can set: coalesce.policy, coalesce.window, "
                 + "coalesce.maximumDelay, coalesce.pendingPerUser, coalesce.atLimit"
         ),
         (
             "coalesce.windw=1s",
-            "those may be set: coalesce.policy, coalesce.window, "
+            "you can set: coalesce.policy, coalesce.window, "
                 + "coalesce.maximumDelay, coalesce.pendingPerUser, coalesce.atLimit"
         ),
         ("coalesce.window=soon", "expected a duration, found soon"), ("deliver.curve=x", "deliver.transports"),
-        ("ingest.door=x", "ingest is the source, whose log is the input"),
+        ("ingest.door=x", "ingest is the source, and its log is the input"),
         ("pager.window=1s", "there is no stage pager"),
         ("window=1s", "--set takes STAGE.KEY=VALUE"),
     ])
-    func `a setting that makes no other world is refused`(_ setting: String, _ reason: String) async throws {
+    func `a setting that cannot be changed is refused`(_ setting: String, _ reason: String) async throws {
         let notes = try await Notes.recorded()
         let refused = try await Self.whatIf(notes, "--set", setting)
         #expect(refused.status == 64 && refused.output.isEmpty, "\(refused)")

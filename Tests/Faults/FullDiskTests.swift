@@ -87,7 +87,8 @@ import ZeroMQ
             }
             let input = try folder.write("{}\n", to: "in.ndjson")
             let send = try Spawned("belfry", ["send", file, "--timeout", "0.5", input])
-            guard try send.end() == 69, send.lines.first?.hasPrefix("ingest has no room for its log in ") == true else {
+            guard try send.end() == 69, send.lines.first?.hasPrefix("ingest has no disk space for its log in ") == true
+            else {
                 throw FaultError("\(send.lines)")
             }
             for pid in try Processes.children(of: up.pid) { try FileSizeLimit.set(nil, of: pid) }

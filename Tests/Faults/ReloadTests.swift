@@ -47,15 +47,15 @@ import ZeroMQ
             try pipeline.waitFor("outcome", 5)
             try pipeline.edit(transport: apns.transport(more: ", timeuot: 5s"))
             pipeline.up.signal(SIGHUP)
-            try pipeline.waitForLine("all goes on with the settings of before")
+            try pipeline.waitForLine("all stages keep their previous settings")
             let mistakes = pipeline.up.lines.filter { $0.contains("did you mean \"timeout\"?") }
             #expect(mistakes.count == 1 && mistakes.allSatisfy { $0.hasPrefix("\(pipeline.file):") }, "\(mistakes)")
             try pipeline.edit(window: "1ms", transport: apns.transport(key: apns.folder.file("lost.p8")))
             pipeline.up.signal(SIGHUP)
-            try pipeline.waitForLine("all goes on with the settings of before", 2)
+            try pipeline.waitForLine("all stages keep their previous settings", 2)
             #expect(pipeline.up.lines.contains { $0.hasPrefix("deliver: ") && $0.contains("lost.p8") })
             kill(try #require(pipeline.pids["deliver"]), SIGHUP)
-            try pipeline.waitForLine("deliver: SIGHUP is for belfry up, process \(pipeline.up.pid), which")
+            try pipeline.waitForLine("deliver: send SIGHUP to belfry up, process \(pipeline.up.pid), which")
             try pipeline.send((6...9).map(Notes.note))
             try pipeline.waitFor("outcome", 9)
             let problems = try pipeline.stop() + pipeline.problemsOfLogs()
@@ -122,7 +122,7 @@ import ZeroMQ
                     .replacing("payload: {from: coalesce}", with: "payload: {from: late}")
                     .replacing("  payload:", with: "  late: {stage: coalesce, log: late, from: coalesce}\n  payload:"))
             pipeline.up.signal(SIGHUP)
-            try pipeline.waitForLine("all goes on with the settings of before")
+            try pipeline.waitForLine("all stages keep their previous settings")
             for key in ["data", "stages.late", "stages.payload.from"] {
                 let isNamed = pipeline.up.lines.contains { $0.hasPrefix(pipeline.file) && $0.contains(" \(key): ") }
                 #expect(isNamed, "\(key): \(pipeline.up.lines)")
@@ -189,7 +189,7 @@ import ZeroMQ
                 LivePipeline.yaml().replacing(
                     "payload: {from: coalesce}", with: "payload: {from: coalesce, bind: \"\(address)\"}"))
             pipeline.up.signal(SIGHUP)
-            try pipeline.waitForLine("all goes on with the settings of before")
+            try pipeline.waitForLine("all stages keep their previous settings")
             let said = pipeline.up.lines.first { $0.contains(address) } ?? ""
             #expect(said.hasPrefix("payload: ") && said.contains("choose another `bind`"), "\(pipeline.up.lines)")
             let inbox = "{use: courier, listen: \"127.0.0.1:%\"}"
@@ -200,7 +200,7 @@ import ZeroMQ
             let taken = inbox.replacing("%", with: "\(other.number)")
             try pipeline.edit(transport: "{use: file, path: pushes.ndjson}\n      inbox: \(taken)")
             pipeline.up.signal(SIGHUP)
-            try pipeline.waitForLine("all goes on with the settings of before", 2)
+            try pipeline.waitForLine("all stages keep their previous settings", 2)
             try pipeline.waitForLine("deliver: transports.inbox.listen: 127.0.0.1:\(other.number): port in use")
             try pipeline.send(Notes.commands(3))
             try pipeline.waitFor("outcome", 3)

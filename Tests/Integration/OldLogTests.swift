@@ -26,7 +26,7 @@ enum OldLogs {
             #expect(report.isSound && report.events > 0, "\(log): \(report.problems)")
             #expect(try EventLogs.format(directory: log) == 1)
             let name = log.split(separator: "/").last ?? ""
-            #expect(try LogMigration.run(log, isDryRun: true).text == "\(name): format 1, nothing to migrate")
+            #expect(try LogMigration(of: log).text == "\(name): format 1, nothing to migrate")
         }
     }
 
@@ -58,7 +58,7 @@ enum OldLogs {
         let manifest = try folder.lines(of: "changes/log.json")[0]
         try folder.write(manifest.replacing("\"format\":1", with: "\"format\":7") + "\n", to: "changes/log.json")
         let failure = #expect(throws: ToolFailure.self) {
-            try LogMigration.run(folder.file("changes"), isDryRun: true)
+            try LogMigration(of: folder.file("changes"))
         }
         #expect(failure?.status == .badData && failure?.message.contains("format 7") == true)
     }

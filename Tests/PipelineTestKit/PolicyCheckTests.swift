@@ -10,22 +10,22 @@ import Time
 /// The check that comes with the kit passes policies that keep to the rules, and finds those that do not.
 @Suite struct PolicyCheckTests {
     @Test(arguments: Tier.some(of: ["latest", "debounce", "none", "{use: nights, until: 5000000}"]))
-    func aPolicyThatGoesByWhatItIsAskedWithPasses(_ policy: String) throws {
+    func `a policy that uses only its arguments passes`(_ policy: String) throws {
         let settings = "{policy: \(policy), window: 300ms, maximumDelay: 20s, pendingPerUser: 2}"
         #expect(try PolicyCheck(Nights.self, settings: settings).problems() == [])
     }
 
-    @Test func aPolicyThatDrawsNumbersIsFound() throws {
+    @Test func `a policy with random numbers fails`() throws {
         let problems = try PolicyCheck(Dice.self, settings: "{policy: dice}").problems()
-        #expect(problems.first?.hasPrefix("seed 1: the same matches give something else") == true, "\(problems)")
+        #expect(problems.first?.hasPrefix("seed 1: the same matches give other output") == true, "\(problems)")
     }
 
-    @Test func aPolicyWithAMemoryOfItsOwnIsFound() throws {
+    @Test func `a policy with state of its own fails`() throws {
         let problems = try PolicyCheck(Counting.self, settings: "{policy: counting, maximumDelay: 60s}").problems()
-        #expect(problems.contains { $0.contains("a restart behind match") }, "\(problems)")
+        #expect(problems.contains { $0.contains("a restart after match") }, "\(problems)")
     }
 
-    @Test func settingsThatThePolicyRefusesAreRefused() {
+    @Test func `settings that the policy refuses are refused`() {
         #expect(throws: SettingsError.self) {
             try PolicyCheck(Nights.self, settings: "{policy: {use: nights, util: 5}}")
         }

@@ -24,7 +24,7 @@ struct StageConformanceTests {
         ("coalesce", "{window: 1s, policy: debounce, pendingPerUser: 1}"), ("payload", "{expiration: 1h}"),
         ("deliver", "{transports: {apns: {use: console}}}"),
     ])
-    func `the stages that Belfry brings along keep the rules`(_ kind: String, _ settings: String) throws {
+    func `Belfry's own stages keep the rules`(_ kind: String, _ settings: String) throws {
         #expect(try Self.built(kind, settings).problems() == [])
     }
 
@@ -41,7 +41,7 @@ struct StageConformanceTests {
         ("eager", .causes), ("invents", .causes), ("drops", .unknown), ("odd", .odd), ("stuck", .deadlines),
         ("endless", .deadlines), ("forgets", .snapshots), ("half", .snapshots),
     ])
-    func `a stage that breaks a rule is told which`(_ fault: String, _ rule: ConformanceRule) throws {
+    func `a broken rule of a stage is reported`(_ fault: String, _ rule: ConformanceRule) throws {
         let check = try StageConformance(Counting.self, settings: "{fault: \(fault)}")
         let result = check.result(rule)
         #expect(result.problem?.hasPrefix(rule.rawValue + ": ") == true, "\(result)")
@@ -49,7 +49,7 @@ struct StageConformanceTests {
         #expect(others == [], "\(fault)")
     }
 
-    @Test func `events of one's own are fed in place of the samples`() throws {
+    @Test func `given events replace the samples`() throws {
         let check = try StageConformance(
             Counting.self, settings: "{fault: none}",
             events: [#"{"type":"match","time":"2026-02-01T00:00:00Z"}"#, #"{"type":"match"}"#])

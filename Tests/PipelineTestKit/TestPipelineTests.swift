@@ -19,7 +19,7 @@ import Testing
     private static let device =
         #"{"type":"device.register",\#(place),"user":"_a","device":"phone","transport":"apns","token":"1","topic":"notes"}"#
 
-    @Test func refusedCommandsAreNamedByLineAndPathAndTheOthersAreKept() async throws {
+    @Test func `refused commands are reported with line and path, and the others are accepted`() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         let first = try await belfry.send(Self.device, "not JSON", #"{"type":"device.register"}"#)
         #expect(first.accepted == 1)
@@ -32,7 +32,7 @@ import Testing
         try await belfry.stop()
     }
 
-    @Test func theClockMovesOnlyWhenItIsMoved() async throws {
+    @Test func `the clock moves only when the test moves it`() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         #expect(belfry.now == .testStart)
         try await belfry.send(Self.device)
@@ -43,7 +43,7 @@ import Testing
         try await belfry.stop()
     }
 
-    @Test func aLogIsReadByItsStagesName() async throws {
+    @Test func `a log is read by its stage's name`() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         try await belfry.send(Self.device)
         try await belfry.settle()
@@ -62,7 +62,7 @@ import Testing
         await #expect(throws: TestPipelineError.self) { try await belfry.settle() }
     }
 
-    @Test func manyPipelinesRunBesideEachOther() async throws {
+    @Test func `many pipelines can run at the same time`() async throws {
         try await withThrowingTaskGroup(of: [String].self) { group in
             // Under the thread sanitizer the threads of many pipelines wait for one lock of the Swift runtime's.
             for _ in 0..<(Sanitizer.isThread ? 2 : Tier.rounds(3, full: 6)) {

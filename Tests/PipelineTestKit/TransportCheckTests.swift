@@ -12,7 +12,7 @@ struct TransportCheckTests {
         let app = Delivery.App(container: "c", environment: "development", topic: "t")
         let check = TransportCheck(
             peer: TransportPeer(arrivals: { pager.arrivals }, pause: { pager.pause() }, resume: { pager.resume() }),
-            maker: CheckedPushes(app: app, transport: "pager"), limit: fault == nil ? .seconds(20) : .milliseconds(400)
+            samples: SamplePushes(app: app, transport: "pager"), limit: fault == nil ? .seconds(20) : .milliseconds(400)
         ) { PagerTransport(pager, fault) }
         let problems = await check.problems()
         pager.hangUp()
@@ -24,7 +24,7 @@ struct TransportCheckTests {
     }
 
     @Test(arguments: Fault.allCases)
-    func `a transport that breaks a rule is told which`(fault: Fault) async throws {
+    func `a broken rule of a transport is reported`(fault: Fault) async throws {
         let problems = try await problems(fault)
         #expect(problems.contains { $0.contains(fault.rawValue) }, "\(problems)")
     }
@@ -34,22 +34,22 @@ struct TransportCheckTests {
 enum Fault: String, CaseIterable, Sendable {
     case forgetsAnswer = "has no answer"
     case answersTwice = "has two answers"
-    case answersForOthers = "is answered and was not handed out"
-    case losesPushes = "is accepted and did not arrive under its apns-id"
-    case sendsTwice = "arrived 2 times, and its answer does not say so"
-    case turnsOrder = " came before "
-    case refuses = "is answered failed: no reason"
-    case acceptsAnything = "no JSON is answered accepted, not failed"
-    case hangsOnNothing = "an empty window ends at once: deliver is not over"
-    case answersNothing = "answers to nothing"
-    case hangsUnopened = "deliver answers before open: deliver is not over"
-    case hangsClosed = "deliver answers after it: deliver is not over"
-    case hangsClosing = "close may come without open: close is not over"
-    case hangsCancelled = "a cancelled deliver ends soon: deliver is not over"
-    case hangsUnderWay = "a deliver cancelled under way ends soon: deliver is not over"
-    case hangsWhenClosed = "close ends what is under way: deliver is not over"
+    case answersForOthers = "has an answer but was not delivered"
+    case losesPushes = "was accepted but did not arrive with its apns-id"
+    case sendsTwice = "arrived 2 times, but its answer does not say so"
+    case turnsOrder = " arrived before "
+    case refuses = " is failed: no reason"
+    case acceptsAnything = "'no JSON' is accepted, not failed"
+    case hangsOnNothing = "an empty window ends at once: deliver has not returned"
+    case answersNothing = "answers to an empty window"
+    case hangsUnopened = "deliver answers before open: deliver has not returned"
+    case hangsClosed = "deliver answers after it: deliver has not returned"
+    case hangsClosing = "close may be called without open: close has not returned"
+    case hangsCancelled = "a deliver that is cancelled at once ends soon: deliver has not returned"
+    case hangsUnderWay = "a deliver that is cancelled in flight ends soon: deliver has not returned"
+    case hangsWhenClosed = "close ends deliveries in flight: deliver has not returned"
     case defersForEver = "stays deferred"
-    case sendsDeferredAnew = "sent under the same apns-id: push 8000 at device0 arrived "
+    case sendsDeferredAnew = "sent with the same apns-id: push 8000 at device0 arrived "
     case keepsFiles = "more open files"
     case keepsItself = "a closed transport is still in memory"
 }

@@ -1,21 +1,16 @@
 import ArgumentParser
 import LocalAPNs
 
-/// Shows what a local APNs records.
+/// Prints the records of a local APNs.
 struct APNsDisplay: Sendable {
     enum Form: Sendable { case json, requests, device }
 
     let form: Form
-    private let isColoured: Bool
-
-    init(form: Form, isColoured: Bool) {
-        self.form = form
-        self.isColoured = isColoured
-    }
+    let isColoured: Bool
 
     private var painter: Painter { Painter(isColoured: isColoured) }
 
-    /// - Returns: nil for what is not shown in this form.
+    /// - Returns: Nil if this form does not show the record.
     func text(of record: Record) -> String? {
         switch (form, record) {
         case (.json, _): record.json
@@ -31,7 +26,8 @@ struct APNsDisplay: Sendable {
     private func clock(_ time: Int64) -> String { String(TimeText.of(time).dropFirst(11).prefix(12)) }
 }
 
-/// A line each.
+// MARK: - One line for each record
+
 extension APNsDisplay {
     private func line(_ request: RecordedRequest) -> String {
         let parts = [
@@ -54,7 +50,8 @@ extension APNsDisplay {
     }
 }
 
-/// As a device has it.
+// MARK: - The screen of a device
+
 extension APNsDisplay {
     private func screen(_ request: RecordedRequest) -> String? {
         guard let notice = request.notice, let fate = request.fate else {
@@ -87,7 +84,6 @@ extension Notice {
         return [title, subtitle, body, extras].compactMap(\.self).map(\.printable).joined(separator: " · ")
     }
 
-    /// Badge and sound.
     fileprivate var extras: String? {
         let parts = [badge.map { "badge \($0)" }, sound.map { "sound \($0.printable)" }].compactMap(\.self)
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
@@ -101,8 +97,8 @@ extension ConnectionEvent.Step {
             "open from \(remote)" + (topic.map { ", certificate of \($0.printable)" } ?? "")
         case .settings(let streams): streams == 1 ? "one stream" : "\(streams) streams"
         case .goAway(let last, let code, let debug): "GOAWAY \(code), last stream \(last) \(debug.printable)"
-        case .refused(let stream): "stream \(stream) is one too many: refused"
-        case .reset(let stream, let code): "the client gave up stream \(stream), \(code)"
+        case .refused(let stream): "stream \(stream) refused: too many streams"
+        case .reset(let stream, let code): "the client reset stream \(stream), \(code)"
         case .close(let requests): "closed after \(requests) requests"
         case .failed(let reason): "failed: \(reason.printable)"
         }
@@ -110,7 +106,7 @@ extension ConnectionEvent.Step {
 }
 
 extension String {
-    /// A device token has 64 digits; eight tell one from another.
+    /// The first eight of a device token's 64 digits.
     fileprivate var short: String { count > 9 ? prefix(8) + "…" : self }
 }
 

@@ -1,14 +1,12 @@
 import Foundation
 import LocalAPNs
 
-/// Says how to point others at the server.
-struct APNsPointers {
-    let text: String
-
-    init(_ server: LocalAPNs, _ settings: LocalAPNs.Configuration) {
+/// The pipeline settings that use a local APNs.
+enum APNsPointers {
+    static func text(_ server: LocalAPNs, _ settings: LocalAPNs.Configuration) -> String {
         let credentials = server.credentials
         let (host, environment) = (settings.host, settings.environment.rawValue)
-        text = """
+        return """
             local APNs (\(environment)) at \(host):\(server.port); in a pipeline file:
 
             transports:
@@ -26,12 +24,12 @@ struct APNsPointers {
                     key: \(credentials.keyID)
                     keyFile: { $file: \(Self.absolute(credentials.keyPath)) }
 
-            a certificate in place of team, key and keyFile:
+            or, with a certificate instead of team, key and keyFile:
                     certificate: \(Self.absolute(credentials.clientPath))
                     certificateKey: { $file: \(Self.absolute(credentials.clientKeyPath)) }
             """
     }
 
-    /// Paths in a pipeline file are relative to that file, wherever it is.
+    /// Absolute, because relative paths in a pipeline file begin at its own folder.
     private static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).path }
 }

@@ -5,31 +5,36 @@ import LocalAPNs
 struct APNsServerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apns-server",
-        abstract: "A local APNs: takes pushes over HTTP/2 and TLS, checks them, and shows what the device would show.",
+        abstract:
+            "Runs a local APNs: accepts pushes over HTTP/2 and TLS, checks them, and shows what a device would show.",
         discussion: """
-            It makes throwaway keys and certificates in --data, keeps them, and says on standard error how a pipeline \
-            is pointed at it. Requests are checked as APNs does: provider token, headers, topic, device, payload. \
-            People see a line for each; a pipe, or --json, gets NDJSON, with what happens to connections in between.
+            It makes keys and certificates for tests in --data, keeps them there, and prints on standard error the settings \
+            that a pipeline needs to use it. It checks requests as APNs does: provider token, headers, topic, device, \
+            payload. A terminal shows a line for each request. A pipe, or --json, gets NDJSON, including the events of \
+            connections.
 
               belfry apns-server
               belfry apns-server --show device
               belfry apns-server --script trouble.ndjson | jq -c .status
 
-            Its key is good for all topics and both environments, unless --key-topic and --key-environment say which; a \
-            push for another topic then gets TopicDisallowed, and a server of the other environment refuses the key:
+            Its key is valid for all topics and both environments, unless you limit it with --key-topic and \
+            --key-environment. Then a push for another topic gets TopicDisallowed, and a server of the other environment \
+            rejects the key:
 
               belfry apns-server --key-topic com.example.Notes --key-environment production
 
-            A device token is any even number of hex digits, unless --devices names those there are. A state is \
-            active, offline (one push waits for it), unregistered or expired, "since" in milliseconds since 1970:
+            Every even number of hex digits is a valid device token, unless --devices lists the devices. A device's state \
+            is active, offline (the newest push waits for it), unregistered or expired; "since" is in milliseconds since \
+            1970:
 
               {"token":"6a0f","topic":"com.example.Notes","environment":"development",
                "state":"unregistered","since":1795328436000}    (in one line)
 
-            A script is a file of rules, one JSON object a line. Of all rules whose "when" fits a request, each thing \
-            is taken from the first whose "do" says it; a status is given to what would have been accepted:
+            A script is a file of rules, one JSON object a line. A rule applies to the requests that its "when" describes. \
+            If several rules apply, each member of "do" comes from the first rule that has it. A status replaces an \
+            acceptance only:
 
-              # a device fails each third time, all wait a little, and the 500th ends it
+              # every third push to a device fails, and request 500 is the last
               {"when":{"token":"6a0f*","every":3},"do":{"status":503,"retryAfter":30}}
               {"when":{"above":{"count":5,"seconds":60}},"do":{"status":429}}
               {"do":{"latency":[5,40]}}
@@ -48,8 +53,8 @@ struct APNsServerCommand: AsyncParsableCommand {
                       missingPushType and badPayload accept|refuse, upperCaseIDs,
                       fallAfterError, ignorePings, goAwayAfterErrors N
 
-            While it runs, it takes commands on standard input, one JSON object a line: move its clock; change a \
-            device; revoke a key, or take it again; replace the script; SETTINGS, GOAWAY or a sudden end for all connections.
+            While it runs, it reads commands from standard input, one JSON object a line. They move its clock, change a \
+            device, revoke or restore a key, replace the script, or send SETTINGS or GOAWAY to connections or drop them.
 
               {"clock":"+25m"}
               {"device":{"token":"6a0f","topic":"com.example.Notes","state":"offline"}}
@@ -59,26 +64,26 @@ struct APNsServerCommand: AsyncParsableCommand {
               {"goaway":{"reason":"Shutdown","connection":1}}
               {"drop":"connections"}
 
-            Exit codes: 64 usage, 65 a line of a file is wrong, 66 no such file, 69 the port is taken, 74 a file \
-            cannot be written, 78 a key is none.
+            Exit codes: 64 usage, 65 invalid line in a file, 66 no such file, 69 port in use, 74 cannot write a file, 78 \
+            invalid key.
             """)
 
-    @Option(help: "The port to listen at; 0: any.")
+    @Option(help: "The port to listen on; 0 for any free port.")
     var port: Int = 2197
 
-    @Option(help: "The address to listen at.")
+    @Option(help: "The address to listen on.")
     var bind = "127.0.0.1"
 
-    @Option(help: "One more name or address that clients know it by, for its certificate; may be repeated.")
+    @Option(help: "Another host name or address for its certificate; may be repeated.")
     var name: [String] = []
 
-    @Option(help: "Which of the two services it is: development or production.")
+    @Option(help: "The APNs service to imitate: development or production.")
     var environment = Environment.development
 
-    @Option(help: "Where keys and certificates are made and kept.", completion: .directory)
+    @Option(help: "The folder for keys and certificates.", completion: .directory)
     var data = ".belfry/apns-server"
 
-    @Option(help: "A .p8 file, in place of a key of its own.", completion: .file(extensions: ["p8"]))
+    @Option(help: "A .p8 file to use instead of a generated key.", completion: .file(extensions: ["p8"]))
     var key: String?
 
     @Option(help: "The key's ID.")
@@ -87,28 +92,28 @@ struct APNsServerCommand: AsyncParsableCommand {
     @Option(help: "The key's team.")
     var team = "TEAMLOCAL1"
 
-    @Option(help: "A topic that the key is good for; may be repeated (default: all of the team's).")
+    @Option(help: "A topic that the key is valid for; may be repeated (default: all topics of the team).")
     var keyTopic: [String] = []
 
-    @Option(help: "The environment that the key is for (default: both).")
+    @Option(help: "The environment that the key is valid for (default: both).")
     var keyEnvironment: Environment?
 
-    @Option(help: "The app of the client certificate that it makes (default: --key-topic, or com.example.Notes).")
+    @Option(help: "The app of the generated client certificate (default: --key-topic, or com.example.Notes).")
     var topic: String?
 
-    @Option(help: "How many streams a connection has, once its first token was valid; {\"streams\":0} takes all away.")
+    @Option(help: "The maximum of streams for a connection after its first valid token; see also {\"streams\":0}.")
     var streams = 1000
 
-    @Option(help: "NDJSON of the devices there are, and no others.", completion: .file())
+    @Option(help: "An NDJSON file that lists all devices.", completion: .file())
     var devices: String?
 
-    @Option(help: "NDJSON of rules to answer by.", completion: .file())
+    @Option(help: "An NDJSON file with the rules for answers.", completion: .file())
     var script: String?
 
-    @Flag(help: "NDJSON on a terminal, too.")
+    @Flag(help: "Print NDJSON also on a terminal.")
     var json = false
 
-    @Option(help: "requests: a line each; device: as the device shows them. For people, also in a pipe.")
+    @Option(help: "requests prints a line for each request, device prints what a device shows. Also for pipes.")
     var show: APNsDisplay.Form?
 
     func validate() throws {
@@ -120,12 +125,12 @@ struct APNsServerCommand: AsyncParsableCommand {
             throw ValidationError("--key-topic takes a bundle ID like com.example.Notes, not '\(topic)'")
         }
         for (option, text) in [("--key-id", keyID), ("--team", team)] where !APNsServerCommand.isID(text) {
-            throw ValidationError("\(option) takes ten letters and digits, as Apple's have")
+            throw ValidationError("\(option) takes ten letters and digits, as Apple's IDs have")
         }
-        if json, show != nil { throw ValidationError("--json and --show exclude each other") }
+        if json, show != nil { throw ValidationError("give --json or --show, not both") }
     }
 
-    /// It becomes part of a file's name.
+    /// Checked, because the ID becomes part of a file name.
     private static func isID(_ text: String) -> Bool {
         text.utf8.count == 10 && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
     }

@@ -3,7 +3,7 @@ import LocalAPNs
 import PipelineRuntime
 import Synchronization
 
-/// One run of `belfry apns-server`: shows records, obeys commands, ends on a signal or when nobody reads any more.
+/// One run of `belfry apns-server`. It prints records and executes commands until a signal comes or its reader has gone.
 struct APNsServing: Sendable {
     var settings: LocalAPNs.Configuration
     let form: APNsDisplay.Form
@@ -22,9 +22,9 @@ struct APNsServing: Sendable {
             continuation.yield(.stop)
         }
         let server = try await LocalAPNs.start(watched { continuation.yield(.outputLost($0)) })
-        StandardError.write(APNsPointers(server, settings).text)
-        CommandLines.read { continuation.yield(.command($0, line: $1)) }
-        try await obey(events, server)
+        StandardError.write(APNsPointers.text(server, settings))
+        Self.readCommands { continuation.yield(.command($0, line: $1)) }
+        try await handle(events, server)
         try await server.stop()
     }
 
@@ -43,27 +43,26 @@ struct APNsServing: Sendable {
         return settings
     }
 
-    private func obey(_ events: AsyncStream<Event>, _ server: LocalAPNs) async throws {
+    private func handle(_ events: AsyncStream<Event>, _ server: LocalAPNs) async throws {
         for await event in events {
             switch event {
             case .stop: return
             case .outputLost(let error): throw error
-            case .command(let text, let line): await obey(text, line, server)
+            case .command(let text, let line): await execute(text, line, server)
             }
         }
     }
 
-    private func obey(_ command: String, _ line: Int, _ server: LocalAPNs) async {
+    private func execute(_ command: String, _ line: Int, _ server: LocalAPNs) async {
         do { StandardError.write("done: \(try await server.control(command))") } catch {
             StandardError.write("\(InputSource.standard.name):\(line): \(error)")
         }
     }
-}
 
-/// The commands on standard input, on a thread of their own; where it is closed there are none.
-private enum CommandLines {
-    /// - Parameter take: Gets each command with the number of its line.
-    static func read(_ take: @escaping @Sendable (String, Int) -> Void) {
+    /// Reads commands from standard input on a thread of its own.
+    ///
+    /// - Parameter take: Called with each command and its line number.
+    private static func readCommands(_ take: @escaping @Sendable (String, Int) -> Void) {
         Thread.detachNewThread {
             var number = 0
             while let line = readLine() {

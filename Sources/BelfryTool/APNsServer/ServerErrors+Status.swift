@@ -1,6 +1,6 @@
 import LocalAPNs
 
-extension StartError: StatedError {
+extension StartError: ErrorWithStatus {
     package var status: ToolStatus {
         switch self {
         case .file: .inputOutput
@@ -10,6 +10,6 @@ extension StartError: StatedError {
     }
 }
 
-extension LineError: StatedError {
+extension LineError: ErrorWithStatus {
     package var status: ToolStatus { .badData }
 }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `belfry-bench` takes the place of this process.
+/// Runs `belfry-bench` in place of this process.
 struct BenchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Measures how fast a pipeline is.")
@@ -9,7 +9,7 @@ struct BenchCommand: ParsableCommand {
 
     func run() throws { try SiblingProgram("belfry-bench").replaceThisProcess(arguments) }
 
-    /// `help bench log` as `bench log --help`: the help is in the other program.
+    /// Turns `help bench log` into `bench log --help`, since the other program has the help.
     static func askingForHelp(_ arguments: [String]) -> [String] {
         arguments.prefix(2) == ["help", "bench"] ? arguments.dropFirst() + ["--help"] : arguments
     }

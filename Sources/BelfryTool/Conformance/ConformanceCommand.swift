@@ -11,11 +11,11 @@ import PipelineTestKit
 struct ConformanceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "conformance",
-        abstract: "Tries whether a stage, or a program behind `command:`, keeps the rules of the plugin contract.",
+        abstract: "Checks whether a stage or a plugin program follows the rules of the plugin contract.",
         discussion: """
-            Feeds it events of every type that Belfry's logs hold, in several ways, and says of each rule whether it is \
-            kept. A stage is named by its kind; anything else is a program with its arguments, and is started about \
-            ten times. What it prints goes to standard error. Exits with 0 where every rule is kept, else with 1.
+            Feeds it events of all types in Belfry's logs in several ways, and reports the result for each rule. A stage is \
+            named by its kind; everything else is a program with its arguments, which is started about ten times. What the \
+            program prints goes to standard error. Exits with 0 if every rule is kept, otherwise with 1.
 
               belfry conformance /usr/bin/python3 Pipelines/plugins/quiet_types.py Draft
               belfry conformance --directory plugins -- python3 filter.py --json
@@ -24,33 +24,33 @@ struct ConformanceCommand: AsyncParsableCommand {
               belfry log show .belfry/quickstart/logs/matches --bare > matches.ndjson
               belfry conformance ./filter --events matches.ndjson
 
-            A stage of your own, in Swift, is tried the same in its tests: StageConformance in PipelineTestKit.
+            For a Swift stage of your own, run the same checks in its tests with StageConformance of PipelineTestKit.
             """)
 
     @Argument(
         parsing: .allUnrecognized,
         help: ArgumentHelp(
-            "A stage's kind, or a program and its arguments (behind -- where they are options of this command too).",
+            "A stage's kind, or a program and its arguments (after -- if they are also options of this command).",
             valueName: "command"))
     var words: [String]
 
-    @Option(help: "The stage's settings as a pipeline file has them: {window: 1s}.")
+    @Option(help: "The stage's settings as in a pipeline file: {window: 1s}.")
     var settings: String?
 
     @Option(help: "The folder that the program starts in.", completion: .directory)
     var directory: String?
 
     @Option(
-        help: "What to feed in place of Belfry's own events: a file with one JSON object a line.", completion: .file())
+        help: "A file with the events to use instead of Belfry's samples, one JSON object a line.", completion: .file())
     var events: String?
 
     @Flag(help: "Print NDJSON: a line for each rule and a summary.")
     var json = false
 
-    @Option(help: ArgumentHelp("Try one rule of a stage, in this process.", visibility: .hidden))
+    @Option(help: ArgumentHelp("Check one rule of a stage, in this process.", visibility: .hidden))
     var rule: String?
 
-    /// What is tried; the parser leaves the -- before it.
+    /// The words without the leading `--`, which the parser keeps.
     private var command: [String] { Array(words.first == "--" ? words.dropFirst() : words[...]) }
 
     func validate() throws {
@@ -64,13 +64,13 @@ struct ConformanceCommand: AsyncParsableCommand {
             if let directory {
                 throw ToolFailure(.usage, "--directory \(directory) is for programs; \(command[0]) is a stage")
             }
-            let tried = try stageConformance(of: stage, events)
-            if let rule = rule.flatMap(ConformanceRule.init(rawValue:)) { return try RuleProcess.answer(tried, rule) }
-            try await tryStage(&report)
+            let check = try stageConformance(of: stage, events)
+            if let rule = rule.flatMap(ConformanceRule.init(rawValue:)) { return try RuleProcess.answer(check, rule) }
+            try await checkStage(&report)
         } else {
             try checkProgram()
-            let tried = try ProgramConformance(command, directory: directory, events: events)
-            for result in try await tried.results() { try report.tell(result) }
+            let check = try ProgramConformance(command, directory: directory, events: events)
+            for result in try await check.results() { try report.add(result) }
         }
         try report.end()
     }
@@ -79,20 +79,20 @@ struct ConformanceCommand: AsyncParsableCommand {
         try StageConformance(stage, settings: settings ?? "{}", events: events)
     }
 
-    /// Each rule in a process of its own: a stage that traps breaks that rule alone.
-    private func tryStage(_ report: inout ConformanceReport) async throws {
+    /// Checks each rule in a process of its own, so that a crash breaks one rule only.
+    private func checkStage(_ report: inout ConformanceReport) async throws {
         var arguments = ["conformance", command[0]]
         for (name, value) in [("--settings", settings), ("--events", events)] {
             if let value { arguments += [name, value] }
         }
         for rule in ConformanceRule.ofStages {
-            try report.tell(try await RuleProcess.result(of: rule, arguments))
+            try report.add(try await RuleProcess.result(of: rule, arguments))
         }
     }
 
     private func checkProgram() throws {
         if let settings {
-            throw ToolFailure(.usage, "--settings \(settings) is for stages; a program has its arguments")
+            throw ToolFailure(.usage, "--settings \(settings) is for stages; a program gets its arguments")
         }
         var status = stat()
         if let directory, stat(directory, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR {
@@ -120,13 +120,15 @@ private enum EventsFile {
         var parser = JSONParser(limits: EventReader.linkLimits)
         for (index, line) in lines.enumerated() {
             let problem: String? = Array(line.utf8).withUnsafeBytes { bytes in
-                do throws(JSONError) { return try parser.parse(bytes).isObject ? nil : "it is no JSON object" } catch {
+                do throws(JSONError) { return try parser.parse(bytes).isObject ? nil : "not a JSON object" } catch {
                     return "\(error)"
                 }
             }
             if let problem { throw ToolFailure(.badData, "\(path):\(index + 1): \(problem)") }
         }
-        if lines.count < 2 { throw ToolFailure(.noInput, "\(path) holds \(lines.count.of("event")): give some more") }
+        if lines.count < 2 {
+            throw ToolFailure(.noInput, "\(path) contains \(lines.count.of("event")); at least two are needed")
+        }
         return lines
     }
 }

@@ -1,7 +1,7 @@
 import JSON
 import PipelineTestKit
 
-/// Says what became of each rule: for people as it is known, for programs as NDJSON.
+/// Prints the result for each rule, for people or as NDJSON.
 struct ConformanceReport {
     private let name: String
     private let isJSON: Bool
@@ -9,12 +9,13 @@ struct ConformanceReport {
 
     init(name: String, isJSON: Bool) { (self.name, self.isJSON) = (name, isJSON) }
 
-    mutating func tell(_ result: ConformanceResult) throws {
+    mutating func add(_ result: ConformanceResult) throws {
         results.append(result)
-        try StandardOutput.write(line: isJSON ? json(result) : text(result))
+        let json = ByteBuffer.object { Self.write(result, to: &$0) }.text
+        try StandardOutput.write(line: isJSON ? json : text(result))
     }
 
-    /// - Throws: ``ToolFailure`` with 1 where a rule is broken.
+    /// - Throws: ``ToolFailure`` with 1 if a rule is broken.
     func end() throws {
         let broken = results.filter { $0.problem != nil }
         let skipped = results.filter { if case .skipped = $0.verdict { true } else { false } }
@@ -48,11 +49,7 @@ struct ConformanceReport {
         }
     }
 
-    private func json(_ result: ConformanceResult) -> String {
-        ByteBuffer.object { ConformanceReport.add(result, to: &$0) }.text
-    }
-
-    static func add(_ result: ConformanceResult, to line: inout ByteBuffer) {
+    static func write(_ result: ConformanceResult, to line: inout ByteBuffer) {
         line.append("type", "rule")
         line.append("rule", result.rule.rawValue)
         line.append("sentence", result.rule.sentence)

@@ -6,27 +6,27 @@ import PipelineRuntime
 import PipelineTestKit
 import ZeroMQ
 
-/// One rule tried on a stage in a process of its own, so that a stage that traps, or never ends, breaks that rule alone.
+/// Checks one rule of a stage in a process of its own, so that a stage that crashes or never ends breaks one rule only.
 enum RuleProcess {
     private static let patience = DispatchTimeInterval.seconds(120)
 
-    // MARK: The process
+    // MARK: In the child process
 
-    /// Prints what became of the rule, and what two processes must agree on.
+    /// Prints the result and, for the rule `repeats`, a digest of the output to compare with another process.
     static func answer(_ stage: StageConformance, _ rule: ConformanceRule) throws {
         let result = stage.result(rule)
         let line = try ByteBuffer.object {
-            ConformanceReport.add(result, to: &$0)
+            ConformanceReport.write(result, to: &$0)
             guard rule == .repeats, result.verdict == .passed else { return }
-            let said = Array(try stage.said().joined(separator: "\n").utf8)
-            $0.append("digest", "\(said.withUnsafeBytes { CRC32C.checksum($0) }) \(said.count)")
+            let outputs = Array(try stage.outputs().joined(separator: "\n").utf8)
+            $0.append("digest", "\(outputs.withUnsafeBytes { CRC32C.checksum($0) }) \(outputs.count)")
         }
         try StandardOutput.write(line: line.text)
     }
 
-    // MARK: Who starts it
+    // MARK: In the parent process
 
-    /// - Parameter arguments: The command's own.
+    /// - Parameter arguments: The arguments of `belfry conformance`.
     static func result(of rule: ConformanceRule, _ arguments: [String]) async throws -> ConformanceResult {
         let first = try await answer(to: rule, arguments)
         guard rule == .repeats, first.result.verdict == .passed else { return first.result }
@@ -34,7 +34,8 @@ enum RuleProcess {
         guard second.result.verdict == .passed, first.digest != second.digest else { return second.result }
         return ConformanceResult(
             rule,
-            .failed("another process gets other output: the order of a hash table shows, or a clock or chance is read"))
+            .failed(
+                "another process gives other output: the stage uses a hash table's order, a clock or random numbers"))
     }
 
     private static func answer(to rule: ConformanceRule, _ arguments: [String]) async throws -> Answer {
@@ -50,31 +51,25 @@ enum RuleProcess {
             }
             guard let exit = child.wait(atMost: patience) else {
                 child.signal(SIGKILL)
-                return Answer(ConformanceResult(rule, .failed("the stage has not come to an end in two minutes")))
+                return Answer(ConformanceResult(rule, .failed("the stage has not finished in two minutes")))
             }
             guard exit.status == 0, !exit.wasSignalled else {
-                let seen = "the stage crashed: its process \(exit.text); what it said last is on standard error"
+                let seen = "the stage crashed: its process \(exit.text); its last messages are on standard error"
                 return Answer(ConformanceResult(rule, .failed(seen)))
             }
-            return try Answer(rule, text(from: ends[0]))
+            return try Answer(rule, FileHandle(fileDescriptor: ends[0]).readToEnd() ?? Data())
         }
-    }
-
-    private static func text(from descriptor: Int32) -> [UInt8] {
-        var (text, piece) = ([UInt8](), [UInt8](repeating: 0, count: 64 << 10))
-        while case let count = read(descriptor, &piece, piece.count), count > 0 { text += piece[..<count] }
-        return text
     }
 }
 
-/// What such a process says.
+/// The answer of the child process.
 private struct Answer: Sendable {
     let result: ConformanceResult
     var digest: String?
 
     init(_ result: ConformanceResult) { self.result = result }
 
-    init(_ rule: ConformanceRule, _ text: [UInt8]) throws {
+    init(_ rule: ConformanceRule, _ text: Data) throws {
         var parser = JSONParser()
         (result, digest) = try text.withUnsafeBytes { bytes in
             let answer = try parser.parse(bytes)

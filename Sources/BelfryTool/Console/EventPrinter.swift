@@ -1,9 +1,9 @@
 import JSON
 import Time
 
-/// Prints events of a log: as NDJSON for programs, in one coloured line each for people.
+/// Prints events of a log: a coloured line each for people, or NDJSON.
 ///
-/// NDJSON: `{"sequence":17,"now":"2026-11-20T09:30:00Z","event":{...}}`, the event's bytes as they stand in the log.
+/// NDJSON: `{"sequence":17,"now":"2026-11-20T09:30:00Z","event":{...}}`, with the event's bytes from the log.
 struct EventPrinter {
     enum Form { case people, envelopes, events }
 
@@ -20,13 +20,12 @@ struct EventPrinter {
         self.write = write
     }
 
-    /// The form that suits whoever reads standard output.
+    /// Prints for people on a terminal, otherwise NDJSON.
     static func standard(bare: Bool) -> EventPrinter {
         if bare { return EventPrinter(.events) }
         return StandardOutput.isTerminal ? EventPrinter(.people, isColoured: true) : EventPrinter(.envelopes)
     }
 
-    /// - Parameter lines: Events, each with the line feed that ends it.
     func print(_ lines: some Sequence<UnsafeRawBufferPointer>, first: UInt64, now: Instant) throws(OutputError) {
         var buffer = ByteBuffer(capacity: 4096)
         var sequence = first

@@ -1,9 +1,9 @@
 import Events
 import JSON
 
-/// An event in one line for people: sequence, time, type, and the members that tell it from others of its type.
+/// Prints an event on one line for people: sequence, time, type and its most important members.
 enum EventSummary {
-    /// Members worth a glance, in the order in which they are shown.
+    /// In the order in which they are shown.
     private static let members: [[Member]] = [
         [.change], [.reason], [.outcome], [.record, .recordType], [.recordType], [.record, .recordName],
         [.recordName], [.subscription, .subscriptionID], [.subscriptionID], [.user], [.owner], [.device],

@@ -6,29 +6,25 @@ import Time
 struct DeadLettersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dead-letters",
-        abstract: "Shows what did not get through, and redrives it.",
+        abstract: "Shows events and pushes that failed, and redrives them.",
         discussion: """
-              belfry dead-letters Pipelines/quickstart.yaml            what is there: see belfry dead-letters list --help
-              belfry dead-letters redrive Pipelines/quickstart.yaml    what would be sent again; --yes sends it
+              belfry dead-letters Pipelines/quickstart.yaml            lists them: see belfry dead-letters list --help
+              belfry dead-letters redrive Pipelines/quickstart.yaml    shows what would be sent again; --yes sends it
             """,
         subcommands: [DeadLettersListCommand.self, RedriveCommand.self],
         defaultSubcommand: DeadLettersListCommand.self)
 }
 
-/// The place that both commands take.
-struct LetterPlace: ParsableArguments {
-    @Argument(help: "A pipeline file, its data folder, or a folder of logs.", completion: .file())
-    var pipeline: String
+/// The options of both commands.
+struct DeadLetterPlace: ParsableArguments {
+    @OptionGroup var place: RecordedPlaceOptions
 
-    @Option(help: "The logs: a folder of logs or a data folder (default: the pipeline's).", completion: .directory)
-    var logs: String?
-
-    @Option(help: "The time by which pushes have expired or not (RFC 3339); now where it is not given.")
+    @Option(help: "The time for deciding which pushes have expired (RFC 3339; default: now).")
     var now: Instant?
 
-    func find(_ filter: LetterFilter, including included: [Obsolescence] = []) throws -> DeadLetters {
+    func find(_ filter: DeadLetterFilter, including included: [Obsolescence] = []) throws -> DeadLetters {
         try DeadLetters(
-            RecordedLogs(place: pipeline, logs: logs), filter,
+            RecordedLogs(place: place.pipeline, logs: place.logs), filter,
             RedriveEligibility(now: now ?? .wall(), included: Set(included)))
     }
 }
@@ -36,38 +32,38 @@ struct LetterPlace: ParsableArguments {
 struct DeadLettersListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Lists what did not get through. `belfry dead-letters FILE` does the same.",
+        abstract: "Lists events and pushes that failed. Short form: `belfry dead-letters FILE`.",
         discussion: """
-            Reads and changes nothing; works beside a running pipeline and without one. Two things are dead letters: what \
-            a stage could not use and set aside (the log of dead letters beside its own), and a push that was for a device \
-            and came to nothing there, by its outcome:
+            Changes nothing, and works whether the pipeline is running or not. There are two kinds of dead letters: events \
+            that a stage could not use (from the log of dead letters beside its own log), and pushes that did not reach \
+            their device, with one of these outcomes:
 
-              failed             given up; the reason says why
+              failed             the transport gave up; the reason says why
               unregistered       the device's token was no longer valid
-              expired            it was too old before the transport took it
+              expired            the push expired before the transport accepted it
               unknown_transport  the device registered with a transport that the pipeline does not have
 
-            A push that waits is none, nor is one that a newer one took the place of, or that no device was to have. \
-            Counts by stage, code and reason come first, then the newest letters, each with what stands against a redrive.
+            Not included are pushes that wait, that a newer push replaced, or that had no device. The list begins with \
+            counts by stage, code and reason. Then come the newest letters, each with the reason if it cannot be redriven.
 
               belfry dead-letters Pipelines/quickstart.yaml
               belfry dead-letters out --code failed --reason BadTopic --from -2h
               belfry dead-letters Pipelines/quickstart.yaml --user _alice --limit 100
               belfry dead-letters Pipelines/quickstart.yaml --stage match --json | jq -r .reason
 
-            In a pipe, or with --json, an object for each letter, then a summary: type (letter, summary), log and \
-            sequence, now, stage, code, status, reason, of (the event or push), event (its type), redrivable, obsolete, \
-            by, impossible. Exits with 0.
+            In a pipe, or with --json, it prints an object for each letter, then a summary. Members: type (letter, \
+            summary), log and sequence, now, stage, code, status, reason, of (the event or push), event (its type), \
+            redrivable, obsolete, by, impossible. Exits with 0.
             """)
 
-    @OptionGroup var place: LetterPlace
+    @OptionGroup var place: DeadLetterPlace
 
     @OptionGroup(title: "Filters")
-    var options: LetterOptions
+    var options: DeadLetterOptions
 
     @Option(
         parsing: .unconditional,
-        help: "Show so many letters at most, the newest (default: 20 on a terminal, all in a pipe; 0: counts alone).")
+        help: "Show at most this many letters, the newest (default: 20 on a terminal, all in a pipe; 0: only counts).")
     var limit: Int?
 
     @OptionGroup var output: JSONOption
@@ -77,7 +73,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let text = LetterListText(found: try place.find(options.filter), limit: limit)
+        let text = DeadLetterListText(found: try place.find(options.filter), limit: limit)
         if output.isWanted {
             try text.json { try StandardOutput.write(line: $0) }
         } else {

@@ -7,70 +7,67 @@ import ZeroMQ
 struct RedriveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "redrive",
-        abstract: "Sends again what did not get through.",
+        abstract: "Sends dead letters again.",
         discussion: """
-            Says what would be sent, to whom, and what is obsolete by now, and sends nothing unless --yes is given. A push \
-            goes to its one device, as it was but for a badge that a newer push has set since, under a new apns-id (push.redrive through ingest); a change, \
-            subscription, device or badge that a stage refused goes through ingest again, as if it came anew. The order is \
-            that of `belfry dead-letters`, the oldest of each log first, and never more than --limit at a time.
+            Shows what would be sent, to whom, and what is obsolete. It sends nothing unless you give --yes. A push goes to \
+            its device only, under a new apns-id and without a badge that a newer push has set (as a push.redrive through \
+            ingest). A change, subscription, device or badge that a stage refused goes through ingest as a new command. \
+            Letters are sent in the order of `belfry dead-letters`, the oldest of each log first, and at most --limit at a \
+            time.
 
-            Left out is what is obsolete:
+            Obsolete letters are left out:
 
-              redriven                already redriven; if that failed too, the failure is another dead letter
-              expired                 its apns-expiration has passed: --include sends it once, with apns-expiration 0
-              superseded              a newer push of its collapse ID got through to the device, waits, or is redriven \
-            with it; or a newer command about the same record, device or subscription came
-              device.registered_anew  with another token, topic or transport: --include sends there
+              redriven                it was redriven before; if that failed too, the failure is a letter of its own
+              expired                 its apns-expiration has passed; --include sends it once, with apns-expiration 0
+              superseded              a newer push with its collapse ID was accepted by the device, waits, or is redriven \
+            too; or a newer command on the same record, device or subscription came
+              device.registered_anew  the device has another token, topic or transport; --include sends it there
               device.unregistered, device.retired, device.replaced
-                                      there is nobody left; another device may have the token
+                                      the device is gone; another device may have its token
 
               belfry dead-letters redrive Pipelines/quickstart.yaml --reason BadTopic
               belfry dead-letters redrive Pipelines/quickstart.yaml --reason BadTopic --limit 10 --yes
               belfry dead-letters redrive Pipelines/quickstart.yaml --device alice-phone --include superseded --yes
               belfry dead-letters redrive out --json | jq -c 'select(.type == "redrive").command'
 
-            Exits with 0 where there is nothing to redrive or it is done, with 1 where there is and --yes is not given, \
-            with 65 if the door refused any, with 69 where it does not answer. In a pipe, or with --json, an object for \
+            Exits with 0 if nothing is left to redrive, with 1 if there is something and --yes is missing, with 65 if \
+            ingest refused a letter, with 69 if ingest does not answer. In a pipe, or with --json, it prints an object for \
             each letter, then a summary: type (redrive with its command, left_out, refused, summary).
             """)
 
-    @OptionGroup var place: LetterPlace
+    @OptionGroup var place: DeadLetterPlace
 
     @OptionGroup(title: "Filters")
-    var options: LetterOptions
+    var options: DeadLetterOptions
 
     @Option(
-        help: "Redrive these too, though they are obsolete: redriven, expired, superseded or device.registered_anew.")
+        help: "Redrive these obsolete letters too: redriven, expired, superseded or device.registered_anew.")
     var include: [Obsolescence] = []
 
-    @Option(parsing: .unconditional, help: "Redrive so many at most, the oldest.")
+    @Option(parsing: .unconditional, help: "Redrive at most this many letters, the oldest.")
     var limit = 1_000
 
     @Flag(help: "Send them.")
     var yes = false
 
-    @Option(help: "The door's address, instead of the pipeline file's.")
+    @Option(help: "The door's address, if it is not that of the pipeline file.")
     var door: String?
 
     @OptionGroup var keys: KeyOptions
 
-    @Option(help: "Seconds to wait for the door's answer.")
-    var timeout: Double = 10
+    @OptionGroup var timeout: TimeoutOption
 
     @OptionGroup var output: JSONOption
 
     func validate() throws {
         if door != nil, keys.key != nil {
-            throw ValidationError("--key goes with a pipeline file, which has the key of the stage behind the door")
+            throw ValidationError("--key needs a pipeline file, which contains the key of the door's stage")
         }
         if limit < 1 { throw ValidationError("--limit takes a number from 1 on") }
         if let useless = include.first(where: { !Obsolescence.includable.contains($0) }) {
             let known = Obsolescence.includable.map(\.rawValue).joined(separator: ", ")
             throw ValidationError(
-                "--include \(useless.rawValue): nobody would get it; \(known) can be")
-        }
-        guard timeout > 0, timeout <= 86_400 else {
-            throw ValidationError("--timeout takes a number of seconds, more than 0 and at most 86400")
+                "--include \(useless.rawValue): no device would get it; you can include \(known)")
         }
     }
 
@@ -95,7 +92,7 @@ struct RedriveCommand: AsyncParsableCommand {
         for line in lines { try StandardOutput.write(line: line) }
     }
 
-    private static func text(of letter: Letter, _ commands: RedriveCommands) throws -> String? {
+    private static func text(of letter: DeadLetter, _ commands: RedriveCommands) throws -> String? {
         do { return String(decoding: try commands.command(letter), as: UTF8.self) } catch is RedriveCommands.Unfit {
             return nil
         }
@@ -104,18 +101,19 @@ struct RedriveCommand: AsyncParsableCommand {
     private func send(_ plan: RedrivePlan, _ commands: RedriveCommands) async throws -> RedriveTotals {
         let source = try door == nil ? sourcePlan() : nil
         let sending = RedriveSending(
-            plan: source, door: door ?? source?.door ?? "", patience: .seconds(timeout),
+            plan: source, door: door ?? source?.door ?? "", patience: timeout.duration,
             letters: plan.selected.map(\.letter), commands: commands)
         return try await SocketThread.run(name: "redrive") { try sending.run() }
     }
 
     private func sourcePlan() throws -> HostPlan {
-        guard LogPlace.isFile(place.pipeline) else {
+        let pipeline = place.place.pipeline
+        guard LogPlace.isFile(pipeline) else {
             throw ToolFailure(
                 .usage,
-                "\(place.pipeline) does not say where ingest is: name the pipeline file and the logs with --logs, or --door"
+                "\(pipeline) does not name ingest's door: name the pipeline file, and the logs with --logs; or give --door"
             )
         }
-        return try HostPlan.source(ofPipelineAt: place.pipeline, keys.pair())
+        return try HostPlan.source(ofPipelineAt: pipeline, keys.pair())
     }
 }

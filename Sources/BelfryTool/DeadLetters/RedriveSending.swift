@@ -2,15 +2,15 @@ import Inspect
 import PipelineKit
 import PipelineRuntime
 
-/// Sends letters through ingest's door, one after the other. For a thread of its own.
+/// Sends dead letters through ingest's door, one after the other. Needs a thread of its own.
 struct RedriveSending: Sendable {
     let plan: HostPlan?
     let door: String
     let patience: Duration
-    let letters: [Letter]
+    let letters: [DeadLetter]
     let commands: RedriveCommands
 
-    /// - Throws: ``ToolFailure`` with how far it came, where the door falls silent.
+    /// - Throws: ``ToolFailure`` with the number of letters sent, if the door stops answering.
     func run() throws -> RedriveTotals {
         let socket = try ProducerSocket.make(plan, try HostContext())
         defer { socket.close() }
@@ -21,8 +21,8 @@ struct RedriveSending: Sendable {
             guard let failure = ToolFailure(explaining: error) else { throw error }
             throw ToolFailure(
                 failure.status,
-                "\(failure.message)\n\(run.totals.taken.of("letter")) redriven before that; the same again goes on behind "
-                    + "them, for what is redriven is obsolete")
+                "\(failure.message)\n\(run.totals.taken.of("letter")) redriven before that; run the same command again to "
+                    + "send the others")
         }
         return run.totals
     }
@@ -32,20 +32,20 @@ struct RedriveSending: Sendable {
 private final class Run {
     private let producer: Producer
     private let patience: Duration
-    private var heard = ContinuousClock.now
-    /// By their numbers at the door.
+    private var lastAnswer = ContinuousClock.now
+    /// The letters that are not answered yet, by their numbers at the door.
     private var sent: [UInt64: EventPlace] = [:]
     private var progress = ProgressLine()
     private(set) var totals = RedriveTotals()
 
     init(_ producer: Producer, _ patience: Duration) {
         (self.producer, self.patience) = (producer, patience)
-        producer.onAnswer = { [unowned self] in take($0) }
+        producer.onAnswer = { [unowned self] in receive($0) }
     }
 
-    func send(_ letters: [Letter], _ commands: RedriveCommands) throws {
+    func send(_ letters: [DeadLetter], _ commands: RedriveCommands) throws {
         var next = try producer.greet(timeout: patience) + 1
-        heard = .now
+        lastAnswer = .now
         defer { progress.clear() }
         for letter in letters {
             let line: [UInt8]
@@ -59,18 +59,18 @@ private final class Run {
             next += 1
             try producer.send(line + [UInt8(ascii: "\n")], count: 1)
             try producer.pump(wait: .zero)
-            progress.show("\(totals.taken.grouped) of \(letters.count.grouped) taken")
+            progress.show("\(totals.taken.grouped) of \(letters.count.grouped) redriven")
         }
         while !producer.isDone { try step() }
     }
 
     private func step() throws {
-        guard .now - heard < patience else { throw producer.silence(waited: patience) }
+        guard .now - lastAnswer < patience else { throw producer.silence(waited: patience) }
         try producer.pump(wait: .milliseconds(100))
     }
 
-    private func take(_ answer: Producer.Answer) {
-        heard = .now
+    private func receive(_ answer: Producer.Answer) {
+        lastAnswer = .now
         totals.taken += answer.accepted
         totals.refused += answer.refused
         for refusal in answer.refusals {

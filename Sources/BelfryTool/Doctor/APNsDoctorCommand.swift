@@ -5,14 +5,16 @@ import TransportAPNs
 struct APNsDoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apns",
-        abstract: "Asks APNs whether it would take each app's pushes, and disturbs nobody.",
+        abstract: "Asks APNs whether it would accept the pushes of each app. No device gets a push.",
         discussion: """
-            For each app of the pipeline's APNs transports: one request with an invented device token. APNs checks key, \
-            team, topic, environment and clock first, so a refusal of the token says that these are right.
+            Sends one request with an invented device token for each app of the pipeline's APNs transports. APNs checks \
+            key, team, topic, environment and clock before the token. So if APNs rejects only the token, all of these are \
+            right.
 
               belfry doctor apns Pipelines/production.yaml
 
-            One finding an app, and one more for a certificate that ends within 30 days, as JSON in a pipe. Exits with 0 when all are right, else with 1.
+            Prints a finding for each app, and one more for a certificate that expires within 30 days. JSON in a pipe. \
+            Exits with 0 if all apps are right, otherwise with 1.
             """)
 
     @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
@@ -24,14 +26,11 @@ struct APNsDoctorCommand: AsyncParsableCommand {
         let checked = try CheckedPipeline(path: pipeline)
         let routes = try TransportRoute.all(in: checked).filter { $0.binding.kind == APNsTransport.kind }
         guard !routes.isEmpty else {
-            throw ToolFailure(.configuration, "\(pipeline) sets up no APNs transport (use: apns)")
+            throw ToolFailure(.configuration, "\(pipeline) has no APNs transport (use: apns)")
         }
         var report = DoctorReport(isJSON: output.isWanted, isColoured: StandardOutput.isTerminal)
-        for route in routes {
-            for line in report.add(await Self.findings(route), of: "apns") { try StandardOutput.write(line: line) }
-        }
-        if !report.isJSON { try StandardOutput.write(line: report.verdict) }
-        if report.matters { throw ToolFailure(.no) }
+        for route in routes { try report.print(await Self.findings(route), of: "apns") }
+        try report.end()
     }
 
     private static func findings(_ route: TransportRoute) async -> [Finding] {
@@ -45,9 +44,7 @@ struct APNsDoctorCommand: AsyncParsableCommand {
             return [
                 Finding(
                     .error, "apns.unchecked", "transport \(route.binding.name): \(error)",
-                    fix:
-                        "see that the files it names are there, that keys are Apple's, and that you alone may read them"
-                )
+                    fix: "check that its key files exist, contain keys from Apple, and are readable by you alone")
             ]
         }
     }
@@ -61,10 +58,10 @@ extension Finding {
     }
 
     fileprivate init(_ found: APNsProbe.Finding) {
-        let said = [found.status.map(String.init), found.reason].compactMap { $0 }.joined(separator: " ")
+        let answer = [found.status.map(String.init), found.reason].joined() ?? "no answer"
         self.init(
             found.verdict == .good ? .ok : .error, "apns.\(found.verdict.rawValue)",
-            "\(found.app): \(found.text) (\(said.isEmpty ? "no answer" : said))",
+            "\(found.app): \(found.text) (\(answer))",
             fix: found.remedy,
             [
                 "app": .text(found.app), "host": .text(found.host), "status": .count(found.status ?? 0),

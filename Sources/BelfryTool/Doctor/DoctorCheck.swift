@@ -2,31 +2,30 @@ import Inspect
 import PipelineKit
 import ZeroMQ
 
-/// Something about a pipeline that may be wrong. A new check is a type, and a line in ``PipelineDoctorCommand/checks``.
+/// One check of `belfry doctor`. To add a check, add a type and a line in ``PipelineDoctorCommand/checks``.
 protocol DoctorCheck: Sendable {
     /// One word.
     var name: String { get }
 
-    /// What it found; one finding that is ``Finding/Severity/ok`` where all is well, nothing where there is nothing to
-    /// check.
+    /// What the check found: a single ``Finding/Severity/ok`` if all is well, nothing if there is nothing to check.
     ///
-    /// - Throws: What keeps the check from being made, which is a finding too.
-    func findings(in patient: Patient) async throws -> [Finding]
+    /// - Throws: An error that prevents the check. It is reported as a finding.
+    func findings(in target: DoctorTarget) async throws -> [Finding]
 }
 
-/// What is looked at: a pipeline's file or what it left behind.
-struct Patient: Sendable {
-    /// As the user named it.
+/// The pipeline file or folder that is checked.
+struct DoctorTarget: Sendable {
+    /// The path that the user gave.
     let place: String
-    /// Where the logs are instead.
+    /// The folder of the logs, if they are elsewhere.
     let logs: String?
-    /// Nil for a folder, and for a file that does not read.
+    /// Nil for a folder, and for an invalid file.
     let file: PipelineFile?
 
-    /// The doctor's own keys; nil: those of the stages.
+    /// The doctor's own keys; nil to use those of the stages.
     let keys: CurveKeyPair?
 
-    /// - Throws: ``ToolFailure`` with 66 where there is nothing.
+    /// - Throws: ``ToolFailure`` with 66 if the place does not exist.
     init(_ place: String, logs: String?, keys: CurveKeyPair? = nil) throws {
         (self.place, self.logs, self.keys) = (place, logs, keys)
         guard !LogPlace.isFolder(place) else {
@@ -34,15 +33,15 @@ struct Patient: Sendable {
             return
         }
         try PipelineArgument.check(place)
-        // The stages' settings are checked by themselves, and the rest can be looked at without them.
+        // FileCheck reports the mistakes of an invalid file; the other checks do what they can.
         do { file = try PipelineFile.load(path: place, registry: .builtIns) } catch { file = nil }
     }
 
     var isFolder: Bool { LogPlace.isFolder(place) }
 
-    /// A place that logs are found in; nil where a broken file does not tell.
+    /// The place of the logs; nil if the file is invalid.
     var logPlace: String? { logs ?? (isFolder || file != nil ? place : nil) }
 
-    /// The folder that logs and snapshots are written below.
+    /// The folder that contains the logs and snapshots.
     var data: String? { logs ?? (isFolder ? place : file?.data) }
 }

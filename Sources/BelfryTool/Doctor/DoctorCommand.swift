@@ -3,10 +3,10 @@ import ArgumentParser
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Looks for what is wrong with a pipeline, or will be, and says what to do.",
+        abstract: "Finds problems of a pipeline, present and coming, and says what to do.",
         discussion: """
-              belfry doctor Pipelines/quickstart.yaml         reads, changes nothing: see belfry doctor pipeline --help
-              belfry doctor apns Pipelines/production.yaml    asks APNs whether it would take the pushes
+              belfry doctor Pipelines/quickstart.yaml         changes nothing: see belfry doctor pipeline --help
+              belfry doctor apns Pipelines/production.yaml    asks APNs whether it would accept the pushes
             """,
         subcommands: [PipelineDoctorCommand.self, APNsDoctorCommand.self],
         defaultSubcommand: PipelineDoctorCommand.self)
@@ -15,43 +15,38 @@ struct DoctorCommand: AsyncParsableCommand {
 struct PipelineDoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pipeline",
-        abstract:
-            "Looks at a pipeline's file, data, logs, health and subscriptions. `belfry doctor FILE` does the same.",
+        abstract: "Checks a pipeline's file, data, logs, health and subscriptions. Short form: `belfry doctor FILE`.",
         discussion: """
-            Reads and changes nothing; works beside a running pipeline and without one. Checks, in this order:
+            Changes nothing, and works whether the pipeline is running or not. It checks, in this order:
 
-              file           the pipeline file, with every stage's settings
-              data           the data folder: can it be written, is there room, is it open to others?
-              logs           is each there, and whole at its end? dead letters?
-              health         does every stage answer, if any does?
-              subscriptions  which can no index narrow? which can never match?
-              apps           from which does a transport take nothing until something is mended?
+              file           is the pipeline file valid, with the settings of every stage?
+              data           can the data folder be written? is there space? can other users read it?
+              logs           does each log exist, and is its end undamaged? are there dead letters?
+              health         does every stage answer, if the pipeline is running?
+              subscriptions  which subscriptions cannot use an index? which can never match?
+              apps           which apps are stopped because a transport rejects all their pushes?
 
-            A subscription that no index narrows is looked at for every change of its record type. Those that are alike \
-            are one finding, with the reason and what to write instead; up to 100 in one place are a note, more are a \
-            warning. `belfry log verify` reads the whole logs, not their ends alone.
+            A subscription that cannot use an index is evaluated for every change of its record type. Similar subscriptions \
+            are one finding, with the reason and a better way to write them. Up to 100 of them in one place are a note, \
+            more are a warning. To check whole logs and not only their ends, use `belfry log verify`.
 
               belfry doctor Pipelines/quickstart.yaml
               belfry doctor Pipelines/quickstart.yaml --only subscriptions
               belfry doctor out                           a folder of logs
               belfry doctor Pipelines/quickstart.yaml --json | jq 'select(.fix)'
 
-            One finding a line as JSON in a pipe: check, severity (ok, note, warning, error), code, text, fix and what \
-            belongs to the code. Exits with 0 when all is well, with 1 after a warning or an error.
+            In a pipe, it prints each finding as a JSON object on one line: check, severity (ok, note, warning, error), \
+            code, text, fix and the details of the code. Exits with 0 if all is well, with 1 after a warning or an error.
             """)
 
-    @Argument(help: "A pipeline file, its data folder, or a folder of logs.", completion: .file())
-    var pipeline: String
-
-    @Option(help: "The logs: a folder of logs or a data folder (default: the pipeline's).", completion: .directory)
-    var logs: String?
+    @OptionGroup var place: RecordedPlaceOptions
 
     @OptionGroup var keys: KeyOptions
 
-    @Option(help: "Make this check alone; may be given several times.")
+    @Option(help: "Make only this check; may be given several times.")
     var only: [String] = []
 
-    @Flag(help: "Print JSON, also on a terminal, and all that was found.")
+    @Flag(help: "Print all findings as JSON, also on a terminal.")
     var json = false
 
     static let checks: [any DoctorCheck] =
@@ -67,30 +62,26 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let patient = try Patient(pipeline, logs: logs, keys: keys.pair())
+        let target = try DoctorTarget(place.pipeline, logs: place.logs, keys: keys.pair())
         var report = DoctorReport(isJSON: json || !StandardOutput.isTerminal, isColoured: StandardOutput.isTerminal)
-        for check in Self.checks {
-            guard only.isEmpty || only.contains(check.name) else { continue }
-            for line in report.add(await Self.findings(of: check, patient), of: check.name) {
-                try StandardOutput.write(line: line)
-            }
+        for check in Self.checks where only.isEmpty || only.contains(check.name) {
+            try report.print(await Self.findings(of: check, target), of: check.name)
         }
-        if !report.isJSON { try StandardOutput.write(line: report.verdict) }
-        if report.matters { throw ToolFailure(.no) }
+        try report.end()
     }
 
-    /// What keeps one check from being made does not keep the others.
-    private static func findings(of check: any DoctorCheck, _ patient: Patient) async -> [Finding] {
-        do { return try await check.findings(in: patient) } catch {
+    /// A check that cannot be made is a finding, so that the other checks go on.
+    private static func findings(of check: any DoctorCheck, _ target: DoctorTarget) async -> [Finding] {
+        do { return try await check.findings(in: target) } catch {
             let reason = ToolFailure(explaining: error)?.message ?? "\(error)"
             return [Finding(.error, "\(check.name).unchecked", "cannot be checked: \(reason)")]
         }
     }
 }
 
-/// Findings in the order in which they are made, as lines.
+/// Prints findings as lines, for people or as JSON.
 struct DoctorReport {
-    /// On a terminal, of each check.
+    /// How many findings of each check a terminal shows.
     static let shownMax = 20
 
     let isJSON: Bool
@@ -104,7 +95,17 @@ struct DoctorReport {
 
     var matters: Bool { counts.contains { $0.key.matters && $0.value > 0 } }
 
-    /// - Returns: What to print.
+    mutating func print(_ findings: [Finding], of check: String) throws {
+        for line in add(findings, of: check) { try StandardOutput.write(line: line) }
+    }
+
+    /// - Throws: ``ToolFailure`` with 1 after a warning or an error.
+    func end() throws {
+        if !isJSON { try StandardOutput.write(line: verdict) }
+        if matters { throw ToolFailure(.no) }
+    }
+
+    /// - Returns: The lines to print.
     mutating func add(_ findings: [Finding], of check: String) -> [String] {
         for finding in findings { counts[finding.severity, default: 0] += 1 }
         if isJSON { return findings.map { $0.json(check) } }

@@ -1,16 +1,16 @@
 import PipelineKit
 
-/// Whether the pipeline file is right, as `belfry validate` sees it.
+/// Checks the pipeline file as `belfry validate` does.
 struct FileCheck: DoctorCheck {
     let name = "file"
 
-    func findings(in patient: Patient) throws -> [Finding] {
-        if patient.isFolder { return [] }
+    func findings(in target: DoctorTarget) throws -> [Finding] {
+        if target.isFolder { return [] }
         do {
-            let checked = try CheckedPipeline(path: patient.place)
-            if patient.keys == nil { try checked.checkKeys() }
+            let checked = try CheckedPipeline(path: target.place)
+            if target.keys == nil { try checked.checkKeys() }
             let names = checked.file.stagesInOrder.map(\.name).joined(separator: ", ")
-            return try [Finding(.ok, "file.valid", "\(patient.place) is valid: stages \(names)")]
+            return try [Finding(.ok, "file.valid", "\(target.place) is valid: stages \(names)")]
                 + checked.secretWarnings().map { Self.finding(.warning, "file.secret", $0) }
                 + checked.certificateWarnings(at: .wall()).map { Self.finding(.warning, "file.certificate", $0) }
                 + checked.file.stagesInOrder.filter(\.isOpen).map(Self.open)
@@ -22,8 +22,8 @@ struct FileCheck: DoctorCheck {
     private static func open(_ stage: PipelineStage) -> Finding {
         Finding(
             .warning, "file.open",
-            "stage \(stage.name) says `open: true`: whoever reaches its addresses needs no key",
-            fix: "give it `curve:` keys, or let no other machine reach it", ["stage": .text(stage.name)])
+            "stage \(stage.name) has `open: true`: any machine that can reach its addresses can connect without a key",
+            fix: "give it `curve:` keys, or block access from other machines", ["stage": .text(stage.name)])
     }
 
     private static func finding(_ severity: Finding.Severity, _ code: String, _ error: SettingsError) -> Finding {

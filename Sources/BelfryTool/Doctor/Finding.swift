@@ -17,8 +17,6 @@ extension Finding {
             severity, code, text, lines: lines, fix: fix, details.map { Explanation.Detail($0.key, $0.value.buffer) })
     }
 
-    /// One JSON object.
-    ///
     /// - Parameter check: The check's name.
     func json(_ check: String) -> String {
         ByteBuffer.object {

@@ -4,15 +4,15 @@ import PipelineKit
 import PipelineRuntime
 import ZeroMQ
 
-/// Whether the stages answer, where the pipeline runs at all, and what they say.
+/// Checks the health of the stages, if the pipeline is running.
 struct HealthCheck: DoctorCheck {
     let name = "health"
-    /// How long all of them together are waited for.
+    /// How long to wait for the answers of all stages.
     static let patience = Duration.seconds(1)
 
-    func findings(in patient: Patient) async throws -> [Finding] {
-        guard patient.logs == nil, let file = patient.file else { return [] }
-        let answers = try await Self.ask(file, patient.keys)
+    func findings(in target: DoctorTarget) async throws -> [Finding] {
+        guard target.logs == nil, let file = target.file else { return [] }
+        let answers = try await Self.ask(file, target.keys)
         guard answers.contains(where: { $0.answer != nil || $0.refusal != nil }) else {
             return [Finding(.note, "health.not_running", "the pipeline is not running: no stage answers")]
         }
@@ -26,36 +26,36 @@ struct HealthCheck: DoctorCheck {
 
     private typealias Answer = (plan: HostPlan, answer: String?, refusal: LinkError?)
 
-    /// All at once, each on a thread of its own.
+    /// Asks all stages at the same time.
     private static func ask(_ file: PipelineFile, _ keys: CurveKeyPair?) async throws -> [Answer] {
         let context = try HostContext()
         var surroundings = HostSurroundings(registry: .builtIns, context: context)
         surroundings.toolKeys = keys
         let pipeline = try PipelineProcess(file, in: surroundings)
-        return try await withThrowingTaskGroup(of: (Int, Answer).self) { group in
-            for (index, plan) in pipeline.hosts.map(\.plan).enumerated() {
+        let plans = pipeline.hosts.map(\.plan)
+        return try await withThrowingTaskGroup(of: Answer.self) { group in
+            for plan in plans {
                 group.addTask {
-                    let (answer, refusal) = try await SocketThread.run(name: "doctor \(plan.stage)") {
+                    try await SocketThread.run(name: "doctor \(plan.stage)") {
                         let probe = try HealthProbe(plan, context)
-                        return (try probe.ask(timeout: patience), try probe.refusal(isCertain: false))
+                        let answer = try probe.ask(timeout: patience)
+                        return (plan, answer, answer == nil ? try probe.refusal(isCertain: false) : nil)
                     }
-                    return (index, (plan, answer, answer == nil ? refusal : nil))
                 }
             }
-            var answers: [(Int, Answer)] = []
-            for try await answer in group { answers.append(answer) }
-            return answers.sorted { $0.0 < $1.0 }.map(\.1)
+            let answers = try await group.reduce(into: [:]) { $0[$1.plan.stage] = $1 }
+            return plans.compactMap { answers[$0.stage] }
         }
     }
 
     private static func refused(_ plan: HostPlan, _ refusal: LinkError) -> Finding {
-        var fix = "list the key under `curve: readers` and reload; or look with another one: --key FILE"
+        var fix = "add the key to `curve: readers` and reload, or use another key with --key FILE"
         if case .notLetIn(_, .otherServerKey, _) = refusal {
             fix =
-                "have the stage read its pipeline file again (SIGHUP) if its key there is new; else put the stage's key there"
+                "if the key in the pipeline file is new, reload the stage (SIGHUP); otherwise correct the key in the file"
         }
         return Finding(
-            .error, "health.refused", "\(plan.stage) runs and does not let the doctor in: \(refusal)", fix: fix,
+            .error, "health.refused", "\(plan.stage) is running but rejects the doctor's key: \(refusal)", fix: fix,
             ["stage": .text(plan.stage)])
     }
 
@@ -63,20 +63,19 @@ struct HealthCheck: DoctorCheck {
     private static func finding(_ plan: HostPlan, _ answer: String?) throws -> Finding? {
         guard let answer else {
             return Finding(
-                .error, "health.silent", "\(plan.stage) does not answer, though others do",
-                fix: "see what it said when it ended; start it with `belfry up`, or by itself",
+                .error, "health.silent", "\(plan.stage) does not answer, but other stages do",
+                fix: "read its last messages, then start it with `belfry up` or by hand",
                 ["stage": .text(plan.stage)])
         }
         guard let health = StageHealth(answer), try isOurs(health, plan) else {
             return Finding(
-                .error, "health.other", "what answers at \(plan.bind) is not \(plan.stage) of this pipeline",
-                fix: "two pipelines share an address: give one of them another with bind:", ["stage": .text(plan.stage)]
-            )
+                .error, "health.other", "another program than \(plan.stage) of this pipeline answers at \(plan.bind)",
+                fix: "if two pipelines use the same address, change one with bind:", ["stage": .text(plan.stage)])
         }
         return finding(plan.stage, health)
     }
 
-    /// Whether the log that a stage says it writes is the one that lies here.
+    /// Whether the answering stage writes the log of this pipeline.
     private static func isOurs(_ health: StageHealth, _ plan: HostPlan) throws -> Bool {
         guard health.stage == plan.stage, let identity = health.identity else { return health.stage == plan.stage }
         let directory = plan.logsDirectory + "/" + plan.logName
@@ -84,19 +83,16 @@ struct HealthCheck: DoctorCheck {
         return try EventLogs.summary(directory: directory).identity.description == identity
     }
 
-    /// Nil where the machine's clock and the log's time agree.
+    /// Nil if the machine's clock and the log's time agree.
     private static func clock(_ stage: String, _ behind: Duration) -> Finding? {
         guard behind != .zero else { return nil }
         let difference = LogTime.text(behind)
-        let what =
+        let text =
             behind > .zero
-            ? "\(stage): the machine's clock is \(difference) behind the log's time, which goes on from where it is"
-            : "\(stage): the machine's clock went forward at once; the log's time follows, and is \(difference) behind it"
+            ? "\(stage): the machine's clock is \(difference) behind the log's time, which continues from its last time"
+            : "\(stage): the machine's clock jumped forward; the log's time is \(difference) behind and catches up"
         return Finding(
-            .warning, "health.clock", what,
-            fix:
-                "set the clock right if it is wrong (`timedatectl`); if the log is, leave it: nothing is held up by that "
-                + "(the manual, Guarantees: Time goes on)",
+            .warning, "health.clock", text, fix: LogsCheck.clockFix,
             ["stage": .text(stage), "clockBehindSeconds": .number(Double(behind.components.seconds))])
     }
 
@@ -106,13 +102,13 @@ struct HealthCheck: DoctorCheck {
         case .running: return clock(stage, health.clockBehind)
         case .diskFull:
             return Finding(
-                .error, "health.disk_full", "\(stage) has no room for its log and takes nothing in",
-                fix: "make room: it goes on by itself", details)
+                .error, "health.disk_full", "\(stage) has no disk space for its log and accepts no input",
+                fix: "free some space; the stage then continues by itself", details)
         case .waitingForProgram:
             return Finding(
                 .warning, "health.program",
-                "\(stage) waits for its program, which is not there or does not answer; what the program and its host say is "
-                    + "on the standard error of belfry up", details)
+                "\(stage) waits for its program, which has ended or does not answer; see their messages on the standard error "
+                    + "of belfry up", details)
         case .rebuilding, .starting:
             return Finding(.note, "health.starting", "\(stage) is not ready yet: \(health.phase)", details)
         default:

@@ -5,12 +5,16 @@ import JSON
 import PipelineRuntime
 import Time
 
-/// Whether every log is there and whole where it is read first, and what was set aside.
+/// Checks whether every log exists and has an undamaged end, and reports dead letters.
 struct LogsCheck: DoctorCheck {
     let name = "logs"
 
-    func findings(in patient: Patient) throws -> [Finding] {
-        guard let place = patient.logPlace else { return [] }
+    static let clockFix =
+        "if the clock is wrong, correct it (`timedatectl`); if the log's time is wrong, do nothing: the stages keep working "
+        + "(the manual, Guarantees: Time goes on)"
+
+    func findings(in target: DoctorTarget) throws -> [Finding] {
+        guard let place = target.logPlace else { return [] }
         let logs = try LogPlace.logs(in: place)
         let absent = try AbsentLogs.find(in: place).map { Finding(.error, "log.missing", $0.message) }
         guard !logs.isEmpty else {
@@ -23,22 +27,22 @@ struct LogsCheck: DoctorCheck {
                 let summary = try EventLogs.summary(directory: log)
                 sizes.append(summary)
                 found += try Self.findings(summary)
-                if patient.logs == nil { found += Self.ahead(summary, of: .wall()) }
+                if target.logs == nil { found += Self.ahead(summary, of: .wall()) }
             } catch {
                 found.append(Self.damage(log, error))
             }
             if let gap = try AbsentLogs.gap(ofLogAt: log) { found.append(Finding(.error, "log.gap", gap.message)) }
         }
-        let wrong = absent + found
-        return wrong.contains { $0.severity.matters } ? wrong : wrong + [Self.wellness(sizes)]
+        let all = absent + found
+        return all.contains { $0.severity.matters } ? all : all + [Self.whole(sizes)]
     }
 
-    private static func wellness(_ logs: [LogSummary]) -> Finding {
+    private static func whole(_ logs: [LogSummary]) -> Finding {
         let events = logs.reduce(0) { $0 + $1.events }
         let bytes = logs.reduce(0) { $0 + $1.bytes }
         return Finding(
             .ok, "log.whole",
-            "\(logs.count.of("log")), \(events.of("event")), \(byteText(bytes)); their ends are whole",
+            "\(logs.count.of("log")), \(events.of("event")), \(byteText(bytes)); their ends are undamaged",
             ["logs": .count(logs.count), "events": .count(events), "bytes": .count(bytes)])
     }
 
@@ -46,21 +50,18 @@ struct LogsCheck: DoctorCheck {
         Finding(
             .error, "log.damaged", "\(LogPlace.name(ofLogAt: log)): \(error)",
             fix:
-                "`belfry log verify \(log)` says all that is wrong, `belfry log repair \(log)` what mending would lose",
+                "`belfry log verify \(log)` lists all damage, `belfry log repair \(log)` shows what a repair would lose",
             ["log": .text(LogPlace.name(ofLogAt: log))])
     }
 
-    /// A log whose last event is of a time that is still to come.
+    /// Warns if the last time of a log is in the future.
     static func ahead(_ log: LogSummary, of wall: Instant) -> [Finding] {
         guard let last = log.lastNow, last - wall > LogTime.lagTold else { return [] }
         return [
             Finding(
                 .warning, "log.ahead",
-                "\(log.name): its last batch is of \(last.rfc3339), \(LogTime.text(last - wall)) later than the machine's clock",
-                fix:
-                    "set the clock right if it is wrong (`timedatectl`); if the log is, leave it: nothing is held up by that "
-                    + "(the manual, Guarantees: Time goes on)",
-                ["log": .text(log.name), "lastTime": .text(last.rfc3339)])
+                "\(log.name): its last time, \(last.rfc3339), is \(LogTime.text(last - wall)) ahead of the machine's clock",
+                fix: clockFix, ["log": .text(log.name), "lastTime": .text(last.rfc3339)])
         ]
     }
 
@@ -70,8 +71,8 @@ struct LogsCheck: DoctorCheck {
             findings.append(
                 Finding(
                     .note, "log.torn_tail",
-                    "\(log.name) ends in a batch that is not whole: one being written, or what a crash left; its stage "
-                        + "cuts it off when it starts, and no event before it is lost",
+                    "\(log.name) ends with an incomplete batch: it is being written, or a crash left it. The stage removes it "
+                        + "when it starts; no other event is lost",
                     ["log": .text(log.name)]))
         }
         if let crashes = try crashes(of: log) { findings.append(crashes) }
@@ -83,7 +84,7 @@ struct LogsCheck: DoctorCheck {
 // MARK: - Crashes
 
 extension LogsCheck {
-    /// That the stage's process ends again and again at one place of its input.
+    /// Warns if the stage's process crashes repeatedly on the same input.
     private static func crashes(of log: LogSummary) throws(EventLogError) -> Finding? {
         guard let upstream = try UpstreamNote.read(directory: log.directory)?.log else { return nil }
         let answered = try EventLogs.cursor(directory: log.directory).positions[upstream] ?? 0
@@ -94,11 +95,10 @@ extension LogsCheck {
         let events = first == last ? "event \(first)" : "the events \(first) to \(last)"
         return Finding(
             .warning, "log.crashes",
-            "\(log.name): the stage's process ended \(note.crashes.of("time")) while it was at work on \(events) of "
-                + upstream,
+            "\(log.name): the stage's process ended \(note.crashes.of("time")) while it processed \(events) of \(upstream)",
             fix:
-                "look at what the stage said last on standard error; an event that it crashes on three times is set aside as "
-                + "a dead letter",
+                "read the stage's last messages on standard error; after three crashes it sets the event aside as a dead "
+                + "letter",
             [
                 "log": .text(log.name), "upstream": .text(upstream), "first": .count(first), "last": .count(last),
                 "crashes": .count(note.crashes),
@@ -109,7 +109,7 @@ extension LogsCheck {
 // MARK: - Dead letters
 
 extension LogsCheck {
-    /// So many of the newest are looked at for their codes.
+    /// How many of the newest dead letters are read for their codes.
     static let lettersMax: UInt64 = 1_000
 
     private static func deadLetters(in log: LogSummary) throws(EventLogError) -> Finding {
@@ -120,8 +120,7 @@ extension LogsCheck {
             .warning, "log.dead_letters",
             "\(log.name): \(log.events.of("event")) set aside, the newest \(log.lastNow?.rfc3339 ?? "-") (\(newest)\(most))",
             fix:
-                "`belfry dead-letters` lists them with their reasons, and redrives them; they go with log: { retention: { "
-                + "deadLetters: … } }",
+                "`belfry dead-letters` lists and redrives them; log: { retention: { deadLetters: … } } removes old ones",
             [
                 "log": .text(log.name), "deadLetters": .count(log.events),
                 "codes": .object(codes.map { ReportValue.Member(key: $0.code, value: .count($0.count)) }),

@@ -6,13 +6,13 @@ import PipelineRuntime
 import Replay
 import Synchronization
 
-/// A check that stages make themselves; see ``InspectableStage/findings(of:)``.
+/// A check of a stage's state by the stage itself; see ``InspectableStage/findings(of:)``.
 struct StateCheck: DoctorCheck {
     let name: String
-    /// Whether it reports snapshots that cannot be used. Only the first check does.
-    private let tellsOfSnapshots: Bool
+    /// Whether it reports unusable snapshots. Only the first of these checks does.
+    private let reportsSnapshots: Bool
 
-    /// One for each name, in the order in which the stages' logs are made from each other.
+    /// All such checks, in the order of the stages.
     static var all: [StateCheck] {
         let registry = Registry.builtIns
         let known = LogKind.allCases.compactMap(registry.kind(writing:))
@@ -22,23 +22,22 @@ struct StateCheck: DoctorCheck {
             guard let name = registry.stages[kind]?.checkName, !checks.contains(where: { $0.name == name }) else {
                 continue
             }
-            checks.append(StateCheck(name: name, tellsOfSnapshots: checks.isEmpty))
+            checks.append(StateCheck(name: name, reportsSnapshots: checks.isEmpty))
         }
         return checks
     }
 
-    func findings(in patient: Patient) throws -> [Finding] {
-        guard let place = patient.logPlace, try !LogPlace.logs(in: place).isEmpty else { return [] }
-        let recorded = try RecordedPlace(patient.place, logs: patient.logs).recorded
-        let passedOver = Mutex<[String]>([])
+    func findings(in target: DoctorTarget) throws -> [Finding] {
+        guard let place = target.logPlace, try !LogPlace.logs(in: place).isEmpty else { return [] }
+        let recorded = try RecordedPlace(target.place, logs: target.logs).recorded
+        let problems = Mutex<[String]>([])
         let state = PipelineState(recorded, MachineFactory(registry: .builtIns)) { problem in
-            passedOver.withLock { $0.append(problem) }
+            problems.withLock { $0.append(problem) }
         }
         let found = try state.findings(name)
-        return (tellsOfSnapshots ? passedOver.withLock { $0 }.map(Self.passedOver) : []) + found
-    }
-
-    private static func passedOver(_ problem: String) -> Finding {
-        Finding(.note, "snapshot.passed_over", "snapshot passed over, which costs time and no event: \(problem)")
+        let skipped = problems.withLock { $0 }.map {
+            Finding(.note, "snapshot.passed_over", "skipped a snapshot, which costs time but loses no event: \($0)")
+        }
+        return (reportsSnapshots ? skipped : []) + found
     }
 }

@@ -9,8 +9,8 @@ struct ExplainCommand: ParsableCommand {
         commandName: "explain",
         abstract: "Says why a change was or was not pushed.",
         discussion: """
-            Runs the rules of match once more for just this change and this user, clause by clause, and reads from the \
-            logs what became of it then. Every reason has a code; the manual's page on codes lists them.
+            Runs the rules of match again for this change and this user, clause by clause. Then it follows the change \
+            through the logs. Every reason has a code, and the manual has a page on codes.
 
               belfry explain --change 17 --device alice-mac -p Pipelines/quickstart.yaml
               belfry explain --change 17 --user _alice -p Pipelines/quickstart.yaml
@@ -18,28 +18,28 @@ struct ExplainCommand: ParsableCommand {
               belfry explain --change 17 --user _alice -p Pipelines/quickstart.yaml --logs out
               belfry explain --change 17 --user _alice -p out --json | jq -r .code
 
-            The first question reads each log that it needs once and leaves an index in it, LOG/index, which may be \
-            removed at any time; --no-index leaves nothing, and reads all of them each time.
+            The first call reads each log once and writes an index beside it, LOG/index, which you may remove at any time. \
+            With --no-index it writes nothing, and reads whole logs each time.
 
             Exit status 0: it was pushed; 1: it was not.
             """)
 
-    @Option(help: "The change: its sequence in the log of changes.")
+    @Option(help: "The change's sequence in the log of changes.")
     var change: UInt64
 
     @Option(help: "The device that got it, or did not.")
     var device: String?
 
-    @Option(help: "The user: all of the user's devices, or whose device or subscription is meant.")
+    @Option(help: "The user, for all the user's devices; or the owner of --device or --subscription.")
     var user: String?
 
-    @Option(help: "The subscription that watched it, or did not: its ID.")
+    @Option(help: "The ID of the subscription that matched it, or did not.")
     var subscription: String?
 
     @Option(name: .shortAndLong, help: "A pipeline file, its data folder, or a folder of logs.", completion: .file())
     var pipeline = "."
 
-    @Option(help: "Where the logs are (default: where the pipeline file has them).", completion: .directory)
+    @Option(help: "The folder of the logs (default: that of the pipeline file).", completion: .directory)
     var logs: String?
 
     @Flag(help: "Print one JSON object, also on a terminal.")
@@ -50,7 +50,7 @@ struct ExplainCommand: ParsableCommand {
 
     func validate() throws {
         if device == nil, user == nil, subscription == nil {
-            throw ValidationError("name whom to explain it for: --device, --user or --subscription")
+            throw ValidationError("choose whom to explain it for with --device, --user or --subscription")
         }
         if change == 0 { throw ValidationError("--change takes a number from 1 on") }
     }

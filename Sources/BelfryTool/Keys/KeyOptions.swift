@@ -2,20 +2,20 @@ import ArgumentParser
 import PipelineRuntime
 import ZeroMQ
 
-/// The keys of a command that speaks to stages.
+/// The key option of commands that connect to stages.
 struct KeyOptions: ParsableArguments {
     @Option(
         help: """
-            Your secret key, a file that `belfry keys make` made, instead of the stage's own from the pipeline file.
+            The file of your secret key, made with `belfry keys make`, instead of the stage's key from the pipeline file.
             """, completion: .file())
     var key: String?
 
-    /// - Throws: ``ToolFailure`` where the file has no key.
+    /// - Throws: ``ToolFailure`` if the file does not contain a key.
     func pair() throws -> CurveKeyPair? { try key.map { try KeyFile(path: $0).pair() } }
 }
 
 extension CurvePublicKey {
-    /// - Throws: A `ValidationError` that says what was expected.
+    /// - Throws: `ValidationError` if the text is not a public key.
     init(argument text: String) throws {
         do throws(ZMQError) { try self.init(z85: text) } catch {
             throw ValidationError("--server-key takes a public key of 40 characters, as `belfry keys show` prints it")

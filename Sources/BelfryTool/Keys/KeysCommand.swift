@@ -7,21 +7,21 @@ struct KeysCommand: ParsableCommand {
         commandName: "keys",
         abstract: "Makes, shows and rotates the keys that encrypt links and doors (CURVE).",
         discussion: """
-            A key file holds a secret key, which its owner alone may read. Its public key goes into pipeline files, and \
-            may be known to all. Wherever a public key stands there, two may, as ['OLD', 'NEW']: so a key changes \
-            without a moment in which nobody is let in.
+            A key file contains a secret key, which only its owner may read. The public key goes into pipeline files, and \
+            everybody may know it. A pipeline file may have two public keys in place of one, as ['OLD', 'NEW'], so that a \
+            key can change without a moment in which clients are rejected.
 
               belfry keys make shop.key             makes shop.key, prints its public key
               belfry keys show shop.key             prints it again
               belfry keys rotate shop.key           makes shop.key.next, prints its public key
-              belfry keys rotate shop.key --finish  puts shop.key.next in the place of shop.key
+              belfry keys rotate shop.key --finish  replaces shop.key by shop.key.next
 
-            A client's key changes in four steps: rotate; list both keys under its name, and reload the stage (SIGHUP); \
-            rotate --finish, and start the client again; take the old key out of the list.
+            To change the key of a client: run rotate; list both keys under its name, and reload the stage (SIGHUP); run \
+            rotate --finish, and restart the client; remove the old key from the list.
 
-            A stage has one secret key at a time, so its own key changes at a reload, and its clients know both keys \
-            meanwhile: rotate; write both as its publicKey (and after --server-key, upstreamKey), and reload all that \
-            read this file; rotate --finish, and reload the stage; take the old key out.
+            To change the key of a stage: run rotate; write both keys as its publicKey (and in --server-key and \
+            upstreamKey), and reload every process that reads this file; run rotate --finish, and reload the stage; remove \
+            the old key. Until then its clients accept both keys, while the stage has one secret key at a time.
             """,
         subcommands: [KeysMakeCommand.self, KeysShowCommand.self, KeysRotateCommand.self])
 }
@@ -31,7 +31,7 @@ struct KeysMakeCommand: ParsableCommand {
         commandName: "make",
         abstract: "Makes a key file and prints its public key.",
         discussion: """
-            Never overwrites a file: then it exits with 73.
+            Never overwrites a file: if the file exists, it exits with 73.
 
               belfry keys make shop.key
             """)
@@ -41,7 +41,7 @@ struct KeysMakeCommand: ParsableCommand {
 
     func run() throws {
         let pair = try KeyFile(path: file).make()
-        StandardError.write("\(file): made, for its owner alone; its public key goes into pipeline files:")
+        StandardError.write("made \(file), which only you can read. Its public key, for pipeline files:")
         try StandardOutput.write(line: pair.publicKey.z85)
     }
 }
@@ -49,7 +49,7 @@ struct KeysMakeCommand: ParsableCommand {
 struct KeysShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Prints the public keys of key files, a line each.",
+        abstract: "Prints the public keys of key files, one on each line.",
         discussion: """
               belfry keys show shop.key
               belfry keys show shop.key shop.key.next
@@ -62,7 +62,9 @@ struct KeysShowCommand: ParsableCommand {
         for file in files {
             let file = KeyFile(path: file)
             try StandardOutput.write(line: try file.pair().publicKey.z85)
-            if file.next.exists { StandardError.write("\(file.path) is being rotated: \(file.next.path) follows it") }
+            if file.next.exists {
+                StandardError.write("\(file.path) is being rotated: \(file.next.path) will replace it")
+            }
         }
     }
 }
@@ -70,9 +72,9 @@ struct KeysShowCommand: ParsableCommand {
 struct KeysRotateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
-        abstract: "Makes the key that is to follow another, or puts it in its place.",
+        abstract: "Makes the next key of a key file, or replaces the present key by it.",
         discussion: """
-            `belfry keys --help` has the steps around it. Prints the new public key both times.
+            See `belfry keys --help` for all steps. Prints the new public key both times.
 
               belfry keys rotate shop.key
               belfry keys rotate shop.key --finish
@@ -81,21 +83,21 @@ struct KeysRotateCommand: ParsableCommand {
     @Argument(help: "The key file.", completion: .file())
     var file: String
 
-    @Flag(help: "Put the next key in the place of the present one, which is gone then.")
+    @Flag(help: "Replace the present key by the next one. The present key is then gone.")
     var finish = false
 
     func run() throws {
         let file = KeyFile(path: file)
         let present = try file.pair().publicKey
-        let next = try finish ? file.takeNext() : file.next.make()
+        let next = try finish ? file.replaceByNext() : file.next.make()
         if finish {
             StandardError.write(
-                "\(file.path) has the new key; whoever uses it takes it at its next start or reload. Then take the old one, "
-                    + "'\(present)', out of pipeline files. The new public key is:")
+                "\(file.path) has the new key. Restart or reload the processes that use it, then remove the old key, "
+                    + "'\(present)', from pipeline files. The new public key is:")
         } else {
             StandardError.write(
-                "\(file.next.path): made. List both keys in pipeline files, as ['\(present)', '\(next.publicKey)'], reload, "
-                    + "then: belfry keys rotate \(file.path) --finish. The new public key is:")
+                "made \(file.next.path). List both keys in pipeline files, as ['\(present)', '\(next.publicKey)'], reload, "
+                    + "then run: belfry keys rotate \(file.path) --finish. The new public key is:")
         }
         try StandardOutput.write(line: next.publicKey.z85)
     }

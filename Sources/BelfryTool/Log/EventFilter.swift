@@ -2,30 +2,29 @@ import ArgumentParser
 import Events
 import JSON
 
-/// Which events of a log are wanted: those that satisfy every option that is given, and of one that is given more than
-/// once, any.
+/// Selects events: an event must satisfy every option, and at least one value of an option that is given several times.
 struct EventFilter: ParsableArguments {
-    @Option(help: "Events of this type, as in match or record.save.")
+    @Option(help: "Only events of this type, such as match or record.save.")
     var type: [String] = []
 
-    @Option(help: "Events of this user, or about a record of theirs.")
+    @Option(help: "Only events for this user, or about the user's records.")
     var user: [String] = []
 
-    @Option(help: "Events of this subscription.")
+    @Option(help: "Only events of this subscription.")
     var subscription: [String] = []
 
-    @Option(help: "Events about this record.")
+    @Option(help: "Only events about this record.")
     var record: [String] = []
 
-    @Option(help: "Events of this device.")
+    @Option(help: "Only events of this device.")
     var device: [String] = []
 
-    @Option(help: "Events that the change with this sequence caused.")
+    @Option(help: "Only events caused by the change with this sequence.")
     var cause: [UInt64] = []
 
     @Option(
         name: .customLong("where"),
-        help: "Events with this value, as in headers.apns-priority=10; every one given must hold.")
+        help: "Only events with this value, such as headers.apns-priority=10; all given values must match.")
     var conditions: [MemberCondition] = []
 
     var isEmpty: Bool { tests.isEmpty && conditions.isEmpty && cause.isEmpty }
@@ -51,7 +50,7 @@ struct EventFilter: ParsableArguments {
     }
 }
 
-/// `member=value`, where `member` may lead into objects and through arrays with dots.
+/// `member=value`, where `member` may be a path with dots into objects and arrays.
 struct MemberCondition: ExpressibleByArgument, Equatable {
     let path: [String]
     let value: String
@@ -63,7 +62,7 @@ struct MemberCondition: ExpressibleByArgument, Equatable {
         guard !path.contains("") else { return nil }
     }
 
-    /// A string by its text, anything else as it is written in JSON.
+    /// Compares strings by their text, other values by their JSON.
     func holds(in event: JSONValue) -> Bool {
         event.values(at: path[...]).contains { found in
             found.isString ? found.equals(value) : found.raw.elementsEqual(value.utf8)
@@ -74,14 +73,14 @@ struct MemberCondition: ExpressibleByArgument, Equatable {
 extension JSONValue {
     fileprivate func values(at path: [Member]) -> [JSONValue] { values(at: path.map(\.description)[...]) }
 
-    /// What stands at a path of members; arrays on the way count with each of their elements.
+    /// The values at a path of members. Of arrays, all elements count.
     fileprivate func values(at path: ArraySlice<String>) -> [JSONValue] {
         if isArray { return elements.flatMap { $0.values(at: path) } }
         guard let name = path.first else { return [self] }
         return member(name)?.values(at: path.dropFirst()) ?? []
     }
 
-    /// Whether a change is what an event is, or goes back to.
+    /// Whether an event names the change as its cause.
     fileprivate func isCaused(by change: UInt64) -> Bool {
         let paths: [[Member]] = [[.change], [.replacedByChange], [.causes, .sequence]]
         return paths.contains { path in

@@ -2,24 +2,23 @@ import EventLog
 import Inspect
 import PipelineRuntime
 
-/// What `belfry log verify` checks beside the logs themselves.
+/// The checks of `belfry log verify` for the files beside a log.
 enum LogChecks {
     static let all: [any LogCheck & Sendable] = [
         UpstreamNoteCheck(), SettingsCheck(), ConsumerPositionsCheck(), SnapshotCheck(), IndexCheck(),
-        InFlightJournalCheck(),
-        CrashJournalCheck(),
+        InFlightJournalCheck(), CrashJournalCheck(),
     ]
 }
 
 extension VerifiedLog {
     fileprivate var isOfDeadLetters: Bool { name.hasSuffix(LogPlace.deadLetters) }
 
-    /// The headers of its own snapshots that can be read.
+    /// The readable headers of the log's snapshots.
     fileprivate func snapshots() throws(EventLogError) -> [SnapshotHeader] {
         try SnapshotStore(logDirectory: directory).list().compactMap(\.header).filter { $0.log == identity }
     }
 
-    /// The folder of another log in the same place.
+    /// The folder of another log of the pipeline.
     fileprivate func sibling(_ name: String) -> String { directory + "/../" + name }
 
     fileprivate func problem(_ file: String, _ reason: String) -> VerifyReport.Problem {
@@ -27,8 +26,8 @@ extension VerifiedLog {
     }
 }
 
-/// `upstream.json` may be missing in a source's log alone. A source's cursor names producers, any other log's the log
-/// that it was made from; and so do its snapshots.
+/// Checks `upstream.json`, which only a source's log may lack. The cursor of any other log, and of its snapshots, names the
+/// upstream log.
 private struct UpstreamNoteCheck: LogCheck {
     func check(_ log: VerifiedLog) throws(EventLogError) -> [VerifyReport.Problem] {
         if let note = try UpstreamNote.read(directory: log.directory) { return contradiction(of: note, log) }
@@ -36,8 +35,8 @@ private struct UpstreamNoteCheck: LogCheck {
         return [
             log.problem(
                 "upstream.json",
-                "it is missing, and the log was made from '\(upstream)', as \(witness) says: restore it from a copy, or "
-                    + "start the stage, which writes it again")
+                "missing, but the log was made from '\(upstream)' according to \(witness): restore it from a copy, or start "
+                    + "the stage, which writes it again")
         ]
     }
 
@@ -45,7 +44,7 @@ private struct UpstreamNoteCheck: LogCheck {
         let read = log.cursor.positions.keys.sorted()
         guard !read.isEmpty, !read.contains(note.log) else { return [] }
         let names = read.joined(separator: ", ")
-        return [log.problem("upstream.json", "it names log '\(note.log)', and the log's cursor tells of '\(names)'")]
+        return [log.problem("upstream.json", "names log '\(note.log)', but the log's cursor names '\(names)'")]
     }
 
     private func evidence(_ log: VerifiedLog) throws(EventLogError) -> (upstream: String, witness: String)? {
@@ -59,7 +58,7 @@ private struct UpstreamNoteCheck: LogCheck {
     }
 }
 
-/// Without the settings that a log was made under, it cannot be replayed.
+/// Checks the recorded settings, without which a log cannot be replayed exactly.
 private struct SettingsCheck: LogCheck {
     func check(_ log: VerifiedLog) throws(EventLogError) -> [VerifyReport.Problem] {
         do throws(EventLogError) { _ = try SettingsHistory(logDirectory: log.directory) } catch {
@@ -68,18 +67,20 @@ private struct SettingsCheck: LogCheck {
             return [VerifyReport.Problem(file: file, offset: 0, sequence: 1, reason: reason)]
         }
         guard let witness = try witnessOfLoss(log) else { return [] }
-        let cost = "for all of the log's past a replay takes the settings in the pipeline file"
         return [
-            log.problem(SettingsFile.name, "it is missing, and \(witness): restore it from a copy; else \(cost)")
+            log.problem(
+                SettingsFile.name,
+                "missing, but \(witness): restore it from a copy; otherwise a replay of the whole log uses the settings in "
+                    + "the pipeline file")
         ]
     }
 
-    /// What shows that the log was written by a build that puts settings on record. Logs of earlier ones have none, nor
-    /// have those of dead letters and of stages that are programs in another language.
+    /// Why the log should have recorded settings. Logs of dead letters and of plugin programs have none, nor have logs of
+    /// early versions.
     private func witnessOfLoss(_ log: VerifiedLog) throws(EventLogError) -> String? {
         guard !log.isOfDeadLetters, log.lastNow > .epoch, !hasSettings(log.directory) else { return nil }
         if let snapshot = try log.snapshots().last {
-            return "a stage that takes snapshots, as the one at sequence \(snapshot.sequence), keeps one"
+            return "a stage with snapshots, such as that at sequence \(snapshot.sequence), has one"
         }
         guard RecordedLogs.standardNames.contains(log.name) else { return nil }
         return RecordedLogs.standardNames.first { $0 != log.name && hasSettings(log.sibling($0)) }.map {
@@ -90,7 +91,7 @@ private struct SettingsCheck: LogCheck {
     private func hasSettings(_ directory: String) -> Bool { LogPlace.isFile(SettingsFile.path(in: directory)) }
 }
 
-/// A stage passes a wrong snapshot over.
+/// Checks snapshots. A stage skips an invalid one.
 private struct SnapshotCheck: LogCheck {
     var isOfCache: Bool { true }
 
@@ -102,7 +103,7 @@ private struct SnapshotCheck: LogCheck {
     }
 }
 
-/// An index is made again when it is wrong.
+/// Checks the index, which is rebuilt if it is invalid.
 private struct IndexCheck: LogCheck {
     var isOfCache: Bool { true }
 

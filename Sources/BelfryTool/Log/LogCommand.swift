@@ -3,10 +3,10 @@ import ArgumentParser
 struct LogCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
-        abstract: "Looks into the logs that a pipeline keeps.",
+        abstract: "Shows, checks and repairs the logs of a pipeline.",
         discussion: """
-            Works beside a running pipeline and without one. A place is a pipeline file, its data folder, or a folder \
-            of logs; a log is its folder, or its name below a place.
+            Works whether the pipeline is running or not. A place is a pipeline file, its data folder, or a folder of logs. \
+            A log is given by its folder, or by its name in a place.
 
               belfry log ls Pipelines/quickstart.yaml
               belfry log show changes -p Pipelines/quickstart.yaml --from 100 --limit 10

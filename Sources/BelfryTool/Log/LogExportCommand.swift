@@ -7,28 +7,28 @@ import PipelineRuntime
 struct LogExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Prints logs whole, as lines of JSON.",
+        abstract: "Prints whole logs as lines of JSON.",
         discussion: """
-            For passing on: `belfry log import` makes logs of it that replay alike. A line for each log, segment and \
-            batch, one for each event, and one for each change of a stage's settings. A torn last batch is left out. The \
-            last line, {"end":...}, shows that the export is whole.
+            `belfry log import` turns an export into logs again, which replay in the same way. The export has a line for \
+            each log, segment, batch and event, and for each change of a stage's settings. An incomplete last batch is left \
+            out. The last line, {"end":...}, shows that the export is complete.
 
-            The tokens of devices are masked: a token is replaced by digits of its SHA-256, the same for the same token \
-            in every export. A token that was drawn at random cannot be found from them. Names and the contents of \
-            records stay; `belfry trace ID --export` replaces those too. No secret of the pipeline file is in a log.
+            Device tokens are masked: a token is replaced by digits of its SHA-256, which are the same in every export. \
+            They do not reveal a random token. Names and the contents of records are not masked; `belfry trace ID --export` \
+            replaces those too. Logs contain no secrets of the pipeline file.
 
-            With --with-tokens, nothing is masked: the import is the same logs, byte for byte, and a pipeline can go on \
-            from them. Snapshots come along then where the beginning of a log was removed; a replay needs them.
+            With --with-tokens, nothing is masked. Then an import makes the same logs, byte for byte, and a pipeline can \
+            continue from them. Snapshots are included if the beginning of a log was removed, because a replay needs them.
 
               belfry log export Pipelines/quickstart.yaml > all.ndjson
               belfry log export out/changes | gzip > changes.ndjson.gz
               belfry log export Pipelines/quickstart.yaml --with-tokens > backup.ndjson
             """)
 
-    @Argument(help: "A log, or a place: then all logs in it.", completion: .file())
+    @Argument(help: "A log, or a place for all logs in it.", completion: .file())
     var place: String
 
-    @Flag(help: "Leave the tokens of devices as they are: whoever has the export can send to the devices.")
+    @Flag(help: "Do not mask device tokens. Everyone who has the export can then push to the devices.")
     var withTokens = false
 
     func run() throws {
@@ -42,21 +42,21 @@ struct LogExportCommand: ParsableCommand {
         guard !leftOut.isEmpty else { return }
         progress.end()
         StandardError.write(
-            "left out: \(leftOut.count.of("snapshot")), in which tokens cannot be masked; a replay of logs whose beginning "
-                + "was removed needs them: export with --with-tokens")
+            "left out \(leftOut.count.of("snapshot")), in which tokens cannot be masked; to replay logs whose beginning was "
+                + "removed, export with --with-tokens")
     }
 }
 
 struct LogImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Makes logs of an export.",
+        abstract: "Turns an export into logs.",
         discussion: """
-            The logs are those that were exported: same identities, batches, times, cursors and segments. A log that \
-            exists is not touched. A line that is wrong ends it, and none of the logs come to be. So does an export \
-            that was cut off: --partial takes what there is of it, up to its last whole batch. Exports of earlier \
-            versions have no last line that shows that they are whole: they want --partial too. Where the tokens of devices \
-            were masked, the logs are for looking and replaying; a pipeline that goes on from them reaches no device.
+            The logs are the same as the exported ones: identities, batches, times, cursors and segments. An existing log \
+            is never changed. After an invalid line, no log is made. The same is true for an export that was cut off, unless \
+            you give --partial: then everything up to the last complete batch is imported. Exports of earlier versions have \
+            no last line that shows that they are complete, so they need --partial too. If device tokens were masked, you \
+            can look at the logs and replay them, but a pipeline that continues from them reaches no device.
 
               belfry log import all.ndjson --to .belfry/quickstart/logs
               gunzip -c changes.ndjson.gz | belfry log import - --to out
@@ -65,10 +65,10 @@ struct LogImportCommand: ParsableCommand {
     @Argument(help: "A file that `belfry log export` printed; - is standard input.", completion: .file())
     var file: String
 
-    @Flag(help: "Take what is there of an export that was cut off.")
+    @Flag(help: "Import an export that was cut off, up to its last complete batch.")
     var partial = false
 
-    @Option(help: "The folder for the logs. Made where it is missing.", completion: .directory)
+    @Option(help: "The folder for the logs. It is made if it is missing.", completion: .directory)
     var to: String
 
     func run() throws {
@@ -77,9 +77,9 @@ struct LogImportCommand: ParsableCommand {
     }
 
     /// - Parameters:
-    ///   - isPartial: Whether what is there of an export that was cut off is taken.
-    ///   - notice: Told what is missing then.
-    /// - Returns: The names of the logs that were made.
+    ///   - isPartial: Whether the export may be cut off.
+    ///   - notice: Called with messages for the user.
+    /// - Returns: The names of the new logs.
     static func run(
         _ file: String, into folder: String, isPartial: Bool = false, notice: (String) -> Void = { _ in }
     ) throws -> [String] {
@@ -102,14 +102,14 @@ struct LogImportCommand: ParsableCommand {
             }
             if let missing = importer.missing {
                 guard isPartial else { throw LogImportError(LogImporter.cut(missing)) }
-                notice("\(name), line \(number): \(missing): taken without that")
+                notice("\(name), line \(number): \(missing); imported without that")
             }
             try importer.finish()
             importer.leftOut.forEach(notice)
             if importer.isMasked {
                 notice(
-                    "the tokens of devices are masked: look at the logs and replay them, but let no pipeline go on from "
-                        + "them, for it would reach no device (`belfry log export --with-tokens` keeps the tokens)")
+                    "the device tokens are masked: you can look at the logs and replay them, but a pipeline that continues "
+                        + "from them reaches no device (`belfry log export --with-tokens` keeps the tokens)")
             }
         } catch let error as EventLogError {
             throw error

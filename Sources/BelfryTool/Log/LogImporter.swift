@@ -3,20 +3,20 @@ import Foundation
 import JSON
 import Time
 
-/// Reads the lines of an export and makes the logs.
+/// Makes logs from the lines of an export.
 struct LogImporter: ~Copyable {
     private let folder: ImportFolder
     private var parser = JSONParser(limits: JSONLimits(bytesMax: SettingsFile.bytesMax, depthMax: 512))
     private var current: (name: String, log: LogImport)?
     private var batch: Batch?
-    /// What came since the last end.
+    /// The logs since the last `end` line.
     private var counts: [ExportedLog] = []
     private var lastSequence: UInt64 = 0
     private var hasEnded = false
     private(set) var logs: [String] = []
-    /// What of the last log of an export that was cut off is not taken, though it came.
+    /// The files of a cut-off export's last log that are left out.
     private(set) var leftOut: [String] = []
-    /// Whether the tokens of devices are not those that were registered.
+    /// Whether the device tokens are masked.
     private(set) var isMasked = false
 
     private struct Batch {
@@ -28,7 +28,6 @@ struct LogImporter: ~Copyable {
         var body: [UInt8] = []
     }
 
-    /// - Parameter folder: Where the logs go.
     init(into folder: String) throws(EventLogError) { self.folder = try ImportFolder(folder) }
 
     /// - Parameter line: Without its line feed.
@@ -39,7 +38,7 @@ struct LogImporter: ~Copyable {
             try finishLog()
             try beginLog(object)
         } else if hasEnded {
-            throw LogImportError("only another export may stand behind the end of one")
+            throw LogImportError("after the end of an export, only another export may follow")
         } else if let end = object["end"] {
             try finishLog()
             try check(end)
@@ -63,21 +62,21 @@ struct LogImporter: ~Copyable {
         }
     }
 
-    /// What an export that was cut off lacks; nil where it is whole.
+    /// What a cut-off export lacks; nil if it is complete.
     var missing: String? {
         if hasEnded { return nil }
-        guard let name = current?.name else { return "there is no line {\"end\":…}, the last of an export" }
+        guard let name = current?.name else { return "the last line of an export, {\"end\":…}, is missing" }
         if let batch { return "\(batch.left.of("event")) of the last batch of log \(name) are missing" }
-        return "there is no line {\"end\":…}, the last of an export, behind sequence \(lastSequence) of log \(name)"
+        return "the last line of an export, {\"end\":…}, is missing after sequence \(lastSequence) of log \(name)"
     }
 
-    /// What to do about it.
+    /// The error message for a cut-off export.
     static func cut(_ missing: String) -> String {
-        "\(missing): the export was cut off; export again, or take what is there with --partial (also where an earlier "
-            + "version made it)"
+        "\(missing): the export was cut off; export again, or import what is there with --partial (also if an earlier "
+            + "version made the export)"
     }
 
-    /// Makes logs of what came; of a batch that is not whole, nothing.
+    /// Publishes the logs, without an incomplete last batch.
     mutating func finish() throws {
         batch = nil
         try finishLog(isCut: !hasEnded)
@@ -85,22 +84,23 @@ struct LogImporter: ~Copyable {
     }
 
     private mutating func check(_ end: JSONValue) throws {
-        let told = try end.elements.map {
+        let exported = try end.elements.map {
             ExportedLog(name: try $0.text("log"), batches: try $0.number("batches"), events: try $0.number("events"))
         }
-        if let (found, was) = zip(counts, told).first(where: { $0 != $1 }) {
+        if let (found, original) = zip(counts, exported).first(where: { $0 != $1 }) {
             throw LogImportError(
-                "there are \(found.events.of("event")) in \(found.batches.of("batch")) of log \(found.name), and there were "
-                    + "\(was.events.of("event")) in \(was.batches.of("batch")) of log \(was.name)")
+                "found \(found.events.of("event")) in \(found.batches.of("batch")) of log \(found.name), but "
+                    + "\(original.events.of("event")) in \(original.batches.of("batch")) of log \(original.name) were exported"
+            )
         }
-        guard counts.count == told.count else {
-            throw LogImportError("there are \(counts.count.of("log")), and there were \(told.count)")
+        guard counts.count == exported.count else {
+            throw LogImportError("found \(counts.count.of("log")), but \(exported.count) were exported")
         }
         (counts, hasEnded) = ([], true)
     }
 
     private mutating func takeEvent(_ line: UnsafeRawBufferPointer) throws {
-        guard try parser.parse(line).isObject else { throw LogImportError("an event is a JSON object") }
+        guard try parser.parse(line).isObject else { throw LogImportError("an event is not a JSON object") }
         batch?.body.append(contentsOf: line)
         batch?.body.append(UInt8(ascii: "\n"))
         batch?.left -= 1
@@ -148,28 +148,25 @@ struct LogImporter: ~Copyable {
 }
 
 extension JSONValue {
-    fileprivate func text(_ key: String) throws(LogImportError) -> String {
-        guard let text = member(key)?.string else { throw LogImportError("no text in '\(key)'") }
-        return text
+    private func required<Value>(
+        _ key: String, _ kind: String, _ read: (JSONValue) -> Value?
+    ) throws(LogImportError) -> Value {
+        guard let value = member(key).flatMap(read) else { throw LogImportError("no \(kind) in '\(key)'") }
+        return value
     }
 
+    fileprivate func text(_ key: String) throws(LogImportError) -> String { try required(key, "text") { $0.string } }
+
     fileprivate func number(_ key: String) throws(LogImportError) -> UInt64 {
-        guard let number = member(key)?.int64.flatMap(UInt64.init(exactly:)) else {
-            throw LogImportError("no whole number in '\(key)'")
-        }
-        return number
+        try required(key, "whole number") { $0.int64.flatMap(UInt64.init(exactly:)) }
     }
 
     fileprivate func identity() throws(LogImportError) -> LogIdentity {
-        guard let identity = LogIdentity(uuid: try text("identity")) else {
-            throw LogImportError("no UUID in 'identity'")
-        }
-        return identity
+        try required("identity", "UUID") { $0.string.flatMap { LogIdentity(uuid: $0) } }
     }
 
     fileprivate func now() throws(LogImportError) -> Instant {
-        guard let now = Instant(rfc3339: try text("now")) else { throw LogImportError("no RFC 3339 time in 'now'") }
-        return now
+        try required("now", "RFC 3339 time") { $0.string.flatMap { Instant(rfc3339: $0) } }
     }
 
     fileprivate func cursor() throws(LogImportError) -> Cursor {

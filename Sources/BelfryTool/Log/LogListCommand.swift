@@ -11,7 +11,7 @@ struct LogListCommand: ParsableCommand {
         commandName: "ls",
         abstract: "Lists the logs in a place: events, times, size.",
         discussion: """
-            A table on a terminal; one JSON object a log otherwise, or with --json.
+            Prints a table on a terminal; otherwise, or with --json, one JSON object for each log.
 
               belfry log ls Pipelines/quickstart.yaml
               belfry log ls out
@@ -42,24 +42,18 @@ struct LogListCommand: ParsableCommand {
     }
 }
 
-/// Logs as a table for people and as JSON for programs.
+/// Prints summaries of logs, for people or as JSON.
 enum LogTable {
     static func rows(_ logs: [LogSummary]) -> [String] {
         guard !logs.isEmpty else { return [] }
-        let cells = [["LOG", "EVENTS", "FIRST", "LAST", "SIZE", "IDENTITY"]] + logs.map(cells)
-        let widths = cells[0].indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
-        return cells.map { row in
-            row.enumerated().map { column, text in
-                column == 1 || column == 4 ? text.leftPadded(to: widths[column]) : text.padded(to: widths[column])
-            }.joined(separator: "  ")
+        var table = TextTable(
+            ["LOG", "EVENTS", "FIRST", "LAST", "SIZE", "IDENTITY"], leftColumns: [0, 2, 3, 5])
+        for log in logs {
+            table.add(
+                log.name, log.events.grouped, log.firstNow?.rfc3339 ?? "-", log.lastNow?.rfc3339 ?? "-",
+                byteText(log.bytes), log.identity.description)
         }
-    }
-
-    private static func cells(_ log: LogSummary) -> [String] {
-        [
-            log.name, (log.lastSequence + 1 - log.firstSequence).grouped, log.firstNow?.rfc3339 ?? "-",
-            log.lastNow?.rfc3339 ?? "-", byteText(log.bytes), log.identity.description,
-        ]
+        return table.lines
     }
 
     static func json(_ log: LogSummary) -> String {

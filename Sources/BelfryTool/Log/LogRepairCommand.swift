@@ -8,31 +8,30 @@ import Time
 struct LogRepairCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "repair",
-        abstract: "Cuts a damaged log off where the damage begins.",
+        abstract: "Cuts off a damaged log before the damage.",
         discussion: """
-            Says what would be lost and changes nothing, unless --yes is given. Then every file that changes is kept \
-            as it was in a folder `damaged-...` below the log's. A log that a stage has open is refused. Exit status 0: \
-            the log is whole, or was repaired; 1: it needs a repair, and --yes was not given. Text on a terminal; one \
-            JSON object otherwise, or with --json.
+            Shows what would be lost, and changes nothing unless you give --yes. With --yes it first copies every file that \
+            it changes into a folder `damaged-...` in the log's folder. It refuses a log that a stage has open. Exit status \
+            0: the log is undamaged, or was repaired; 1: it needs a repair, and --yes is missing. Prints text on a terminal; \
+            otherwise, or with --json, one JSON object.
 
-            The log then ends before the damage: events behind it go too, since sequences have no gaps. Stages that \
-            have read on from there hold what came of lost events; they are named.
+            The repaired log ends before the damage. Later events are lost too, since sequences have no gaps. It names the \
+            stages that have already processed lost events.
 
               belfry log repair changes -p Pipelines/quickstart.yaml
               belfry log repair out/changes --yes
             """)
 
-    @Argument(help: "A log's folder, or its name below a place.", completion: .directory)
+    @Argument(help: "A log's folder, or its name in the place given with -p.", completion: .directory)
     var log: String
 
-    @Option(
-        name: .shortAndLong, help: "The place that LOG is a name in: a pipeline file or a folder.", completion: .file())
+    @Option(name: .shortAndLong, help: "The place of LOG: a pipeline file or a folder.", completion: .file())
     var pipeline: String?
 
-    @Flag(help: "Do it.")
+    @Flag(help: "Repair the log.")
     var yes = false
 
-    @Option(help: "The time that names the copy (RFC 3339); now where it is not given.")
+    @Option(help: "The time in the name of the copy (RFC 3339; default: now).")
     var now: Instant?
 
     @OptionGroup var output: JSONOption
@@ -40,19 +39,20 @@ struct LogRepairCommand: ParsableCommand {
     func run() throws {
         let directory = try LogPlace.folder(ofLog: log, pipeline: pipeline)
         var progress = ReadingProgress(total: try LogPlace.bytes(of: directory))
-        let repair = try LogRepairCommand.look(at: directory) { progress.add($0) }
+        let repair = try LogRepairCommand.repair(of: directory) { progress.add($0) }
         progress.end()
         let copy = yes ? try repair.apply(at: now ?? .wall()) : nil
         try output.print(RepairText.lines(repair.plan, copy), json: [RepairText.json(repair.plan, copy)])
         if !repair.plan.isSound, copy == nil { throw ToolFailure(.no) }
     }
 
-    /// Where no cut helps, what the error says of other commands must not lead back here.
-    private static func look(at directory: String, _ progress: (UInt64) -> Void) throws -> LogRepair {
+    /// - Throws: ``ToolFailure`` for damage that a repair cannot remove.
+    private static func repair(of directory: String, _ progress: (UInt64) -> Void) throws -> LogRepair {
         do throws(EventLogError) { return try LogRepair(directory: directory, progress: progress) } catch {
             guard case .damaged(let file, _, _, let reason) = error else { throw error }
             let copy = reason.contains("from a copy") ? "" : "; restore the log's folder from a copy"
-            throw ToolFailure(.badData, "\(file): \(reason)\(copy); no cut puts it right, and nothing was changed")
+            throw ToolFailure(
+                .badData, "\(file): \(reason)\(copy); cutting the log off does not help; nothing was changed")
         }
     }
 }
@@ -61,7 +61,7 @@ extension Instant: ExpressibleByArgument {
     public init?(argument: String) { self.init(rfc3339: argument) }
 }
 
-/// What a repair costs, for people and for programs.
+/// Prints the losses of a repair, for people or as JSON.
 enum RepairText {
     static func lines(_ plan: RepairPlan, _ copy: String?) -> [String] {
         if plan.isSound { return ["\(plan.name): sound, nothing to repair"] }
@@ -69,46 +69,49 @@ enum RepairText {
             "\(plan.name): \(plan.damage == nil ? "a torn tail" : "damaged") at byte \($0.offset) of \($0.file), from sequence \($0.sequence) on: \($0.reason)"
         }
         let manifest = plan.manifest.map {
-            "\(plan.name): \($0); what it must say was found beside it or in the other logs"
+            "\(plan.name): \($0); its contents can be restored from the files beside it or from the other logs"
         }
         let missing = plan.missing.map {
-            "\(plan.name): sequences \($0.lowerBound) to \($0.upperBound) are missing, and no retention removed them; "
-                + "a copy may have them, or the log begins behind them from now on"
+            "\(plan.name): sequences \($0.lowerBound) to \($0.upperBound) are missing, but retention did not remove them; "
+                + "restore them from a copy if you have one, otherwise the log will begin after them"
         }
         return [problem, manifest, missing, lostEnd(plan)].compactMap(\.self) + loss(plan, isDone: copy != nil) + [
             verdict(plan, copy)
         ]
     }
 
-    /// Where nothing is cut, so that only what lies beside the log shows that something is lost.
+    /// A missing end that only the files beside the log reveal.
     private static func lostEnd(_ plan: RepairPlan) -> String? {
         guard plan.cuts.isEmpty, let known = plan.knownThrough else { return nil }
+        let files = plan.derived.joined(separator: ", ")
         return
-            "\(plan.name): sequences \(plan.keptThrough + 1) to \(known) are lost, as \(plan.derived.joined(separator: ", ")) "
-            + "shows; a copy may have them, or the log goes on without them, and that goes"
+            "\(plan.name): sequences \(plan.keptThrough + 1) to \(known) are lost, according to \(files); restore them from a "
+            + "copy if you have one, otherwise the log continues without them, and \(files) is removed"
     }
 
     private static func loss(_ plan: RepairPlan, isDone: Bool) -> [String] {
         guard !plan.cuts.isEmpty else { return [] }
-        let range = plan.lostThrough.map { "sequences \(plan.keptThrough + 1) to \($0)" } ?? "no event that can be seen"
+        let range = plan.lostThrough.map { "sequences \(plan.keptThrough + 1) to \($0)" } ?? "no known event"
         let start = isDone ? "lost" : "would be lost"
         let files = plan.cuts.map { cut in
             "  \(cut.file): \(cut.bytesKept.map { "from byte \($0) on" } ?? "whole"), \(byteText(cut.bytesLost))"
         }
         let derived = plan.derived.map { "  \($0): made from what \(isDone ? "is" : "would be") lost" }
         let consumers = plan.consumersBeyond.map {
-            "\($0.name) has done its sequence \($0.done): it holds what came of lost events; look at it, and start it anew or restore both from a copy"
+            "\($0.name) has processed lost events, up to sequence \($0.done): check its log; then rebuild it, or restore both logs from a copy"
         }
         let settings = plan.settingsLost > 0 ? ["  \(plan.settingsLost.of("change")) of the stage's settings"] : []
         return [
-            "\(start): \(range), \(plan.eventsLost.of("event")) that can still be read, \(byteText(plan.bytesLost))"
+            "\(start): \(range), of them \(plan.eventsLost.of("readable event")), \(byteText(plan.bytesLost))"
         ]
             + files + settings + derived + consumers
     }
 
     private static func verdict(_ plan: RepairPlan, _ copy: String?) -> String {
-        guard let copy else { return "nothing was changed; --yes does it, and keeps a copy of every file it changes" }
-        return "\(plan.name) now ends with sequence \(plan.keptThrough); what was there is in \(copy)"
+        guard let copy else {
+            return "nothing was changed; --yes repairs the log, and copies every file that it changes"
+        }
+        return "\(plan.name) now ends with sequence \(plan.keptThrough); the old files are in \(copy)"
     }
 
     static func json(_ plan: RepairPlan, _ copy: String?) -> String {

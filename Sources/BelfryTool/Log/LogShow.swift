@@ -3,7 +3,7 @@ import Inspect
 import JSON
 import PipelineRuntime
 
-/// Prints a part of a log.
+/// Prints a range of a log.
 struct LogShow {
     let printer: EventPrinter
     var filter: EventFilter?
@@ -11,16 +11,7 @@ struct LogShow {
     let until: LogPoint?
     var left: UInt64
     let follows: Bool
-    /// Events that were printed.
     private(set) var printed: UInt64 = 0
-
-    init(
-        printer: EventPrinter, filter: EventFilter? = nil, from: LogPoint?, until: LogPoint?, left: UInt64,
-        follows: Bool
-    ) {
-        (self.printer, self.filter, self.from, self.until) = (printer, filter, from, until)
-        (self.left, self.follows) = (left, follows)
-    }
 
     mutating func run(_ directory: String) throws {
         let reader = try EventLogReader(directory: directory, from: from?.start ?? .beginning)

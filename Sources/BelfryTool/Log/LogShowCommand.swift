@@ -3,12 +3,14 @@ import EventLog
 import Inspect
 import PipelineRuntime
 
+extension LogPosition: ExpressibleByArgument {}
+
 struct LogShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Prints a log's events.",
         discussion: """
-            One line an event: coloured for people on a terminal, else {"sequence":17,"now":"...","event":{...}}.
+            Prints one line for each event: for people on a terminal, otherwise {"sequence":17,"now":"...","event":{...}}.
 
               belfry log show changes -p Pipelines/quickstart.yaml
               belfry log show matches -p Pipelines/quickstart.yaml --from 100 --limit 20
@@ -18,21 +20,20 @@ struct LogShowCommand: ParsableCommand {
               belfry log show out/pushes --follow | jq -c .event.payload
             """)
 
-    @Argument(help: "A log's folder, or its name below a place.", completion: .directory)
+    @Argument(help: "A log's folder, or its name in the place given with -p.", completion: .directory)
     var log: String
 
-    @Option(
-        name: .shortAndLong, help: "The place that LOG is a name in: a pipeline file or a folder.", completion: .file())
+    @Option(name: .shortAndLong, help: "The place of LOG: a pipeline file or a folder.", completion: .file())
     var pipeline: String?
 
     @Option(
         parsing: .unconditional,
-        help: "Begin with this sequence, at this time (RFC 3339), or so long before the last event (-10m).")
+        help: "Begin with this sequence, time (RFC 3339), or time before the last event (-10m).")
     var from: LogPosition?
 
     @Option(
         parsing: .unconditional,
-        help: "End with this sequence, with what happened at this time, or so long before the last event.")
+        help: "End with this sequence, time, or time before the last event.")
     var until: LogPosition?
 
     @OptionGroup(title: "Filters")
@@ -41,10 +42,10 @@ struct LogShowCommand: ParsableCommand {
     @Option(parsing: .unconditional, help: "Stop after this many events.")
     var limit: UInt64?
 
-    @Flag(name: .shortAndLong, help: "Wait for more at the end.")
+    @Flag(name: .shortAndLong, help: "Wait for more events at the end.")
     var follow = false
 
-    @Flag(help: "Print the events alone, without sequence and time.")
+    @Flag(help: "Print only the events, without sequence and time.")
     var bare = false
 
     func validate() throws {
@@ -58,24 +59,24 @@ struct LogShowCommand: ParsableCommand {
             from: try from?.point(in: directory), until: try until?.point(in: directory), left: limit ?? .max,
             follows: follow)
         do { try show.run(directory) } catch EventLogError.gone(_, let sequence, let first) {
-            let gap = try AbsentLogs.gap(ofLogAt: directory)?.message ?? "retention removed what was before"
+            let gap = try AbsentLogs.gap(ofLogAt: directory)?.message ?? "retention removed the events before"
             throw ToolFailure(
                 .badData,
-                "\(LogPlace.name(ofLogAt: directory)) no longer holds sequence \(sequence): it begins with \(first) (\(gap)); "
+                "\(LogPlace.name(ofLogAt: directory)) no longer has sequence \(sequence): it begins with \(first) (\(gap)); "
                     + "use --from \(first)")
         }
         if from == nil, let gap = try AbsentLogs.gap(ofLogAt: directory) { throw gap }
         if show.printed == 0 { StandardError.write(try LogShowCommand.nothing(in: directory)) }
     }
 
-    /// What there would be, for one who looked elsewhere.
+    /// The message if no event was printed.
     private static func nothing(in directory: String) throws -> String {
         let log = try EventLogs.summary(directory: directory)
         guard log.firstSequence <= log.lastSequence, let first = log.firstNow, let last = log.lastNow else {
-            return "\(log.name) holds no event"
+            return "\(log.name) is empty"
         }
         return
-            "nothing matched; \(log.name) holds sequences \(log.firstSequence) to \(log.lastSequence), \(first) to "
-            + "\(last); `belfry log stat` counts its types"
+            "nothing matched; \(log.name) contains sequences \(log.firstSequence) to \(log.lastSequence), \(first) to "
+            + "\(last); `belfry log stat` counts its events by type"
     }
 }

@@ -5,7 +5,7 @@ import JSON
 import PipelineRuntime
 import Time
 
-/// What a log holds, by type of event.
+/// Counts a log's events by type.
 struct LogStat {
     struct Share: Hashable {
         var events: UInt64 = 0
@@ -42,20 +42,20 @@ struct LogStat {
         return stat
     }
 
-    /// Between the first and the last batch.
+    /// The time between the first and the last batch.
     var seconds: Double {
         guard let firstNow, let lastNow else { return 0 }
         return (lastNow - firstNow) / .seconds(1)
     }
 
-    /// The types, those with the most events first.
+    /// The most frequent types first.
     var ordered: [(type: String, share: Share)] {
         types.map { (type: $0.key, share: $0.value) }.sorted {
             ($1.share.events, $0.type) < ($0.share.events, $1.type)
         }
     }
 
-    /// Events in a second; nil where all happened at one moment.
+    /// Events per second; nil if all have the same time.
     func rate(_ share: Share) -> Double? { seconds > 0 ? Double(share.events) / seconds : nil }
 
     private mutating func take(_ batch: EventLogReader.Batch, _ parser: inout JSONParser) {
@@ -89,7 +89,7 @@ extension LogStat.Share {
     }
 }
 
-/// Statistics as a table for people and as JSON for programs.
+/// Prints statistics, for people or as JSON.
 enum StatText {
     static func lines(_ stat: LogStat) -> [String] {
         let span = stat.firstNow.map { "\($0) to \(stat.lastNow?.rfc3339 ?? "-")" } ?? "no batch yet"

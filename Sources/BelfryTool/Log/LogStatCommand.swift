@@ -4,16 +4,16 @@ import Inspect
 struct LogStatCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stat",
-        abstract: "Counts what logs hold: events, bytes and rates by type.",
+        abstract: "Counts the events of logs: number, bytes and rate of each type.",
         discussion: """
-            Reads the logs whole. A table a log on a terminal; one JSON object a log otherwise, or with --json.
+            Reads whole logs. Prints a table for each log on a terminal; otherwise, or with --json, one JSON object for each.
 
               belfry log stat Pipelines/quickstart.yaml
               belfry log stat out/matches
               belfry log stat out --json | jq '{name, events, types: [.types[].type]}'
             """)
 
-    @Argument(help: "A log, or a place: then all logs in it.", completion: .file())
+    @Argument(help: "A log, or a place for all logs in it.", completion: .file())
     var place: String
 
     @OptionGroup var output: JSONOption

@@ -7,22 +7,22 @@ import PipelineRuntime
 struct LogVerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Reads logs whole and says what is wrong with them.",
+        abstract: "Reads whole logs and reports all damage.",
         discussion: """
-            Checks every batch's CRC, that sequences have no gaps, that time never goes back, that each stage's \
-            cursor fits the log that it reads, and every file beside a log but its lock, which says nothing of the log. \
-            Exits with 1 where something is wrong; a wrong index, snapshot or record of pushes in flight is only \
-            noted, since no event depends on it. \
-            A last batch that is not whole is what a crash leaves: the stage cuts it off when it starts, and no event \
-            before it is lost. Anything else keeps the stage from starting; see `belfry log repair`. Text on a \
-            terminal; one JSON object a log otherwise, or with --json.
+            Checks that every CRC is correct, that sequences have no gaps, that time never goes back, and that each stage's \
+            cursor fits the log that it reads. It also checks every file beside a log, except the lock. Exits with 1 after a \
+            problem. A damaged index, snapshot or journal of pushes in flight is only a note, since no event depends on it.
+
+            An incomplete last batch is normal after a crash: the stage removes it when it starts, and no other event is \
+            lost. With any other damage the stage does not start; see `belfry log repair`. Prints text on a terminal; \
+            otherwise, or with --json, one JSON object for each log.
 
               belfry log verify Pipelines/quickstart.yaml
               belfry log verify out/changes
               belfry log verify out | jq 'select(.sound | not)'
             """)
 
-    @Argument(help: "A log, or a place: then all logs in it.", completion: .file())
+    @Argument(help: "A log, or a place for all logs in it.", completion: .file())
     var place: String
 
     @OptionGroup var output: JSONOption
@@ -51,7 +51,7 @@ struct LogVerifyCommand: ParsableCommand {
     }
 }
 
-/// What a verification found, for people and for programs.
+/// Prints the result of a verification, for people or as JSON.
 enum VerifyText {
     static func lines(_ name: String, _ report: VerifyReport) -> [String] {
         let size = "\(report.events.of("event")) in \(report.batches.of("batch")), \(byteText(report.bytes))"
@@ -59,9 +59,9 @@ enum VerifyText {
             "\(name): \(problem.file), byte \(problem.offset), from sequence \(problem.sequence): \(problem.reason)"
         }
         let tail = report.tornTail.map { tail in
-            "\(name): ends in a batch that is not whole, at byte \(tail.offset) of \(tail.file) (\(tail.reason)); no event before is lost"
+            "\(name): ends with an incomplete batch at byte \(tail.offset) of \(tail.file) (\(tail.reason)); no event before it is lost"
         }
-        let notes = report.notes.map { "\(name): a note: \($0.file): \($0.reason); no event is lost" }
+        let notes = report.notes.map { "\(name): note: \($0.file): \($0.reason); no event is lost" }
         let verdict = report.isSound ? "sound" : report.problems.isEmpty ? "a torn tail" : "damaged"
         return ["\(name): \(verdict), \(size)"] + problems + (tail.map { [$0] } ?? []) + notes
     }

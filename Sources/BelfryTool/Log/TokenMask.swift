@@ -4,13 +4,13 @@ import JSON
 import PipelineRuntime
 import Signing
 
-/// Replaces the tokens of devices in events that are passed on.
+/// Masks device tokens in exported events.
 ///
-/// A mask is made of the token's SHA-256 alone: the same token has the same mask in every export, so that lines can be
-/// compared, and a token that was drawn at random cannot be found from it. Whoever has a token can find its mask. A mask
-/// is good where its token was (for APNs, for the courier), so that the events replay alike.
+/// A mask depends only on the token's SHA-256, so a token has the same mask in every export. The mask does not reveal a
+/// random token, but whoever has a token can compute its mask. A mask has the same form as its token (for APNs, for the
+/// courier), so that the events replay in the same way.
 struct TokenMask {
-    /// Shorter tokens would share a mask by chance.
+    /// The minimum length of a mask, so that no two tokens have the same one.
     private static let digitsMin = 32
 
     static func mask(_ token: String) -> String {
@@ -41,7 +41,7 @@ extension TokenMask {
     private static let spellings = [ByteSearch("token"), ByteSearch("\\u")]
     private static let limits = JSONLimits(bytesMax: EventLogLimits.eventBytesMax, depthMax: 512)
 
-    /// The lines with every token masked; nil where there is none.
+    /// Masks all tokens in lines; nil if there are none.
     static func masked(_ lines: UnsafeRawBufferPointer) throws -> [UInt8]? {
         guard mayHaveToken(lines) else { return nil }
         var buffer = ByteBuffer(capacity: lines.count + 1024)
@@ -52,12 +52,12 @@ extension TokenMask {
         return Array(buffer.bytes)
     }
 
-    /// A key may be spelt with escapes.
+    /// Also true for a key that may be written with escapes.
     private static func mayHaveToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
         spellings.contains { $0.isFound(in: bytes) }
     }
 
-    /// An event with its own `token`, and that of the event that a dead letter has as text.
+    /// Masks an event's `token`, and the token of a refused event, which a dead letter contains as text.
     private static func write(_ event: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) throws {
         var parser = JSONParser(limits: limits)
         buffer.rewrite(try parser.parse(event)) { key, value, buffer in
@@ -70,7 +70,7 @@ extension TokenMask {
         }
     }
 
-    /// What is no event has no token that could be told from the rest of it, and is left out.
+    /// A text that is not JSON is left out if it may contain a token.
     private static func masked(event text: String) -> String {
         var buffer = ByteBuffer(capacity: text.utf8.count + 64)
         do {

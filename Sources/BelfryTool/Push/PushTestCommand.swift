@@ -8,18 +8,18 @@ import TransportAPNs
 struct PushTestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",
-        abstract: "Sends one push to one device, through the pipeline's own transport.",
+        abstract: "Sends one test push to one device, through a transport of the pipeline.",
         discussion: """
-            The device is one that the pipeline knows, by user and name, or any, by its token. The push goes out at once: \
-            no stage sees it, no log holds it, and a running pipeline is not disturbed.
+            Name a device that the pipeline knows by its user and name, or any device by its token. The push is sent at \
+            once. It passes no stage, is in no log, and does not disturb a running pipeline.
 
               belfry push test Pipelines/quickstart.yaml --user _alice --device alice-phone
               belfry push test Pipelines/quickstart.yaml --token 6a0f… --container iCloud.com.example.Notes
               belfry push test Pipelines/quickstart.yaml --user _alice --device alice-phone --alert "Hello"
               belfry push test Pipelines/quickstart.yaml --user _alice --device alice-phone --payload push.json
 
-            Prints what the transport said, as JSON in a pipe. Exits with 0 when it was accepted, which is not to say \
-            delivered; with 1 when it was not.
+            Prints the transport's answer, as JSON in a pipe. Exits with 0 if the push was accepted (which does not mean \
+            that it was delivered), otherwise with 1.
             """)
 
     @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
@@ -27,13 +27,13 @@ struct PushTestCommand: AsyncParsableCommand {
 
     @OptionGroup var target: PushTestTarget
 
-    @Option(help: "What the device shows.")
+    @Option(help: "The text that the device shows.")
     var alert = "A test from Belfry"
 
-    @Option(help: "A JSON file with the whole payload instead.", completion: .file(extensions: ["json"]))
+    @Option(help: "A JSON file with the whole payload, instead of --alert.", completion: .file(extensions: ["json"]))
     var payload: String?
 
-    @Flag(help: "Send it silently: background, priority 5.")
+    @Flag(help: "Send a silent push: background, priority 5.")
     var silent = false
 
     @OptionGroup var output: JSONOption
@@ -51,12 +51,12 @@ struct PushTestCommand: AsyncParsableCommand {
         try await transport.open()
         let answer = try await Self.answer(of: transport, to: push.delivery)
         await transport.close()
-        let report = PushTestReport(answer, device, push, remedy: Self.remedy(answer, route))
+        let report = PushTestReport(answer: answer, device: device, push: push, remedy: Self.remedy(answer, route))
         try output.print([report.text], json: [report.json])
         if answer.outcome != .accepted { throw ToolFailure(.no) }
     }
 
-    /// A transport that still waits is asked again: it joins what is under way, and sends nothing twice.
+    /// Asks again while the push is in flight. The transport does not send it twice.
     private static func answer(of transport: some Transport, to push: Delivery) async throws -> TransportAnswer {
         let end = ContinuousClock.now + patience
         var answer = await transport.deliver([push])[0]
@@ -69,7 +69,7 @@ struct PushTestCommand: AsyncParsableCommand {
 
     private static let patience = Duration.seconds(10)
 
-    /// What is to be done, where the transport knows.
+    /// Advice for the user; nil if the transport has none.
     private static func remedy(_ answer: TransportAnswer, _ route: TransportRoute) -> String? {
         guard route.binding.kind == APNsTransport.kind, [.deferred, .stopped].contains(answer.outcome) else {
             return nil

@@ -3,9 +3,9 @@ import Inspect
 import JSON
 import PipelineKit
 
-/// Which device a test goes to.
+/// The options that select the device of a test push.
 struct PushTestTarget: ParsableArguments {
-    @Option(help: "Whose device.")
+    @Option(help: "The owner of the device.")
     var user: String?
 
     @Option(help: "The device's name.")
@@ -31,14 +31,16 @@ struct PushTestTarget: ParsableArguments {
             guard user != nil, device != nil else {
                 throw ValidationError("name a device: --user and --device, or --token and --container")
             }
-            guard container == nil else { throw ValidationError("--container goes with --token") }
+            guard container == nil else { throw ValidationError("--container needs --token") }
         } else {
-            guard user == nil, device == nil else { throw ValidationError("--token names the device already") }
+            guard user == nil, device == nil else {
+                throw ValidationError("give either --token, or --user and --device")
+            }
             guard container != nil else { throw ValidationError("--token needs --container") }
         }
     }
 
-    /// - Throws: ``ToolFailure`` with 66 where the logs know no such device.
+    /// - Throws: ``ToolFailure`` with 66 if the logs contain no such device.
     func device(in checked: CheckedPipeline, at pipeline: String) throws -> TestDevice {
         if let token {
             return TestDevice(
@@ -50,7 +52,7 @@ struct PushTestTarget: ParsableArguments {
     }
 }
 
-/// A device as it stands now.
+/// The device that gets a test push.
 struct TestDevice {
     let name: String
     let transport: String
@@ -61,13 +63,13 @@ struct TestDevice {
     private static func logs(of pipeline: String) throws -> RecordedLogs {
         do { return try RecordedLogs(place: pipeline) } catch let failure as ToolFailure {
             throw ToolFailure(
-                failure.status, failure.message + "; a device that no log knows is named by --token and --container")
+                failure.status, failure.message + "; without logs, name the device with --token and --container")
         }
     }
 
-    /// Looks for its last registration in the log of ingest, of those that deliver takes.
+    /// Finds the device's last registration in ingest's log that deliver accepts.
     ///
-    /// - Parameter kinds: The pipeline's transports, by their names.
+    /// - Parameter kinds: The types of the pipeline's transports, by name.
     static func find(
         user: String, device: String, in pipeline: String, _ kinds: [String: any Transport.Type]
     ) throws -> TestDevice {
@@ -75,25 +77,25 @@ struct TestDevice {
         let log = logs.log(of: logs.path[0])
         let histories = try DeviceHistory.all(
             in: log, user: ExactText(user), device: ExactText(device), IndexFinder())
-        guard let last = histories.last?.entries.last(where: { $0.isTaken(by: kinds) }) else {
+        guard let last = histories.last?.entries.last(where: { $0.isAccepted(by: kinds) }) else {
             throw ToolFailure(.noInput, "\(user) never had a device \(device) (belfry state \(pipeline) devices)")
         }
-        guard last.isRegistration else {
+        guard let address = last.address else {
             throw ToolFailure(.noInput, "\(device) of \(user) was unregistered at change \(last.sequence)")
         }
-        let address = last.address.map(\.string)
         return TestDevice(
-            name: device, transport: address[2], token: last.token.string, user: user,
+            name: device, transport: address.transport.string, token: address.token.string, user: user,
             app: .init(
-                container: address[0], environment: address[1], topic: address[3].isEmpty ? nil : address[3]))
+                container: address.container.string, environment: address.environment.string,
+                topic: address.topic?.string))
     }
 }
 
 extension DeviceHistory.Entry {
-    /// Whether deliver makes something of it: see ``Transport/address(_:)``.
-    func isTaken(by kinds: [String: any Transport.Type]) -> Bool {
-        guard isRegistration, let kind = kinds[address[2].string] else { return true }
-        do throws(Rejection) { _ = try kind.address(token.string) } catch { return false }
+    /// Whether deliver accepts it: see ``Transport/address(_:)``.
+    func isAccepted(by kinds: [String: any Transport.Type]) -> Bool {
+        guard let address, let kind = kinds[address.transport.string] else { return true }
+        do throws(Rejection) { _ = try kind.address(address.token.string) } catch { return false }
         return true
     }
 }

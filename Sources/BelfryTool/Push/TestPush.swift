@@ -3,7 +3,7 @@ import Foundation
 import JSON
 import PipelineKit
 
-/// A push that no stage made.
+/// The push of `belfry push test`.
 struct TestPush {
     let apnsID: String
     let delivery: Delivery
@@ -11,21 +11,23 @@ struct TestPush {
     /// - Parameter payload: One JSON object, without line feeds.
     init(_ device: TestDevice, payload: [UInt8]) {
         apnsID = UUID().uuidString.lowercased()
-        let isSilent = Self.isSilent(payload)
         var head = ByteBuffer()
-        Self.write(
-            [("notificationID", apnsID), (Member.user.description, device.user), ("device", device.name)], to: &head)
-        head.append(",")
-        Self.write([("transport", device.transport), ("token", device.token)], isFirst: false, to: &head)
+        head.append("{")
+        head.append("notificationID", apnsID)
+        head.append(.user, device.user)
+        head.append("device", device.name)
+        head.append("transport", device.transport)
+        head.append("token", device.token)
         head.append(member: .headers)
-        var headers = [("apns-id", apnsID)]
-        if let topic = device.app.topic { headers.append(("apns-topic", topic)) }
-        Self.write(headers, to: &head)
+        head.append("{")
+        head.append("apns-id", apnsID)
+        head.append("apns-topic", device.app.topic)
         var rest = ByteBuffer()
-        rest.append(",")
-        let kind = [("apns-push-type", isSilent ? "background" : "alert"), ("apns-priority", isSilent ? "5" : "10")]
-        Self.write(kind + [("apns-expiration", "0")], isFirst: false, to: &rest)
-        rest.append("},\"payload\":")
+        rest.append(
+            Self.isSilent(payload)
+                ? ",\"apns-push-type\":\"background\",\"apns-priority\":\"5\""
+                : ",\"apns-push-type\":\"alert\",\"apns-priority\":\"10\"")
+        rest.append(",\"apns-expiration\":\"0\"},\"payload\":")
         payload.withUnsafeBytes { rest.append($0) }
         rest.append(member: .causes)
         rest.append("[]}")
@@ -34,7 +36,7 @@ struct TestPush {
             head: Array(head.bytes), rest: Array(rest.bytes))
     }
 
-    /// Without what JSON may have between its values.
+    /// Removes the blanks between JSON values, and checks that the payload has an `aps`.
     static func compact(_ bytes: [UInt8], from file: String) throws -> [UInt8] {
         var parser = JSONParser()
         return try bytes.withUnsafeBytes { bytes in
@@ -62,51 +64,39 @@ struct TestPush {
         }
     }
 
-    private static func write(_ members: [(String, String)], isFirst: Bool = true, to buffer: inout ByteBuffer) {
-        for (index, (key, value)) in members.enumerated() {
-            buffer.append(index > 0 ? "," : isFirst ? "{" : "")
-            buffer.appendJSON(key)
-            buffer.append(":")
-            buffer.appendJSON(value)
-        }
-    }
 }
 
-/// What a transport said to a test.
+/// Prints a transport's answer to a test push, for people or as JSON.
 struct PushTestReport {
-    private let answer: TransportAnswer
-    private let device: TestDevice
-    private let push: TestPush
-    private let remedy: String?
-
-    init(_ answer: TransportAnswer, _ device: TestDevice, _ push: TestPush, remedy: String?) {
-        (self.answer, self.device, self.push, self.remedy) = (answer, device, push, remedy)
-    }
+    let answer: TransportAnswer
+    let device: TestDevice
+    let push: TestPush
+    let remedy: String?
 
     var json: String {
-        var members: [(String, ReportValue)] = [
-            (Member.outcome.description, .text(answer.outcome.rawValue)), ("transport", .text(device.transport)),
-            ("device", .text(device.name)), ("apns-id", .text(push.apnsID)),
-        ]
-        if let status = answer.status { members.append(("status", .count(status))) }
-        if let reason = answer.reason { members.append(("reason", .text(reason))) }
-        if let receipt = answer.receipt { members.append(("apns-unique-id", .text(receipt))) }
-        members.append(("attempts", .count(answer.attempts)))
-        if let remedy { members.append(("fix", .text(remedy))) }
-        return ReportValue.object(members.map { ReportValue.Member(key: $0.0, value: $0.1) }).json
+        ByteBuffer.object {
+            $0.append(.outcome, answer.outcome.rawValue)
+            $0.append("transport", device.transport)
+            $0.append("device", device.name)
+            $0.append("apns-id", push.apnsID)
+            $0.append("status", answer.status)
+            $0.append("reason", answer.reason)
+            $0.append("apns-unique-id", answer.receipt)
+            $0.append("attempts", answer.attempts)
+            $0.append("fix", remedy)
+        }.text
     }
 
-    var text: String { said + (remedy.map { "\ndo: " + $0 } ?? "") }
+    var text: String { sentence + (remedy.map { "\ndo: " + $0 } ?? "") }
 
-    private var said: String {
+    private var sentence: String {
         let reason = answer.isUnderWay ? "no answer yet" : answer.reason?.withoutControls
-        let words = [answer.status.map(String.init), reason].compactMap { $0 }
-        let said = words.isEmpty ? "" : ": " + words.joined(separator: " ")
+        let why = [answer.status.map(String.init), reason].joined().map { ": " + $0 } ?? ""
         let name = device.user.isEmpty ? "the token" : "\(device.name) of \(device.user)"
         switch answer.outcome {
-        case .accepted: return "accepted for \(name) by \(device.transport)\(said), apns-id \(push.apnsID)"
-        case .deferred: return "not sent to \(name): \(device.transport) would try again later\(said)"
-        default: return "refused for \(name) by \(device.transport)\(said)"
+        case .accepted: return "accepted for \(name) by \(device.transport)\(why), apns-id \(push.apnsID)"
+        case .deferred: return "not sent to \(name): \(device.transport) would try again later\(why)"
+        default: return "refused for \(name) by \(device.transport)\(why)"
         }
     }
 }

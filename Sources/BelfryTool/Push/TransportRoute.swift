@@ -4,11 +4,11 @@ import PipelineKit
 import PipelineRuntime
 import TransportAPNs
 
-/// A transport as a pipeline file sets it up, and where it may keep what is its own.
-struct TransportRoute {
+/// A transport of a pipeline file, with the folder for its files.
+struct TransportRoute: Sendable {
     let stage: String
     let binding: TransportBinding
-    /// Nil where the stage never ran, but for APNs: the token that is made then is kept where the stage will look for it.
+    /// Nil if the stage never ran, except for APNs: its provider token is kept where the stage will look for it.
     let folder: String?
 
     static func all(in checked: CheckedPipeline) throws -> [TransportRoute] {
@@ -16,18 +16,18 @@ struct TransportRoute {
             let log = checked.file.data + "/logs/" + stage.logName
             let exists = LogPlace.isFolder(log)
             return try Registry.builtIns.transports(of: stage).map { binding in
-                let keeps = exists || binding.kind == APNsTransport.kind
-                return TransportRoute(stage: stage.name, binding: binding, folder: keeps ? log : nil)
+                let hasFolder = exists || binding.kind == APNsTransport.kind
+                return TransportRoute(stage: stage.name, binding: binding, folder: hasFolder ? log : nil)
             }
         }
     }
 
-    /// What the pipeline's transports are, by their names.
+    /// The types of the pipeline's transports, by name.
     static func kinds(in checked: CheckedPipeline) throws -> [String: any Transport.Type] {
         try all(in: checked).reduce(into: [:]) { $0[$1.binding.name] = Registry.builtIns.transports[$1.binding.kind] }
     }
 
-    /// - Throws: ``ToolFailure`` with 64 where the pipeline has no such transport.
+    /// - Throws: ``ToolFailure`` with 64 if the pipeline has no such transport.
     static func find(_ name: String, in checked: CheckedPipeline) throws -> TransportRoute {
         let routes = try all(in: checked)
         guard let route = routes.first(where: { $0.binding.name == name }) else {

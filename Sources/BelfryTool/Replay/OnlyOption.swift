@@ -1,7 +1,7 @@
 import ArgumentParser
 import Replay
 
-/// What `--only` says.
+/// The value of `--only`.
 enum OnlyOption: ExpressibleByArgument {
     case focus(ReplayFocus)
     case stage(String)

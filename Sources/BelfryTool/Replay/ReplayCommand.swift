@@ -11,10 +11,11 @@ extension FileTransport.Settings.Form: ExpressibleByArgument {}
 struct ReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Re-runs stages over recorded logs and compares, byte for byte.",
+        abstract: "Re-runs stages over recorded logs and compares their output, byte for byte.",
         discussion: """
-            Feeds each stage what the log before it holds, at the recorded times, with the answers that transports gave \
-            then, and compares what it says with its own log. The source's log is the input: it is only read back.
+            Feeds each stage the events of its upstream log, at the recorded times and with the recorded answers of \
+            transports. Then it compares the stage's output with its log. The source's log is the input, so the source is \
+            not re-run.
 
               belfry replay Pipelines/quickstart.yaml
               belfry replay Pipelines/quickstart.yaml --logs out
@@ -26,56 +27,51 @@ struct ReplayCommand: AsyncParsableCommand {
               belfry replay Pipelines/quickstart.yaml --from -10m --only user=_alice --to apns --really-send
               belfry replay Pipelines/quickstart.yaml --only user=_alice --to file:pushes --as simctl
 
-            Prints `identical` and exits with 0, or prints the first difference (log, sequence, JSON pointer, both \
-            values, and the event that led there) and exits with 1; one JSON object where no terminal is. Damaged logs \
-            exit with 65, and 66 says that nothing was compared. Nothing is written \
-            to the logs. Nothing is sent, unless --to names one of the pipeline's transports and --really-send is given; \
-            then pushes go out as they are replayed, up to the first difference, and it exits with 1 also where one is \
-            refused.
+            Prints `identical` and exits with 0. Or prints the first difference (log, sequence, JSON pointer, both values, \
+            and the input event) and exits with 1. Without a terminal it prints one JSON object. Exits with 65 if logs are \
+            damaged, with 66 if nothing was compared. The logs are not changed.
+
+            Nothing is sent, unless --to names a transport of the pipeline and you give --really-send. Then all pushes up to \
+            the first difference are sent again, and it also exits with 1 if the transport refuses one.
             """)
 
-    @Argument(help: "A pipeline file, its data folder, or a folder of logs.", completion: .file())
-    var pipeline: String
-
-    @Option(help: "The logs: a folder of logs or a data folder (default: the pipeline's).", completion: .directory)
-    var logs: String?
+    @OptionGroup var place: RecordedPlaceOptions
 
     @Option(
         name: .customLong("stage"), parsing: .upToNextOption,
-        help: "Re-run these stages alone; NAME=PATH: by that program, such as another build's belfry-match.")
+        help: "Re-run only these stages; NAME=PATH runs another program, such as belfry-match of another build.")
     var stages: [StageChoice] = []
 
     @Option(
-        help: "Compare what is about this alone, or came of it: user=U, subscription=ID, record=NAME or stage=NAME.")
+        help: "Compare only events about this, and their effects: user=U, subscription=ID, record=NAME or stage=NAME.")
     var only: OnlyOption?
 
     @Option(
         parsing: .unconditional,
-        help:
-            "Compare from this sequence of the source's log on, this time (RFC 3339), or so long before its end (-10m)."
-    )
+        help: "Begin with this sequence of the source's log, time (RFC 3339), or time before its end (-10m).")
     var from: LogPosition?
 
     @Option(
         parsing: .unconditional,
-        help: "Compare up to this sequence of the source's log, this time (RFC 3339), or so long before its end (-5m).")
+        help: "End with this sequence of the source's log, time (RFC 3339), or time before its end (-5m).")
     var until: LogPosition?
 
     @Option(
         help: ArgumentHelp(
-            "Where the pushes go that the replay gives: console, file:PATH, null, or a transport of the pipeline file.",
+            "Where the replayed pushes go: console, file:PATH, null, or a transport of the pipeline file.",
             valueName: "target"))
     var to: ReplayTarget = .null
 
     @Option(
         name: .customLong("as"),
-        help: "With --to file:PATH: ndjson, a file; or simctl, a folder of .apns files for `xcrun simctl push`.")
+        help: "With --to file:PATH: ndjson for a file; or simctl for a folder of .apns files for `xcrun simctl push`.")
     var form = FileTransport.Settings.Form.ndjson
 
-    @Flag(help: "With --to TRANSPORT: really send the pushes out again, through that transport.")
+    @Flag(help: "With --to TRANSPORT: really send the pushes again, through that transport.")
     var reallySend = false
 
-    @Option(help: "Give pushes at the recorded pace: 1 as it was, 10 ten times faster (default: as fast as it goes).")
+    @Option(
+        help: "Print or send pushes at recorded speed (1), ten times faster (10) ... (default: as fast as possible).")
     var speed: Double?
 
     @Flag(help: "Print one JSON object, also on a terminal: result, difference, stages.")
@@ -89,18 +85,18 @@ struct ReplayCommand: AsyncParsableCommand {
         }
     }
 
-    /// - Parameter names: The stages that are re-run; empty for all.
-    private func sending(_ checked: CheckedPipeline, _ names: [String], _ focus: ReplayFocus?) throws -> ReplaySending?
-    {
+    /// - Parameter names: The stages to re-run; empty for all.
+    private func sending(
+        _ checked: CheckedPipeline, _ names: [String], _ focus: ReplayFocus?
+    ) throws -> ReplaySending? {
         guard let name = to.transport else { return nil }
-        let stages = checked.file.stagesInOrder.filter { names.isEmpty || names.contains($0.name) }
-        let route = try ReplayRoute(name, of: stages, .builtIns)
-        guard reallySend else { throw route.refusal }
+        let route = try TransportRoute.forReplay(name, in: checked, stages: names)
+        guard reallySend else { throw route.replayRefusal }
         let transport = try Registry.builtIns.transport(route.binding) { try StandardOutput.write(line: $0) }
         return ReplaySending(route, transport, speed: speed, only: focus)
     }
 
-    /// - Parameter hasPushes: Whether standard output is for pushes.
+    /// - Parameter hasPushes: Whether standard output has the pushes, so that the report goes to standard error.
     private func tell(_ report: ReplayReport, hasPushes: Bool) throws {
         if json || !hasPushes && !StandardOutput.isTerminal { return try StandardOutput.write(line: report.json) }
         for line in report.lines {
@@ -119,8 +115,8 @@ struct ReplayCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let place = try RecordedPlace(pipeline, logs: logs)
-        let (checked, recorded) = (place.checked, place.recorded)
+        let found = try place.find()
+        let (checked, recorded) = (found.checked, found.recorded)
         let programs = try StageChoice.programs(stages, of: checked)
         let names = stages.map(\.name) + (only?.stage.map { [$0] } ?? [])
         for name in names { _ = try checked.stage(name) }
@@ -128,14 +124,13 @@ struct ReplayCommand: AsyncParsableCommand {
         let sending = try sending(checked, names, focus)
         for stage in try recorded.stagesUnderOtherSettings(.builtIns) where names.isEmpty || names.contains(stage) {
             StandardError.write(
-                "\(stage) was recorded under other settings than \(pipeline) has now: the recorded ones count; see "
-                    + "belfry whatif")
+                "\(stage) was recorded with other settings than \(place.pipeline) has now; the replay uses the recorded ones "
+                    + "(to try other settings, see belfry whatif)")
         }
         var replay = PipelineReplay(
-            recorded, MachineFactory(registry: .builtIns, programs: programs),
-            stages: names.isEmpty ? nil : names,
+            recorded, MachineFactory(registry: .builtIns, programs: programs), stages: names.isEmpty ? nil : names,
             parts: try parts(of: recorded))
-        replay.problem = { StandardError.write("snapshot passed over: \($0)") }
+        replay.problem = { StandardError.write("skipped a snapshot: \($0)") }
         replay.notice = { StandardError.write($0) }
         replay.focus = focus
         replay.watch = try sending ?? to.pushes(speed: speed, only: focus, as: form)
@@ -149,9 +144,9 @@ struct ReplayCommand: AsyncParsableCommand {
         try tell(report, hasPushes: to == .console || sending?.route.binding.kind == "console")
         if report.verdict == .nothing {
             let reason =
-                only?.focus.map { "nothing there is about \($0.subject) \($0.name)" } ?? "nothing is recorded there"
+                only?.focus.map { "no event is about \($0.subject) \($0.name)" } ?? "no event is recorded there"
             throw ToolFailure(.noInput, "nothing was compared: \(reason)")
         }
-        if report.difference != nil || report.sent?.isWhole == false { throw ToolFailure(.no) }
+        if report.difference != nil || report.sent?.areAllAccepted == false { throw ToolFailure(.no) }
     }
 }

@@ -2,7 +2,8 @@ import Glibc
 import PipelineRuntime
 import Replay
 
-/// Says on standard error how far a replay is: one line that stays in place on a terminal, a line now and then in a file.
+/// Shows the progress of a replay on standard error: one line that overwrites itself on a terminal, otherwise a line every
+/// few seconds.
 struct ReplayDisplay {
     private let progress: [StageProgress]
     private let started = ContinuousClock.now
@@ -13,9 +14,9 @@ struct ReplayDisplay {
         (self.progress, self.more) = (progress, more)
     }
 
-    /// Shows progress while `work` is done.
+    /// Shows progress while `work` runs.
     ///
-    /// - Parameter more: What else there is to say of it.
+    /// - Parameter more: Text to append.
     static func showing<Result: Sendable>(
         _ progress: [StageProgress], more: @escaping @Sendable () -> String = { "" },
         _ work: @Sendable () async throws -> Result

@@ -2,16 +2,16 @@ import Foundation
 import Synchronization
 import Time
 
-/// Lets as much time pass between two moments of a replay as passed when they were recorded, or a part of it.
+/// Makes a replay wait as long between events as the recorded pipeline did, or a fraction of it.
 final class ReplayPace: Sendable {
     private let speed: Double?
     private let last = Mutex<Instant?>(nil)
 
-    /// - Parameter speed: 1 as it was, 10 ten times faster; nil: no time passes.
+    /// - Parameter speed: 1 for the recorded speed, 10 for ten times faster; nil to not wait at all.
     init(speed: Double?) { self.speed = speed }
 
-    /// Blocks: for a thread that is the replay's own.
-    func hold(until now: Instant) {
+    /// Blocks the thread.
+    func wait(until now: Instant) {
         let before = last.withLock { last in
             defer { last = now }
             return last

@@ -3,21 +3,20 @@ import Inspect
 import JSON
 import Replay
 
-/// What a replay came to, for people and for programs.
+/// Prints the result of a replay, for people or as JSON.
 struct ReplayReport {
     let stages: [PipelineReplay.StageResult]
-    /// Nil where nothing was to be sent.
+    /// Nil without `--really-send`.
     let sent: SentPushes?
 
     init(_ stages: [PipelineReplay.StageResult], sent: SentPushes? = nil) { (self.stages, self.sent) = (stages, sent) }
 
-    /// The first, in the order of the stages.
+    /// The first difference, in the order of the stages.
     var difference: ReplayDifference? { stages.lazy.compactMap(\.difference).first }
 
-    /// What became of each stage.
     var notes: [String] { stages.map { "\($0.stage): \(note($0))" } + (sent?.lines ?? []) }
 
-    /// Only what was compared can be identical.
+    /// The most important verdict of the stages.
     var verdict: PipelineReplay.StageResult.Verdict {
         let verdicts = Set(stages.map(\.verdict))
         return [.different, .identical, .nothing].first { verdicts.contains($0) } ?? .recalled
@@ -26,12 +25,12 @@ struct ReplayReport {
     private func note(_ stage: PipelineReplay.StageResult) -> String {
         if stage.isSource {
             return stages.count == 1
-                ? "recalled \(stage.events.of("event"))" : "\(stage.events.of("event")), the input of the others"
+                ? "read back \(stage.events.of("event"))" : "\(stage.events.of("event")), the input of the other stages"
         }
         if let difference = stage.difference { return "differs from \(difference.log) \(difference.sequence) on" }
-        let untaken = stage.untaken > 0 ? "; \(stage.untaken.of("event")) not yet taken when the logs end" : ""
-        guard stage.verdict == .identical else { return "nothing to compare\(untaken)" }
-        return "identical, \(stage.events.of("event")) of input\(compared(stage))\(untaken)"
+        let unprocessed = stage.untaken > 0 ? "; \(stage.untaken.of("event")) not processed before the logs end" : ""
+        guard stage.verdict == .identical else { return "nothing to compare\(unprocessed)" }
+        return "identical, \(stage.events.of("input event"))\(compared(stage))\(unprocessed)"
     }
 
     private func compared(_ stage: PipelineReplay.StageResult) -> String {
@@ -65,7 +64,7 @@ struct ReplayReport {
         switch cause {
         case .event(let log, let sequence, let text):
             ["  input:    log \(log), sequence \(sequence)\(text.map { ": \($0.withoutControls)" } ?? "")"]
-        case .wake(let now): ["  input:    none; the time came to \(now.rfc3339)"]
+        case .wake(let now): ["  input:    none, a deadline at \(now.rfc3339)"]
         case .unknown: []
         }
     }

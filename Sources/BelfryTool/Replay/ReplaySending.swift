@@ -5,12 +5,11 @@ import Replay
 import Synchronization
 import Time
 
-/// Sends the pushes of a replay out again, through one of the pipeline's own transports.
+/// Sends the pushes of a replay again, through a transport of the pipeline.
 ///
-/// One window is out at a time, and the replay waits for its answers. They change nothing in the replay, which goes by
-/// the recorded ones.
+/// The replay waits for the answers to each window. The stages still get the recorded answers.
 final class ReplaySending: ReplayWatch {
-    let route: ReplayRoute
+    let route: TransportRoute
     private let transport: any Transport
     private let pace: ReplayPace
     private let focus: ReplayFocus?
@@ -18,23 +17,21 @@ final class ReplaySending: ReplayWatch {
     private let answered = DispatchSemaphore(value: 0)
     private let tally: Mutex<SentPushes>
 
-    /// How many pushes a transport is given at once.
     private static let windowMax = 256
 
-    /// - Parameter focus: What alone is sent; nil: everything.
-    init(_ route: ReplayRoute, _ transport: any Transport, speed: Double?, only focus: ReplayFocus?) {
+    init(_ route: TransportRoute, _ transport: any Transport, speed: Double?, only focus: ReplayFocus?) {
         (self.route, self.transport, self.focus) = (route, transport, focus)
         pace = ReplayPace(speed: speed)
-        tally = Mutex(SentPushes(transport: route.name))
+        tally = Mutex(SentPushes(transport: route.binding.name))
     }
 
-    /// What was sent so far.
     var sent: SentPushes { tally.withLock { $0 } }
 
     func take(_ output: MachineOutput, _ stage: RecordedStage, at now: Instant) throws {
         guard stage.name == route.stage else { return }
-        var rest = output.deliveries.filter { $0.transport == route.name && focus?.concerns($0.line) ?? true }[...]
-        if !rest.isEmpty { pace.hold(until: now) }
+        var rest = output.deliveries.filter { $0.transport == route.binding.name && focus?.concerns($0.line) ?? true }[
+            ...]
+        if !rest.isEmpty { pace.wait(until: now) }
         while !rest.isEmpty {
             windows.continuation.yield(Array(rest.prefix(ReplaySending.windowMax)))
             answered.wait()
@@ -42,7 +39,7 @@ final class ReplaySending: ReplayWatch {
         }
     }
 
-    /// Holds the transport open while `replay` runs. Says what was sent also where that fails.
+    /// Keeps the transport open while `replay` runs. If that fails, it reports what was sent.
     func during<Result: Sendable>(_ replay: @Sendable () async throws -> Result) async throws -> Result {
         try await transport.open()
         async let over: Void = deliver()
@@ -69,12 +66,12 @@ final class ReplaySending: ReplayWatch {
     }
 }
 
-/// What a transport said to the pushes of a replay.
+/// Counts a transport's answers to the pushes of a replay.
 struct SentPushes: Sendable {
     let transport: String
     private(set) var accepted = 0
     private(set) var refused = 0
-    /// Put off by the transport: nobody asks it again.
+    /// Deferred pushes are not sent again.
     private(set) var deferred = 0
     private var reasons: [String: Int] = [:]
 
@@ -89,29 +86,27 @@ struct SentPushes: Sendable {
                 continue
             }
             if answer.outcome == .deferred { deferred += 1 } else { refused += 1 }
-            let words = [answer.status.map(String.init), answer.reason].compactMap { $0 }
-            let reason = words.isEmpty ? "no reason given" : words.joined(separator: " ")
+            let reason = [answer.status.map(String.init), answer.reason].joined() ?? "no reason given"
             reasons[answer.outcome == .deferred ? "deferred: \(reason)" : reason, default: 0] += 1
         }
     }
 
-    /// Whether all of them were taken.
-    var isWhole: Bool { refused + deferred == 0 }
+    var areAllAccepted: Bool { refused + deferred == 0 }
 
-    /// While it goes on.
-    var text: String { "\(accepted.grouped) sent, \(refused.grouped) refused\(putOff)" }
+    /// The text for the progress line.
+    var text: String { "\(accepted.grouped) sent, \(refused.grouped) refused\(deferredText)" }
 
-    private var putOff: String { deferred > 0 ? ", \(deferred.grouped) deferred" : "" }
+    private var deferredText: String { deferred > 0 ? ", \(deferred.grouped) deferred" : "" }
 
-    /// When it is over, the most frequent reasons first.
+    /// The final report, the most frequent reasons first.
     var lines: [String] {
         let counted = reasons.sorted { $0.value == $1.value ? $0.key < $1.key : $0.value > $1.value }
-        let told = counted.prefix(SentPushes.reasonsMax)
+        let shown = counted.prefix(SentPushes.reasonsMax)
         return [
             "\(transport): \((accepted + refused + deferred).of("push")) really sent; \(accepted.grouped) accepted, "
-                + "\(refused.grouped) refused\(putOff)"
+                + "\(refused.grouped) refused\(deferredText)"
         ]
-            + told.map { "  \($0.value.grouped) × \($0.key.printable)" }
-            + (counted.count > told.count ? ["  … for \(counted.count - told.count) more reasons"] : [])
+            + shown.map { "  \($0.value.grouped) × \($0.key.printable)" }
+            + (counted.count > shown.count ? ["  … for \(counted.count - shown.count) more reasons"] : [])
     }
 }

@@ -7,12 +7,11 @@ import Replay
 import Time
 import TransportFile
 
-/// Where the pushes of a replay go.
+/// The value of `--to`: where the pushes of a replay go.
 enum ReplayTarget: ExpressibleByArgument, Equatable {
     case null
     case console
     case file(String)
-    /// One of the pipeline's own, by the name that devices use.
     case transport(String)
 
     init?(argument: String) {
@@ -34,9 +33,9 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
 
     var isFile: Bool { if case .file = self { true } else { false } }
 
-    /// Nil where nobody looks on, and where somebody gets them for real.
+    /// Nil if nothing is printed or written.
     ///
-    /// - Parameter form: A file's.
+    /// - Parameter form: The form of a file.
     func pushes(
         speed: Double?, only focus: ReplayFocus?, as form: FileTransport.Settings.Form
     ) throws -> ReplayPushes? {
@@ -51,14 +50,14 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
     }
 
     private func lineFile(_ path: String) throws -> @Sendable ([Delivery]) throws -> Void {
-        // Tokens of devices are in it.
+        // For the owner alone, because pushes contain device tokens.
         let opened = DataMode.owner.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC)
         guard opened >= 0 else { throw ToolFailure(.cannotCreate, "cannot write \(path)") }
         let file = FileHandle(fileDescriptor: opened, closeOnDealloc: true)
         return { try file.write(contentsOf: lines(of: $0)) }
     }
 
-    /// A push that no simulator takes is named and passed over.
+    /// Reports and skips pushes that no simulator accepts.
     private func simulatorFiles(in path: String) throws -> @Sendable ([Delivery]) throws -> Void {
         let folder: SimulatorFolder
         do throws(TransportError) { folder = try SimulatorFolder(path) } catch {
@@ -76,13 +75,12 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
 
 private func lines(of pushes: [Delivery]) -> [UInt8] { pushes.flatMap { $0.line + [UInt8(ascii: "\n")] } }
 
-/// Writes the pushes that stages hand out while they are re-run; not what they tell of retired devices.
+/// Writes the pushes of re-run stages, without their notices of retired devices.
 final class ReplayPushes: ReplayWatch {
     private let pace: ReplayPace
     private let focus: ReplayFocus?
     private let write: @Sendable ([Delivery]) throws -> Void
 
-    /// - Parameter focus: What alone is written; nil: everything.
     init(speed: Double?, only focus: ReplayFocus?, _ write: @escaping @Sendable ([Delivery]) throws -> Void) {
         pace = ReplayPace(speed: speed)
         self.focus = focus
@@ -92,7 +90,7 @@ final class ReplayPushes: ReplayWatch {
     func take(_ output: MachineOutput, _ stage: RecordedStage, at now: Instant) throws {
         let deliveries = output.deliveries.filter { $0.id.retired == nil && focus?.concerns($0.line) ?? true }
         guard !deliveries.isEmpty else { return }
-        pace.hold(until: now)
+        pace.wait(until: now)
         try write(deliveries)
     }
 }

@@ -2,14 +2,14 @@ import EventLog
 import Foundation
 import PipelineRuntime
 
-/// Where `belfry run` keeps its logs: a folder that goes away with it, or one that its user named.
+/// The folder for the logs of `belfry run`: temporary, or one that the user named.
 struct LogsFolder {
-    /// The pipeline's data folder. Always temporary and with a short path, because sockets lie in it.
+    /// The pipeline's data folder. Always temporary and with a short path, because it contains sockets.
     let data: String
 
     /// - Parameters:
-    ///   - kept: The folder to leave the logs in; it must hold none.
-    ///   - mode: That folder's, where it is made.
+    ///   - kept: The folder for logs that are kept; it must not contain logs.
+    ///   - mode: The mode of that folder, if it is made.
     /// - Throws: ``ToolFailure`` with 73 or 74.
     init(kept: String?, mode: DataMode) throws {
         data = try LogsFolder.makeTemporary()
@@ -22,7 +22,6 @@ struct LogsFolder {
         }
     }
 
-    /// Removes everything but a folder that its user named.
     func remove() {
         do { try FileManager.default.removeItem(atPath: data) } catch {
             StandardError.write("cannot remove \(data): \(error.localizedDescription)")
@@ -43,7 +42,7 @@ struct LogsFolder {
         let folder = kept.hasPrefix("/") ? kept : FileManager.default.currentDirectoryPath + "/" + kept
         try DataFolder.prepare(folder, mode)
         guard try EventLogs.list(in: folder).isEmpty else {
-            throw ToolFailure(.cannotCreate, "\(kept) holds logs already; name an empty folder, or remove them")
+            throw ToolFailure(.cannotCreate, "\(kept) contains logs already; name an empty folder, or remove them")
         }
         guard symlink(folder, path) == 0 else {
             throw ToolFailure(.inputOutput, "cannot make \(path): \(String(cString: strerror(errno)))")

@@ -4,9 +4,9 @@ import PipelineRuntime
 import Synchronization
 import ZeroMQ
 
-/// A whole pipeline over finite input, in this process and on virtual time.
+/// Runs a whole pipeline over finite input, in this process and on virtual time.
 struct PipelineRun {
-    /// Takes what there is to say of lines.
+    /// Gets the messages about input lines.
     typealias Complaint = @Sendable (String) -> Void
 
     private let file: PipelineFile
@@ -14,10 +14,9 @@ struct PipelineRun {
     private let writer: PushWriter
     private let complain: Complaint
 
-    /// Without a seed of its own a pipeline has this one, so that each run gives the same bytes.
+    /// The seed for a pipeline file without one, so that each run gives the same bytes.
     static let standardSeed = "belfry run"
 
-    /// - Parameter data: The folder for its logs.
     init(
         _ file: PipelineFile, data: String, sources: [InputSource], writer: PushWriter,
         complain: @escaping Complaint = { StandardError.write($0) }
@@ -29,19 +28,18 @@ struct PipelineRun {
         self.complain = complain
     }
 
-    /// Returns when all that the input caused has come out at the end.
+    /// Returns when all effects of the input have passed through all stages.
     ///
-    /// A line that says so (``LineReader/restartLine``) stops all stages when its input so far is taken, wherever each of
-    /// them then is, and starts them again over the same logs.
+    /// A ``LineReader/restartLine`` stops all stages when ingest has accepted the lines before it, and starts them again over
+    /// the same logs.
     ///
-    /// - Returns: What became of the lines.
-    /// - Throws: What stopped a stage; ``OutputError`` where pushes could no longer be written.
+    /// - Throws: The error that stopped a stage; ``OutputError`` if pushes could not be written.
     func run() async throws -> LineSender.Totals {
         let input = RunInput(sources)
         var totals = LineSender.Totals()
         var isOver = false
         while !isOver {
-            let part = try await PipelineLife(file, writer, complain).run(input)
+            let part = try await PartialRun(file, writer, complain).run(input)
             totals += part.totals
             isOver = !part.restarts
         }
@@ -51,22 +49,22 @@ struct PipelineRun {
     }
 }
 
-/// What is still to be read, by one part of a run after the other.
+/// The input that is still to be read. The parts of a run use it one after the other.
 private final class RunInput: Sendable {
     let reader: Mutex<LineReader>
 
     init(_ sources: [InputSource]) { reader = Mutex(LineReader(sources, takesRestarts: true)) }
 }
 
-/// All stages from one start to one stop.
-private struct PipelineLife {
+/// A run of all stages from a start to the next stop.
+private struct PartialRun {
     typealias Part = (totals: LineSender.Totals, restarts: Bool)
 
     private let writer: PushWriter
     private let complain: PipelineRun.Complaint
     private let process: PipelineProcess
 
-    /// The door is in this process; only a machine that stands still lets it be silent this long.
+    /// Long, since the door is in this process: it is only exceeded if the machine hangs.
     private static let patience = Duration.seconds(600)
 
     init(_ file: PipelineFile, _ writer: PushWriter, _ complain: @escaping PipelineRun.Complaint) throws {
@@ -76,17 +74,17 @@ private struct PipelineLife {
         process = try PipelineProcess(file, context: context) { stage in
             HostSurroundings(
                 registry: .builtIns, context: context, clock: .event, console: { StandardError.write($0) },
-                sink: PipelineLife.sink(for: stage, of: file, writer))
+                sink: PartialRun.sink(for: stage, of: file, writer))
         }
     }
 
-    /// Only stages that may deliver count for the order in which pushes are written.
+    /// Only stages that may deliver get a place in the writer's order.
     private static func sink(for stage: PipelineStage, of file: PipelineFile, _ writer: PushWriter) -> PushSink {
         guard stage.settings.contains("transports") || file.downstream(of: stage).isEmpty else { return { _ in } }
         return writer.sink(for: stage.name)
     }
 
-    /// Takes what there is to read, up to a restart.
+    /// Processes the input up to a restart.
     func run(_ input: RunInput) async throws -> Part {
         async let running: Void = process.run()
         do {
@@ -125,7 +123,7 @@ private struct PipelineLife {
         sender.mayContinue = { _ in
             writer.failure == nil && process.hosts.allSatisfy { $0.control.report.phase != .stopped }
         }
-        let totals = try sender.run(patience: PipelineLife.patience, resumes: false)
+        let totals = try sender.run(patience: PartialRun.patience, resumes: false)
         if !sender.restarts { try producer.moveTime(to: .distantFuture, mark: 1) }
         return (totals, sender.restarts)
     }

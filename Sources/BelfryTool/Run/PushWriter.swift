@@ -2,15 +2,15 @@ import PipelineKit
 import PipelineRuntime
 import Synchronization
 
-/// Writes pushes to standard output, one JSON object a line, and remembers when that no longer works.
+/// Writes pushes to standard output, one JSON object a line.
 ///
-/// Where several stages deliver, the first one's pushes are written as they come and the others' are kept until the end:
-/// which stage was faster must not show.
+/// If several stages deliver, the pushes of the first are written at once, and those of the others at the end. So the output
+/// does not depend on which stage is faster.
 final class PushWriter: Sendable {
     private struct State {
         var failure: OutputError?
         var pushes: UInt64 = 0
-        var lanes: [String] = []
+        var stages: [String] = []
         var kept: [String: [UInt8]] = [:]
     }
 
@@ -24,16 +24,14 @@ final class PushWriter: Sendable {
     var pushes: UInt64 { state.withLock { $0.pushes } }
     var failure: OutputError? { state.withLock { $0.failure } }
 
-    /// What takes one stage's pushes. To be asked for in the order in which stages are to be written; once more where
-    /// the stage was started again.
+    /// The sink for one stage. The order of the first calls is the order in the output. Call it again after a restart.
     func sink(for stage: String) -> PushSink {
-        state.withLock { if !$0.lanes.contains(stage) { $0.lanes.append(stage) } }
+        state.withLock { if !$0.stages.contains(stage) { $0.stages.append(stage) } }
         return { [self] pushes in take(pushes, from: stage) }
     }
 
-    /// Writes what was kept.
     func finish() {
-        for stage in state.withLock({ $0.lanes }) {
+        for stage in state.withLock({ $0.stages }) {
             if let bytes = state.withLock({ $0.kept.removeValue(forKey: stage) }) { put(bytes) }
         }
     }
@@ -49,8 +47,8 @@ final class PushWriter: Sendable {
         }
         let isFirst = state.withLock { state in
             state.pushes += UInt64(pushes.count)
-            if state.lanes.first != stage { state.kept[stage, default: []] += bytes }
-            return state.lanes.first == stage
+            if state.stages.first != stage { state.kept[stage, default: []] += bytes }
+            return state.stages.first == stage
         }
         if isFirst { put(bytes) }
     }

@@ -1,14 +1,14 @@
 import PipelineRuntime
 import Synchronization
 
-/// How far a long run has come, on a terminal.
+/// Shows the progress of a long run on a terminal.
 final class RunProgress: Sendable {
     private static let pause = Duration.milliseconds(250)
 
     private let process: PipelineProcess
     private let writer: PushWriter
     private let isShown = StandardError.isTerminal && !StandardOutput.isTerminal
-    /// Nil when the run has ended.
+    /// Nil after the end of the run.
     private let line: Mutex<ProgressLine?>
 
     init(_ process: PipelineProcess, _ writer: PushWriter) {
@@ -16,7 +16,6 @@ final class RunProgress: Sendable {
         line = Mutex(ProgressLine(isShown: isShown))
     }
 
-    /// Shows progress until it is cancelled.
     func run() async {
         while isShown, !Task.isCancelled {
             do { try await Task.sleep(for: RunProgress.pause) } catch { return }
@@ -25,7 +24,7 @@ final class RunProgress: Sendable {
         }
     }
 
-    /// Takes it off the line, for a message.
+    /// Makes room for a message.
     func clear() { line.withLock { $0?.clear() } }
 
     func end() {

@@ -2,16 +2,15 @@ import Events
 import JSON
 import PipelineKit
 
-/// Says of each saved subscription from where on it is active: NDJSON for programs, and a line for people, who see the
-/// first few and a count. Belongs to one thread.
+/// Prints from which change on each saved subscription is active: lines for people, who see the first few and a count, or
+/// NDJSON. Belongs to one thread.
 final class SavedPrinter {
     private let isForPeople: Bool
     private let write: (String) throws(OutputError) -> Void
     private var count = 0
-    /// Nobody reads any more.
+    /// Whether the reader has gone.
     private var isClosed = false
 
-    /// What a person wants to scroll past.
     private static let linesMax = 20
 
     init(

@@ -8,11 +8,13 @@ struct SendCommand: AsyncParsableCommand {
         commandName: "send",
         abstract: "Sends commands to a running ingest.",
         discussion: """
-            Each line is sent as soon as it has been read, and acknowledged when it is durable. A line that is refused is \
-            reported as FILE:LINE: path: reason (code); the others are kept. Exits with 65 if any was refused, with 69 \
-            when the door does not answer for the --timeout; with --wait it waits; with 77 when the door does not let in \
-            the key, or the --producer name is another's. For each subscription saved it prints from which event of the changes log on \
-            it is active, and warnings: in a pipe {"source":…,"line":…,"subscriptionID":…,"activeFrom":…,"warnings":[…]}.
+            Sends each line at once. Ingest acknowledges it when it is durable. A refused line is reported as FILE:LINE: \
+            path: reason (code); the other lines are accepted. For each saved subscription it prints from which event of \
+            the changes log on it is active, and warnings; in a pipe as \
+            {"source":…,"line":…,"subscriptionID":…,"activeFrom":…,"warnings":[…]}.
+
+            Exits with 65 if a line was refused, with 69 if the door does not answer within --timeout (with --wait it keeps \
+            waiting), and with 77 if the door rejects the key or the --producer name belongs to somebody else.
 
               belfry send Pipelines/quickstart.yaml changes.ndjson
               echo '{"type":"record.delete",...}' | belfry send Pipelines/quickstart.yaml
@@ -20,41 +22,39 @@ struct SendCommand: AsyncParsableCommand {
               belfry send Pipelines/quickstart.yaml --producer shop-1 orders.ndjson
               belfry send --door tcp://10.0.0.7:7400 --key my.key --server-key KEY in.ndjson
 
-            With --producer the door remembers how many lines of that producer it has, and what they were: after an \
-            interruption the same command with the same input goes on behind the last line taken. Lines of the input that \
-            were refused in an earlier run are counted as refused again, and so is the exit status 65; why was told then. \
-            Of a producer that an earlier version of Belfry has on record the door does not know how many lines were \
-            refused: they are "taken or refused in an earlier run", and change no exit status. Input that begins with \
-            other lines is refused, and nothing of it is sent.
+            With --producer the door remembers the lines of this producer. After an interruption, run the same command with \
+            the same input: it continues after the last accepted line. Lines that were refused in an earlier run count as \
+            refused again, with exit status 65, but the reasons are not repeated. For producers from an early version of \
+            Belfry, the door does not know how many lines were refused. Then they are reported as "accepted or refused in \
+            an earlier run" and do not change the exit status. If the input begins with other lines, nothing is sent.
 
-            The name belongs to your --key where you give one, else to a secret: that of the pipeline's data folder, or \
-            of a file that --secret names. Both are made at the first use. Under a name that another has used first \
-            nothing is sent: take that key or secret, or another name.
+            The producer name belongs to your --key or, without a key, to a secret: that of the pipeline's data folder, or \
+            that in the file given with --secret. A missing secret is made. If somebody else has used the name first, \
+            nothing is sent: use the right key or secret, or another name.
             """)
 
     @Option(help: "The door's address, instead of a pipeline file.")
     var door: String?
 
-    @Option(help: "A lasting name: the same input sent again goes on where it stopped.")
+    @Option(help: "A permanent name, so that the same input continues where it stopped.")
     var producer: String?
 
     @OptionGroup var keys: KeyOptions
 
     @Option(
         parsing: .unconditionalSingleValue,
-        help: "The public key of the stage at --door; given twice while the stage changes from one to the other.")
+        help: "The public key of the stage at --door; give two while the stage changes its key.")
     var serverKey: [String] = []
 
-    @Option(help: "A file with the secret that the --producer name belongs to; made where it is missing.")
+    @Option(help: "The file with the secret of the --producer name; it is made if it is missing.")
     var secret: String?
 
-    @Option(help: "Seconds to wait for the door's answer.")
-    var timeout: Double = 10
+    @OptionGroup var timeout: TimeoutOption
 
-    @Flag(help: "Wait for the door for as long as it takes: until ingest runs, or has room again.")
+    @Flag(help: "Wait without a time limit until ingest runs, or has disk space again.")
     var wait = false
 
-    @Argument(help: "The pipeline file (unless --door is given), then files of commands; - or none: standard input.")
+    @Argument(help: "The pipeline file (unless --door is given), then files of commands; - or nothing: standard input.")
     var arguments: [String] = []
 
     func validate() throws {
@@ -63,23 +63,19 @@ struct SendCommand: AsyncParsableCommand {
             throw ValidationError("--producer takes a name of 1 to 200 bytes that does not begin with ~")
         }
         try validateKeys()
-        guard timeout > 0, timeout <= 86_400 else {
-            throw ValidationError("--timeout takes a number of seconds, more than 0 and at most 86400")
-        }
     }
 
     private func validateKeys() throws {
         for text in serverKey { _ = try CurvePublicKey(argument: text) }
         if door == nil, !serverKey.isEmpty {
-            throw ValidationError("--server-key goes with --door: a pipeline file has the stage's key")
+            throw ValidationError("--server-key needs --door; a pipeline file contains the stage's key")
         }
         if door != nil, (keys.key == nil) != serverKey.isEmpty {
-            throw ValidationError("with --door, --key and --server-key go together")
+            throw ValidationError("with --door, give both --key and --server-key, or neither")
         }
-        if producer == nil, secret != nil { throw ValidationError("--secret goes with --producer") }
+        if producer == nil, secret != nil { throw ValidationError("--secret needs --producer") }
         if door != nil, producer != nil, keys.key == nil, secret == nil {
-            throw ValidationError(
-                "with --door and without --key, the --producer name needs a --secret FILE that it belongs to")
+            throw ValidationError("with --door and --producer, give --key or --secret FILE")
         }
     }
 
@@ -93,7 +89,7 @@ struct SendCommand: AsyncParsableCommand {
         let sending = Sending(
             plan: plan, door: door ?? plan?.door ?? "", doorKeys: doorKeys, producer: producer,
             secret: try producerSecret(plan),
-            patience: wait ? .seconds(Int64(1) << 32) : .seconds(timeout), sources: sources)
+            patience: wait ? .seconds(Int64(1) << 32) : timeout.duration, sources: sources)
         let totals = try await SocketThread.run(name: "send") { try sending.run() }
         StandardError.write(totals.text)
         if totals.allRefused > 0 { throw ToolFailure(.badData) }
@@ -105,13 +101,13 @@ struct SendCommand: AsyncParsableCommand {
         do { return try plan.producerSecret() } catch AtomicTextFileError.failed(let verb, let path, EACCES) {
             let reason = AtomicTextFileError.failed(verb, path, EACCES)
             throw ToolFailure(
-                .noPermission, "\(reason); name a file with a secret of your own (--secret FILE), or send as its owner")
+                .noPermission, "\(reason); use your own secret with --secret FILE, or send as the owner of this file")
         }
     }
 }
 
 extension HostPlan {
-    /// The plan of the stage that has the door.
+    /// The plan of the stage with the door.
     ///
     /// - Parameter keys: See ``HostSurroundings/toolKeys``.
     static func source(ofPipelineAt path: String, _ keys: CurveKeyPair? = nil) throws -> HostPlan {
@@ -150,7 +146,7 @@ private struct Sending: Sendable {
         }
     }
 
-    /// Why the door is silent, where its stage has no room and says so; nil otherwise.
+    /// Finds out whether the door is silent because its disk is full.
     private func shortage(behind error: any Error) throws -> ToolFailure? {
         guard let error = error as? LinkError, case .silent = error, let plan,
             let answer = try HealthProbe(plan, try HostContext()).ask(timeout: .seconds(1)),
@@ -158,7 +154,7 @@ private struct Sending: Sendable {
         else { return nil }
         return ToolFailure(
             .unavailable,
-            "\(plan.stage) has no room for its log in \(plan.logsDirectory) and takes nothing in; make room: it goes on by "
-                + "itself, and `belfry send --wait` with it")
+            "\(plan.stage) has no disk space for its log in \(plan.logsDirectory) and accepts no input; free some space, and "
+                + "it continues by itself (`belfry send --wait` waits for that)")
     }
 }

@@ -1,8 +1,8 @@
 import ArgumentParser
 import BuiltIns
 
-/// Runs one stage of any kind; `belfry up` uses it for those without a program of their own.
-struct StageCommand: AsyncParsableCommand, HangupTaker {
+/// Runs one stage of any kind. `belfry up` starts its stages with it.
+struct StageCommand: AsyncParsableCommand, ReloadsOnHangup {
     static let configuration = CommandConfiguration(
         commandName: "stage",
         abstract: "Runs one stage of a pipeline in this process.",
@@ -23,7 +23,7 @@ struct StageCommand: AsyncParsableCommand, HangupTaker {
         guard !worker.replayWorker else { return try worker.run(.builtIns) }
         try await StageRunner(.builtIns, pipeline) { [name] in
             let checked = try CheckedPipeline($0)
-            return ReadStage(checked, try checked.stage(name))
+            return LoadedStage(checked, try checked.stage(name))
         }.run()
     }
 }

@@ -1,7 +1,7 @@
 import PipelineRuntime
 import ZeroMQ
 
-/// Prints a stage's events as they come, on a thread of its own.
+/// Prints a stage's events as they come. Needs a thread of its own.
 struct Tap: Sendable {
     let plan: HostPlan
     let context: HostContext
@@ -16,17 +16,16 @@ struct Tap: Sendable {
         while place.left > 0 {
             do { try follow(printer, &place) } catch LinkError.refused(_, "link.after", let reason) where start == .end
             {
-                // The end was not durable yet, or the stage lost what was not: begin at the end as it is now.
-                StandardError.write("\(plan.stage): \(reason); going on at its end")
+                // The stage lost events that were not durable, so the log is shorter now.
+                StandardError.write("\(plan.stage): \(reason); continuing at its end")
                 place.start = .end
             } catch LinkError.refused(_, "link.gone", _) {
-                // Removed while nobody looked: the stage's health says where its log begins by now.
+                // Retention removed events; firstSequence(from:) finds the new beginning.
                 continue
             }
         }
     }
 
-    /// Where a tap is to go on.
     private struct Place {
         var start: TapStart
         var left: UInt64
@@ -68,15 +67,15 @@ struct Tap: Sendable {
         throw try probe.refusal(isCertain: false) ?? LinkError.silent(endpoint: plan.bind, waited: patience)
     }
 
-    /// Also finds out whether the stage is there at all.
+    /// - Throws: ``LinkError`` if the stage does not answer.
     private func firstSequence(from start: TapStart) throws -> UInt64 {
         let health = try askHealth()
         switch start {
         case .end: return health.last + 1
         case .sequence(let sequence) where sequence < health.first:
             StandardError.write(
-                "\(plan.stage): events \(sequence) to \(health.first - 1) were removed, as `log.retention` says; "
-                    + "beginning at \(health.first)")
+                "\(plan.stage): retention removed the events \(sequence) to \(health.first - 1); beginning at \(health.first)"
+            )
             return health.first
         case .sequence(let sequence): return sequence
         }

@@ -5,17 +5,17 @@ import ZeroMQ
 struct TapCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tap",
-        abstract: "Shows what a running stage writes, as it writes it.",
+        abstract: "Shows the events of a running stage as it writes them.",
         discussion: """
-            Reads over the stage's link as any consumer does and goes on when the stage was restarted. One line an \
-            event: coloured for people on a terminal, else {"sequence":17,"now":"...","event":{...}}.
+            Reads from the stage's link like any other consumer, and continues after a restart of the stage. Prints one \
+            line for each event: for people on a terminal, otherwise {"sequence":17,"now":"...","event":{...}}.
 
               belfry tap match -p Pipelines/quickstart.yaml
               belfry tap ingest -p Pipelines/quickstart.yaml --from 1 --limit 10
               belfry tap deliver -p Pipelines/quickstart.yaml | jq -r .event.outcome
               belfry tap ingest -p Pipelines/quickstart.yaml --key screen.key
 
-            Exits with 69 when the stage does not answer, with 77 when it does not let in the key.
+            Exits with 69 if the stage does not answer, with 77 if it rejects the key.
             """)
 
     @Argument(help: "The stage's name in the pipeline file.")
@@ -24,25 +24,21 @@ struct TapCommand: AsyncParsableCommand {
     @Option(name: .shortAndLong, help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
     var pipeline: String
 
-    @Option(help: "The first sequence to show, or end: only what comes from now on.")
+    @Option(help: "The first sequence to show, or end for new events only.")
     var from: TapStart = .end
 
     @Option(parsing: .unconditional, help: "Stop after this many events.")
     var limit: UInt64?
 
-    @Flag(help: "Print the events alone, without sequence and time.")
+    @Flag(help: "Print only the events, without sequence and time.")
     var bare = false
 
     @OptionGroup var keys: KeyOptions
 
-    @Option(help: "Seconds to wait for the stage to answer at first.")
-    var timeout: Double = 10
+    @OptionGroup var timeout: TimeoutOption
 
     func validate() throws {
         if limit == 0 { throw ValidationError("--limit takes a number from 1 on") }
-        guard timeout > 0, timeout <= 86_400 else {
-            throw ValidationError("--timeout takes a number of seconds, more than 0 and at most 86400")
-        }
     }
 
     func run() async throws {
@@ -52,7 +48,7 @@ struct TapCommand: AsyncParsableCommand {
         let host = try StageHost(try checked.stage(stage), of: checked.file, in: surroundings)
         let tap = Tap(
             plan: host.plan, context: surroundings.context, start: from, limit: limit ?? .max, bare: bare,
-            patience: .seconds(timeout))
+            patience: timeout.duration)
         try await SocketThread.run(name: "tap") { try tap.run() }
     }
 }

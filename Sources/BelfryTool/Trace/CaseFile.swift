@@ -4,13 +4,12 @@ import PipelineRuntime
 
 /// `belfry trace ID --export FILE`.
 enum CaseFile {
-    /// Writes the smallest slice of a pipeline's inputs that still leads to an outcome, and tells on standard error
-    /// what it holds and how to run it.
+    /// Writes a case (see ``CaseExport``) to a file, and prints on standard error how to run it.
     ///
     /// - Parameters:
-    ///   - pipeline: The pipeline file: its settings count.
-    ///   - logs: Where the logs are instead of where the file has them.
-    /// - Throws: ``ToolFailure`` with 73 where the file is there already.
+    ///   - pipeline: The pipeline file, whose settings are used.
+    ///   - logs: The folder of the logs, if they are elsewhere.
+    /// - Throws: ``ToolFailure`` with 73 if the file exists.
     static func exportCase(
         _ target: CaseTarget, pipeline: String, logs: String?, to path: String, _ finder: any EventFinder
     ) throws {
@@ -18,11 +17,10 @@ enum CaseFile {
         guard logs.isOwn else {
             throw ToolFailure(
                 .usage,
-                "a case is for `belfry run`, which takes the pipeline's file: name it with -p FILE, and the logs with --logs FOLDER"
-            )
+                "to export a case, name the pipeline file with -p FILE, and the logs with --logs FOLDER")
         }
         guard !FileManager.default.fileExists(atPath: path) else {
-            throw ToolFailure(.cannotCreate, "\(path) is there already; name another file, or remove it")
+            throw ToolFailure(.cannotCreate, "\(path) exists already; name another file, or remove it")
         }
         let made = try CaseExport(logs: logs, finder: finder, seed: PipelineRun.standardSeed).make(target)
         do { try Data(made.text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic) } catch {

@@ -6,14 +6,14 @@ import PipelineRuntime
 struct TraceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trace",
-        abstract: "Shows what caused an event and what it led to, through all logs.",
+        abstract: "Shows what caused an event and what it led to, in all logs.",
         discussion: """
-            ID is any of: a change's sequence (17); an event's log and sequence (changes:17, matches:5, outcomes:3); a \
-            record's name; a notification's ID; an apns-id; a device's name. It is looked up as each of them; where \
-            several things have it, they are listed, the newest first.
+            ID is one of: a change's sequence (17), an event's log and sequence (changes:17, matches:5, outcomes:3), a \
+            record's name, a notification's ID, an apns-id, or a device's name. It is looked up as each of these. If there \
+            are several results, they are listed, the newest first.
 
-            On a terminal a tree: each event with its log and sequence, its time, and the time since its cause. One \
-            JSON object otherwise, or with --json. Exits with 1 where nothing is found.
+            Prints a tree on a terminal: each event with its log and sequence, its time, and the time since its cause. \
+            Otherwise, or with --json, prints one JSON object. Exits with 1 if nothing is found.
 
               belfry trace 17 -p Pipelines/quickstart.yaml
               belfry trace shopping -p Pipelines/quickstart.yaml --as record
@@ -21,19 +21,18 @@ struct TraceCommand: ParsableCommand {
               belfry trace outcomes:3 -p out --json | jq .trace
               belfry trace 17 -p out --mermaid > trace.mmd
 
-            --export FILE writes the smallest slice of the pipeline's inputs that still leads to the outcome, with the \
-            names, tokens and texts of people replaced by pseudonyms; `belfry run` on it shows the outcome again. It \
-            needs the pipeline file.
+            --export FILE writes the smallest set of inputs that still leads to the outcome, with pseudonyms in place of \
+            people's names, tokens and texts. `belfry run` on this file shows the outcome again. It needs the pipeline file.
 
               belfry trace outcomes:3 -p Pipelines/quickstart.yaml --export case.ndjson
               belfry trace outcomes:3 -p Pipelines/quickstart.yaml --logs out --export case.ndjson
               belfry trace 17 -p Pipelines/quickstart.yaml --export case.ndjson --user _alice --device alice-mac
 
-            The first trace reads each log once and leaves an index in it, LOG/index, which may be removed at any time; \
-            later ones read what is new. --no-index leaves nothing, and reads all of each log that it needs.
+            The first trace reads each log once and writes an index beside it, LOG/index, which you may remove at any time. \
+            Later traces read only new events. With --no-index it writes nothing, and reads whole logs each time.
             """)
 
-    @Argument(help: "What to trace: a sequence, LOG:SEQUENCE, a record, notification, apns-id or device.")
+    @Argument(help: "The ID to trace: a sequence, LOG:SEQUENCE, a record, notification, apns-id or device.")
     var id: String
 
     @Option(
@@ -41,37 +40,37 @@ struct TraceCommand: ParsableCommand {
         completion: .file())
     var pipeline = "."
 
-    @Option(help: "Where the logs are (default: where the pipeline file has them).", completion: .directory)
+    @Option(help: "The folder of the logs (default: that of the pipeline file).", completion: .directory)
     var logs: String?
 
-    @Option(name: .customLong("as"), help: "What ID is: change, record, notification, apns-id or device.")
+    @Option(name: .customLong("as"), help: "The kind of ID: change, record, notification, apns-id or device.")
     var kind: TraceIDKind?
 
-    @Option(parsing: .unconditional, help: "List at most this many hits.")
+    @Option(parsing: .unconditional, help: "List at most this many results.")
     var limit = 10
 
-    @Flag(exclusivity: .exclusive, help: "How to print it.")
+    @Flag(exclusivity: .exclusive, help: "The form of the output.")
     var form: TraceForm?
 
     @Flag(name: .customLong("no-index"), help: "Neither read nor write the indexes beside the logs.")
     var ignoresIndex = false
 
     @Option(
-        help: "Write the smallest slice of inputs that gives the outcome again to this file, with pseudonyms.",
+        help: "Write the smallest set of inputs that leads to the outcome to this file, with pseudonyms.",
         completion: .file())
     var export: String?
 
-    @Option(help: "With --export: the user whose outcome is meant, or who got no push.")
+    @Option(help: "With --export: the user of the outcome, or the user who got no push.")
     var user: String?
 
-    @Option(help: "With --export: the device whose outcome is meant, or that got no push.")
+    @Option(help: "With --export: the device of the outcome, or the device that got no push.")
     var device: String?
 
     func validate() throws {
         if export == nil, user != nil || device != nil {
-            throw ValidationError("--user and --device go with --export")
+            throw ValidationError("--user and --device need --export")
         }
-        if id.isEmpty { throw ValidationError("ID is empty; give what `belfry trace --help` lists") }
+        if id.isEmpty { throw ValidationError("ID is empty; see `belfry trace --help`") }
         if limit < 1 { throw ValidationError("--limit takes a number from 1 on") }
     }
 
@@ -87,9 +86,7 @@ struct TraceCommand: ParsableCommand {
                 try AbsentLogs.checkGaps(in: place)
                 return try self.export(events, graph, to: export)
             }
-            for line in lines(graph, kind) {
-                try StandardOutput.write(line: line)
-            }
+            for line in lines(graph, kind) { try StandardOutput.write(line: line) }
         case .hits(let hits, let hasMore):
             try list(hits, hasMore)
         case .nothing(let tried):
@@ -122,23 +119,23 @@ struct TraceCommand: ParsableCommand {
         let lines =
             shown == .json ? [TraceJSON.text(hits, hasMore: hasMore, asked: id)] : hits.map(text.hit)
         for line in lines { try StandardOutput.write(line: line) }
-        let more = hasMore ? "there are more (--limit); " : ""
+        let more = hasMore ? "there are more results (--limit); " : ""
         let kinds = Set(hits.map(\.kind.rawValue)).sorted()
-        let narrower = kinds.count > 1 ? ", or say what it is (--as \(kinds.joined(separator: "|")))" : ""
+        let narrower = kinds.count > 1 ? ", or choose the kind of ID (--as \(kinds.joined(separator: "|")))" : ""
         guard let first = hits.first else { return }
-        StandardError.write("\(more)trace one of them, as \(first.event.place)\(narrower)")
+        StandardError.write("\(more)trace one of them, such as \(first.event.place)\(narrower)")
     }
 }
 
 extension TraceIDKind: ExpressibleByArgument {}
 
-/// How a trace is printed.
+/// The form of a printed trace.
 enum TraceForm: String, EnumerableFlag {
     case tree, json, mermaid
 
     static func help(for value: TraceForm) -> ArgumentHelp? {
         switch value {
-        case .tree: "Print a tree, also where no terminal is."
+        case .tree: "Print a tree, also without a terminal."
         case .json: "Print one JSON object, also on a terminal."
         case .mermaid: "Print a Mermaid flowchart."
         }

@@ -1,27 +1,29 @@
 import PipelineKit
 
 extension CheckedPipeline {
-    /// Checks that stages which run from another file could go on with this one.
+    /// Checks that the running stages can continue with this file.
     ///
-    /// - Throws: ``PipelineFileError`` with all that takes a restart.
-    func checkGoesOn(from running: PipelineFile) throws(PipelineFileError) {
+    /// - Throws: ``PipelineFileError`` with all changes that need a restart.
+    func checkReload(from running: PipelineFile) throws(PipelineFileError) {
         var errors: [SettingsError] = []
-        if file.data != running.data { errors.append(restart("data", "\(running.data) is in use")) }
-        if file.dataMode != running.dataMode { errors.append(restart("data.mode", "another one is in use")) }
+        if file.data != running.data { errors.append(restart("data", "the running pipeline uses \(running.data)")) }
+        if file.dataMode != running.dataMode {
+            errors.append(restart("data.mode", "the running pipeline uses another mode"))
+        }
         for stage in file.stages {
             guard let old = running.stage(named: stage.name) else {
-                errors.append(restart("stages.\(stage.name)", "it does not run so far"))
+                errors.append(restart("stages.\(stage.name)", "the stage is new"))
                 continue
             }
             errors += stage.differences(from: old).map { stage.settings.fail($0, $1, hint: CheckedPipeline.hint) }
         }
         for old in running.stages where file.stage(named: old.name) == nil {
-            errors.append(restart("stages.\(old.name)", "it runs, and is not in the file any more"))
+            errors.append(restart("stages.\(old.name)", "the stage is running, but no longer in the file"))
         }
         guard errors.isEmpty else { throw PipelineFileError(errors) }
     }
 
-    private static let hint = "to change that takes a restart of belfry up"
+    private static let hint = "restart belfry up to change this"
 
     private func restart(_ key: String, _ reason: String) -> SettingsError {
         SettingsError(file: path, keyPath: key, reason: reason, hint: CheckedPipeline.hint)
@@ -29,14 +31,14 @@ extension CheckedPipeline {
 }
 
 extension PipelineStage {
-    /// The keys by which the stage's process would be another, and what counts now.
+    /// The keys that cannot change in a running process, with the values in use.
     fileprivate func differences(from old: PipelineStage) -> [(key: String, reason: String)] {
         var differences: [(String, String)] = []
-        if kind != old.kind { differences.append(("stage", "it runs as \(old.kind)")) }
-        if from != old.from { differences.append(("from", "it reads from \(old.from ?? "no stage")")) }
-        if logName != old.logName { differences.append(("log", "it writes \(old.logName)")) }
+        if kind != old.kind { differences.append(("stage", "the running stage is of kind \(old.kind)")) }
+        if from != old.from { differences.append(("from", "the running stage reads from \(old.from ?? "no stage")")) }
+        if logName != old.logName { differences.append(("log", "the running stage writes \(old.logName)")) }
         if command.isEmpty != old.command.isEmpty {
-            differences.append(("command", "the stage runs \(old.command.isEmpty ? "without" : "with") one"))
+            differences.append(("command", "the running stage has \(old.command.isEmpty ? "no" : "a") command"))
         }
         return differences
     }

@@ -13,13 +13,12 @@ struct InProcessUp {
         process = try PipelineProcess(checked.file, in: surroundings)
     }
 
-    /// - Returns: The exit status.
     func run() async throws -> Int32 {
         let terminal = Terminal()
         let isStopping = Atomic(false)
         StopSignals.watch([SIGINT, SIGTERM, SIGHUP]) { [process] number, _ in
-            if number == SIGHUP, !terminal.isGone {
-                return StandardError.write("in one process the file is read once: it takes a restart")
+            if number == SIGHUP, !terminal.isClosed {
+                return StandardError.write("with --in-process the file cannot be reloaded; restart to use its changes")
             }
             let wasStopping = isStopping.exchange(true, ordering: .relaxed)
             if wasStopping, number == SIGINT { _exit(128 + number) }

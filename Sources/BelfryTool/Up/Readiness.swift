@@ -5,16 +5,14 @@ import PipelineRuntime
 import Synchronization
 import ZeroMQ
 
-/// Asks stages whether they run, until they do.
+/// Waits until stages are running.
 final class Readiness: Sendable {
     private static let pauseMilliseconds: Int32 = 25
 
     private let isStopped = Atomic(false)
 
-    /// Returns when the stage runs, or after ``stop()``.
-    ///
-    /// - Parameter isOurs: Tells the stage's answer from that of another process at the same address.
-    /// - Returns: The stage's answer; nil after ``stop()``.
+    /// - Parameter isOurs: Rejects the answers of other processes at the same address.
+    /// - Returns: The answer of the running stage; nil after ``stop()``.
     func wait(
         for plan: HostPlan, _ context: HostContext, isOurs: @escaping @Sendable (StageHealth) -> Bool
     ) async throws -> StageHealth? {
@@ -23,7 +21,7 @@ final class Readiness: Sendable {
             while !isStopped.load(ordering: .relaxed) {
                 guard let answer = try probe.ask(timeout: .milliseconds(200)) else { continue }
                 if let health = StageHealth(answer), health.isRunning, isOurs(health) { return health }
-                // It answers, so asking again would be answered at once.
+                // The stage would answer the next question at once, so wait a little.
                 poll(nil, 0, Readiness.pauseMilliseconds)
             }
             return nil
@@ -33,23 +31,22 @@ final class Readiness: Sendable {
     func stop() { isStopped.store(true, ordering: .relaxed) }
 }
 
-/// What a stage said of itself.
+/// A stage's answer to a question about its health.
 struct StageHealth: Hashable, Sendable {
     var stage: String
     var phase: String
     var log: String
-    /// The log's; nil while it cannot be opened.
+    /// The identity of the log; nil while the log cannot be opened.
     var identity: String?
-    /// The oldest event that the log still has.
     var first: UInt64
     var last: UInt64
     var pid: Int64
-    /// See ``HostReport/clockBehind``; whole seconds.
+    /// See ``HostReport/clockBehind``; in whole seconds.
     var clockBehind = Duration.zero
 
     var isRunning: Bool { phase == HostReport.Phase.running.rawValue }
 
-    /// Nil where the text is no answer to `health`.
+    /// Nil if the text is not such an answer.
     init?(_ text: String) {
         var parser = JSONParser(limits: JSONLimits(bytesMax: 1 << 20))
         let found = Array(text.utf8).withUnsafeBytes { bytes -> StageHealth? in

@@ -1,25 +1,25 @@
 import EventLog
 import PipelineKit
 
-/// Stages of a pipeline that run already: no second ones are started beside them.
+/// Finds stages of a pipeline that are running already, so that they are not started twice.
 struct RunningStages {
     private let file: PipelineFile
-    /// How long those may take to end whose supervisor was just stopped or killed.
+    /// Enough time for stages to end after their supervisor was stopped or killed.
     private static let patience = Duration.seconds(3)
 
     init(of file: PipelineFile) { self.file = file }
 
-    /// Returns when none of them runs.
+    /// Waits until no stage is running.
     ///
-    /// - Throws: ``ToolFailure`` with 69 that names each with its process, where they go on.
+    /// - Throws: ``ToolFailure`` with 69 and the processes, if stages keep running.
     func waitForEnd() async throws {
         let limit = ContinuousClock.now + Self.patience
         while case let running = try running, !running.isEmpty {
             guard .now < limit else {
                 throw ToolFailure(
                     .unavailable,
-                    "pipeline \(file.name) runs already in \(file.data): \(running.joined(separator: ", ")); stop it first, or give "
-                        + "this one another data folder")
+                    "pipeline \(file.name) is already running in \(file.data): \(running.joined(separator: ", ")); stop it first, "
+                        + "or use another data folder")
             }
             try await Task.sleep(for: .milliseconds(50))
         }

@@ -3,9 +3,9 @@ import PipelineRuntime
 import Synchronization
 import ZeroMQ
 
-/// SIGHUP to `belfry up`. What each stage does then is ``ReloadableStage``.
+/// The reload of `belfry up` on SIGHUP. See ``ReloadableStage`` for what each stage does.
 extension SupervisedUp {
-    /// Checks the whole file, and has all stages go on with it, or none.
+    /// Checks the whole file. Then either all stages use it, or no stage does.
     func reload(_ supervisor: Supervisor) async {
         do {
             let (text, checked) = try await SocketThread.run(name: "reload") { [path = text.path] in
@@ -13,23 +13,23 @@ extension SupervisedUp {
                 return (text, try CheckedPipeline(text))
             }
             try checked.checkKeys()
-            try checked.checkGoesOn(from: state.withLock { $0.file })
+            try checked.checkReload(from: state.withLock { $0.file })
             let answers = try await supervisor.change(to: text)
             if let refusal = refusal(answers) { return refuse(refusal) }
             state.withLock { $0.file = checked.file }
-            StandardError.write("\(text.path) is valid; the stages go on with it")
+            StandardError.write("\(text.path) is valid; all stages use it now")
         } catch {
             refuse(ToolFailure(explaining: error)?.message ?? "\(error)")
         }
     }
 
-    /// What the operator is told where not every stage is ready; a stage that refused has said why.
+    /// The message if a stage is not ready; nil if all are. A stage that refuses has reported the reason itself.
     private func refusal(_ answers: [String: Supervisor.Answer]) -> String? {
         let lines = answers.sorted { $0.key < $1.key }.compactMap { stage, answer -> String? in
             switch answer {
             case .ready: nil
-            case .refused: "\(stage): cannot go on with \(text.path)"
-            case .absent: "\(stage): has no process to ask; send SIGHUP again when it runs, or restart belfry up"
+            case .refused: "\(stage): cannot use \(text.path)"
+            case .absent: "\(stage): is not running; send SIGHUP again when it is, or restart belfry up"
             }
         }
         return lines.isEmpty ? nil : lines.joined(separator: "\n")
@@ -37,6 +37,6 @@ extension SupervisedUp {
 
     private func refuse(_ reason: String) {
         guard !isStopping else { return }
-        StandardError.write("\(reason)\nall goes on with the settings of before")
+        StandardError.write("\(reason)\nall stages keep their previous settings")
     }
 }

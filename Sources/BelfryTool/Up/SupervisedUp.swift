@@ -5,9 +5,9 @@ import PipelineRuntime
 import Synchronization
 import ZeroMQ
 
-/// `belfry up`: every stage as a process. On SIGHUP the pipeline file is read again.
+/// `belfry up`: runs every stage as a process, and reloads the pipeline file on SIGHUP.
 final class SupervisedUp: Sendable {
-    /// A stage that ends this often before it was ever ready will not get ready.
+    /// After this many ends without being ready, a stage is given up.
     private static let failuresMax = 4
 
     private let context: HostContext
@@ -21,13 +21,11 @@ final class SupervisedUp: Sendable {
         var ready: Set<String> = []
         var failures: [String: Int] = [:]
         var status: Int32 = 0
-        /// What the stages run from.
         var file: PipelineFile
         var supervisor: Supervisor?
         var isStopping = false
     }
 
-    /// - Parameter text: What `checked` was made of.
     init(_ checked: CheckedPipeline, _ text: PipelineText) throws {
         context = try HostContext()
         self.text = text
@@ -39,11 +37,10 @@ final class SupervisedUp: Sendable {
         self.programs = stages.map { programs.program(for: $0, pipeline: checked.path) }
     }
 
-    /// - Returns: The exit status.
     func run() async throws -> Int32 {
         let supervisor = Supervisor(programs, from: text) { [weak self] in self?.take($0) }
         state.withLock { $0.supervisor = supervisor }
-        // Of several signals that came meanwhile one is enough, and all of those that came before the stages are ready.
+        // Several signals before or during a reload cause one reload.
         let (hangups, hangup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         watchSignals(supervisor, hangup)
         let announcing = Task { try await announce() }
@@ -62,7 +59,7 @@ final class SupervisedUp: Sendable {
     private func watchSignals(_ supervisor: Supervisor, _ hangup: AsyncStream<Void>.Continuation) {
         let terminal = Terminal()
         StopSignals.watch([SIGINT, SIGTERM, SIGHUP]) { [self] number, _ in
-            if number == SIGHUP, !terminal.isGone {
+            if number == SIGHUP, !terminal.isClosed {
                 hangup.yield()
                 return
             }
@@ -119,7 +116,7 @@ final class SupervisedUp: Sendable {
         }
     }
 
-    /// Whether a stage that has never been ready has ended too often.
+    /// Counts an end of a stage. Returns whether it has ended too often without being ready.
     private func fails(_ stage: String, _ status: Int32?) -> Bool {
         state.withLock { state in
             state.failures[stage, default: 0] += 1
@@ -128,7 +125,7 @@ final class SupervisedUp: Sendable {
     }
 
     private func giveUp(_ stage: String, _ status: Int32?) {
-        StandardError.write("\(stage): ended \(SupervisedUp.failuresMax) times without getting ready; stopping")
+        StandardError.write("\(stage): ended \(SupervisedUp.failuresMax) times before it was ready; stopping")
         state.withLock { $0.status = status ?? ToolStatus.software.rawValue }
         stop()
     }

@@ -2,15 +2,17 @@ import ArgumentParser
 import PipelineKit
 import PipelineRuntime
 
-struct UpCommand: AsyncParsableCommand, HangupTaker {
+struct UpCommand: AsyncParsableCommand, ReloadsOnHangup {
     static let configuration = CommandConfiguration(
         commandName: "up",
         abstract: "Starts every stage of a pipeline and keeps it running.",
         discussion: """
-            Each stage is a process of its own, of this same program; one that ends is started again, with growing pauses. The whole file is \
-            checked first: with any mistake in it nothing is started. Says "ready" when every stage answers. Ctrl-C or \
-            SIGTERM stops all stages after the batch in hand; a second Ctrl-C kills them, and nothing acknowledged is \
-            lost by that. On SIGHUP the file is read again, and all stages go on with what is new, or none.
+            Runs each stage as a process of its own, with this same program. A stage that ends is started again, after a \
+            growing pause. The whole file is checked first: if it has a mistake, nothing is started. It prints "ready" when \
+            every stage answers.
+
+            Ctrl-C or SIGTERM stops all stages after their current batch. A second Ctrl-C kills them; no acknowledged event \
+            is lost by that. SIGHUP reloads the file: either all stages use the new settings, or no stage does.
 
               belfry up Pipelines/quickstart.yaml
               belfry up Pipelines/quickstart.yaml --in-process

@@ -4,11 +4,11 @@ import PipelineRuntime
 import ZeroMQ
 
 extension CheckedPipeline {
-    /// Checks the keys that links are encrypted with.
+    /// Checks the CURVE keys of all stages.
     ///
-    /// - Parameter needsSecrets: Whether it is a mistake that a secret key cannot be read here. Only for who runs all
-    ///   stages: a machine that runs one of them, or none, need not have the others' secrets.
-    /// - Throws: ``PipelineFileError`` with every stage's mistakes.
+    /// - Parameter needsSecrets: Whether an unreadable secret key is a mistake. It is not on a machine that does not run all
+    ///   stages.
+    /// - Throws: ``PipelineFileError`` with the mistakes of all stages.
     func checkKeys(needsSecrets: Bool = true) throws {
         let surroundings = HostSurroundings(registry: .builtIns, context: try HostContext())
         let standIn = try CurveKeyPair.generate()

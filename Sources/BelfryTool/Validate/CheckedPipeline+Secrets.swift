@@ -1,26 +1,43 @@
 import BuiltIns
 import PipelineKit
 import PipelineRuntime
+import Time
 
 extension CheckedPipeline {
-    /// What is wrong with secrets, as far as it shows here: first those that stand in the pipeline file in clear, then files
-    /// that could not be used at all, then contents that a transport could not use.
+    /// Secrets in the pipeline file itself, then unusable secret files, then secrets that a transport cannot use.
     func secretWarnings() throws(PipelineFileError) -> [SettingsError] {
-        var warnings = file.secretsInClear(under: Registry.builtIns.secretKeys) + file.secretFileErrors()
+        try file.secretsInClear(under: Registry.builtIns.secretKeys) + file.secretFileErrors()
+            + transportWarnings { settings, reader in
+                settings.secretErrors().map { error in
+                    (error as? TransportError)?.mistake ?? reader.fail("use", "\(error)")
+                }
+            }
+    }
+
+    /// Certificates of transports that have expired or will expire soon.
+    func certificateWarnings(at now: Instant) throws(PipelineFileError) -> [SettingsError] {
+        try transportWarnings { settings, reader in
+            settings.endingCertificates(at: now).map { reader.fail($0.key, $0.textWithApp, hint: $0.remedy) }
+        }
+    }
+
+    /// The warnings of `check` for the settings of each transport, in the order of the stages.
+    private func transportWarnings(
+        _ check: (any PluginSettings, SettingsReader) -> [SettingsError]
+    ) throws(PipelineFileError) -> [SettingsError] {
+        var warnings: [SettingsError] = []
         for stage in file.stagesInOrder {
             for binding in try Registry.builtIns.transports(of: stage) {
                 guard let transport = Registry.builtIns.transports[binding.kind] else { continue }
-                warnings += try Self.warnings(transport, binding)
+                warnings += check(try Self.settings(of: transport, binding.settings), binding.settings)
             }
         }
         return warnings
     }
 
-    private static func warnings<T: Transport>(
-        _ transport: T.Type, _ binding: TransportBinding
-    ) throws(PipelineFileError) -> [SettingsError] {
-        try binding.settings.decode(T.Settings.self).secretErrors().map { error in
-            (error as? TransportError)?.mistake ?? binding.settings.fail("use", "\(error)")
-        }
+    private static func settings<T: Transport>(
+        of transport: T.Type, _ reader: SettingsReader
+    ) throws(PipelineFileError) -> any PluginSettings {
+        try reader.decode(T.Settings.self)
     }
 }

@@ -9,15 +9,15 @@ struct ValidateCommand: ParsableCommand {
         commandName: "validate",
         abstract: "Checks a pipeline file and starts nothing.",
         discussion: """
-            Says everything that is wrong, each with line, column and what to write instead. Exits with 0 when the file \
-            is right, else with 78.
+            Reports all mistakes, each with line, column and a correction. Exits with 0 if the file is valid, otherwise with \
+            78.
 
-            The file of a secret, {$file: PATH}, that is missing here, cannot be read, may be read by others or holds what \
-            its transport cannot use is a warning, for a file may be checked on another machine than its stages run on: there a start refuses it. A \
-            stage's secretKey that is here must belong to its publicKey; one that is not is such a warning. What \
-            {$env: NAME} and {$credential: NAME} stand for is only there for a stage that runs, and is not looked for. \
-            A secret that stands in the file in clear, and a certificate that is over or ends within 30 days, are warnings \
-            too.
+            Some problems are only warnings, because you may check a file on another machine than its stages run on; there \
+            the stages refuse to start. These are secret files, {$file: PATH}, that are missing, cannot be read, can be read \
+            by other users, or do not fit their transport. A stage's secretKey must belong to its publicKey if its file \
+            exists; a missing one is a warning. {$env: NAME} and {$credential: NAME} are not checked, since only a running \
+            stage has them. Secrets in the file itself, and certificates that have expired or expire within 30 days, are \
+            warnings too.
 
               belfry validate Pipelines/quickstart.yaml
               belfry validate --json Pipelines/quickstart.yaml | jq .valid

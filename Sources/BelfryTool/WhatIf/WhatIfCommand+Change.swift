@@ -5,7 +5,6 @@ import PipelineRuntime
 import Replay
 
 extension WhatIfCommand {
-    /// What is different, by the command's options.
     func change(of checked: CheckedPipeline) throws -> WhatIfChange {
         var file = try pipelineB.map { try CheckedPipeline(path: $0).file } ?? checked.file
         for setting in settings { file = try WhatIfCommand.apply(setting, to: file) }
@@ -19,11 +18,11 @@ extension WhatIfCommand {
         let parts = setting.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let keys = parts[0].split(separator: ".").map(String.init)
         guard parts.count == 2, keys.count >= 2 else {
-            throw ToolFailure(.usage, "--set takes STAGE.KEY=VALUE, as in coalesce.window=5s; got \(setting)")
+            throw ToolFailure(.usage, "--set takes STAGE.KEY=VALUE, such as coalesce.window=5s, not '\(setting)'")
         }
         guard let stage = file.stage(named: keys[0]) else {
             let names = file.stagesInOrder.map(\.name).joined(separator: ", ")
-            throw ToolFailure(.usage, "there is no stage \(keys[0]) to set; the stages: \(names)")
+            throw ToolFailure(.usage, "--set \(setting): there is no stage \(keys[0]); the stages: \(names)")
         }
         try check(keys[1], of: stage, setting)
         let changed = file.setting(Array(keys.dropFirst()), ofStage: keys[0], to: String(parts[1]))
@@ -36,16 +35,17 @@ extension WhatIfCommand {
         return changed
     }
 
-    /// What makes another pipeline of it, or changes nothing that is pushed, is refused.
+    /// Refuses keys that are not settings of the stage itself, such as `from`, and all keys of the source.
     private static func check(_ key: String, of stage: PipelineStage, _ setting: String) throws {
         guard stage.from != nil else {
             throw ToolFailure(
-                .usage, "--set \(setting): \(stage.name) is the source, whose log is the input; change it with --with")
+                .usage,
+                "--set \(setting): \(stage.name) is the source, and its log is the input; change the input with --with")
         }
         let keys = try Registry.builtIns.settingsKeys(of: stage)
         guard !keys.contains(key) else { return }
         let known = keys.isEmpty ? "none" : keys.map { "\(stage.name).\($0)" }.joined(separator: ", ")
-        throw ToolFailure(.usage, "--set \(setting): this is no setting of the stage's own; those may be set: \(known)")
+        throw ToolFailure(.usage, "--set \(setting): the stage has no such setting; you can set: \(known)")
     }
 
     private static func commands(in path: String) throws -> [String] {

@@ -9,29 +9,25 @@ import Replay
 struct WhatIfCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "whatif",
-        abstract: "Says what other settings or subscriptions would have pushed.",
+        abstract: "Shows what other settings or subscriptions would have pushed.",
         discussion: """
-            Runs the recorded pipeline beside one in which something is changed, step by step, and compares the pushes. \
-            A push is the same by its notification, user, subscription and device. Nothing is written or sent.
+            Runs the recorded pipeline and a changed one side by side, and compares their pushes. Two pushes are the same if \
+            they have the same notification, user, subscription and device. Nothing is written or sent.
 
               belfry whatif Pipelines/quickstart.yaml --set coalesce.window=5s
               belfry whatif Pipelines/quickstart.yaml --pipeline-b new.yaml --logs out
               belfry whatif Pipelines/quickstart.yaml --stage match=../next/.build/debug/belfry-match
               belfry whatif Pipelines/quickstart.yaml --with subscriptions.ndjson --json | jq .
 
-            --with takes commands as ingest does: subscription.save, subscription.delete, device.register and \
-            device.unregister. Each counts from its "time" on, or from the beginning, and from then on replaces the recorded ones of the \
-            same subscription or device. Prints how many pushes would be new (+), gone (-) or different (~), for each \
-            subscription with a change to look at (belfry trace). Exits with 0 where nothing differs, else with 1.
+            --with takes ingest commands: subscription.save, subscription.delete, device.register and device.unregister. \
+            Each is used from its "time" on, or from the beginning, and replaces the later recorded commands on the same \
+            subscription or device. Prints for each subscription how many pushes would be new (+), missing (-) or different \
+            (~), and a change to look at with belfry trace. Exits with 0 if there is no difference, otherwise with 1.
             """)
 
-    @Argument(help: "A pipeline file, its data folder, or a folder of logs.", completion: .file())
-    var pipeline: String
+    @OptionGroup var place: RecordedPlaceOptions
 
-    @Option(help: "The logs: a folder of logs or a data folder (default: the pipeline's).", completion: .directory)
-    var logs: String?
-
-    @Option(name: .customLong("set"), help: "Another setting: STAGE.KEY=VALUE.")
+    @Option(name: .customLong("set"), help: "A changed setting: STAGE.KEY=VALUE.")
     var settings: [String] = []
 
     @Option(help: "Another pipeline file with the same stages.", completion: .file(extensions: ["yaml", "yml"]))
@@ -44,7 +40,7 @@ struct WhatIfCommand: AsyncParsableCommand {
     @Option(help: "Commands about subscriptions and devices, one JSON object a line.", completion: .file())
     var with: String?
 
-    @Option(help: "Compare pushes about this alone: user=U, subscription=ID or record=NAME.")
+    @Option(help: "Compare only pushes about this: user=U, subscription=ID or record=NAME.")
     var only: OnlyOption?
 
     @Flag(help: "Print JSON, also on a terminal: an object for each subscription, then a summary.")
@@ -52,34 +48,34 @@ struct WhatIfCommand: AsyncParsableCommand {
 
     func validate() throws {
         if settings.isEmpty, pipelineB == nil, with == nil, stages.isEmpty {
-            throw ValidationError("nothing is changed: give --set, --pipeline-b, --with or --stage")
+            throw ValidationError("give at least one change with --set, --pipeline-b, --with or --stage")
         }
         if only?.stage != nil {
-            throw ValidationError("--only stage=NAME is for replay: whatif compares pushes, which all stages make")
+            throw ValidationError("--only stage=NAME is for replay; whatif compares the pushes of the whole pipeline")
         }
         if stages.contains(where: { $0.program == nil }) {
-            throw ValidationError("--stage takes NAME=PATH: the stage and the program that is to do its work")
+            throw ValidationError("--stage takes NAME=PATH: a stage and a program to run it")
         }
     }
 
     func run() async throws {
-        let place = try RecordedPlace(pipeline, logs: logs)
-        let (checked, recorded) = (place.checked, place.recorded)
+        let found = try place.find()
+        let (checked, recorded) = (found.checked, found.recorded)
         var whatIf = try whatIf(recorded, checked)
         whatIf.focus = try only?.focus?.following(recorded)
         whatIf.notice = { StandardError.write($0) }
         let report = try await ReplayDisplay.showing([whatIf.progress]) { [whatIf] in try whatIf.run() }
-        let text = WhatIfText(report)
+        let text = WhatIfText(report: report)
         for line in json || !StandardOutput.isTerminal ? text.json : text.lines {
             try StandardOutput.write(line: line)
         }
         if !report.isSame { throw ToolFailure(.no) }
         if only != nil, report.pushes == 0 {
-            throw ToolFailure(.noInput, "nothing was compared: no push is of what --only names, as it was or changed")
+            throw ToolFailure(.noInput, "nothing was compared: neither pipeline has a push about what --only names")
         }
     }
 
-    /// - Throws: ``ToolFailure`` with 65, the file and the line for a command that cannot be taken.
+    /// - Throws: ``ToolFailure`` with 65 for an invalid command, with its file and line.
     private func whatIf(_ recorded: RecordedPipeline, _ checked: CheckedPipeline) throws -> WhatIf {
         do { return try WhatIf(recorded, change(of: checked), registry: .builtIns) } catch ReplayError.badCommand(
             let line, let reason)

@@ -2,11 +2,9 @@ import Events
 import JSON
 import Replay
 
-/// What another world's pushes come to, for people and for programs.
+/// Prints the differences between recorded and changed pushes, for people or as JSON.
 struct WhatIfText {
-    private let report: WhatIfReport
-
-    init(_ report: WhatIfReport) { self.report = report }
+    let report: WhatIfReport
 
     var lines: [String] {
         guard !report.isSame else { return ["no difference in \(report.pushes.of("push"))"] }
@@ -31,7 +29,7 @@ struct WhatIfText {
     }
 
     private var table: [String] {
-        var table = TextTable("SUBSCRIPTION", "+", "−", "~", "look at change")
+        var table = TextTable("SUBSCRIPTION", "+", "−", "~", "EXAMPLE CHANGE")
         for group in report.groups {
             table.add(
                 "\(group.user) \(group.subscription)".printable, group.added.grouped, group.removed.grouped,
@@ -40,10 +38,7 @@ struct WhatIfText {
         return table.lines
     }
 
-    /// One object for each subscription, then the summary.
-    var json: [String] {
-        report.groups.map(WhatIfText.json) + [summaryJSON]
-    }
+    var json: [String] { report.groups.map(WhatIfText.json) + [summaryJSON] }
 
     private static func json(_ group: WhatIfReport.Group) -> String {
         ByteBuffer.object {

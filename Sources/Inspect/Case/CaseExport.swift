@@ -5,27 +5,27 @@ import PipelineKit
 import StageTool
 import Time
 
-/// The smallest slice of a pipeline's inputs that still leads to an outcome, with everybody's texts replaced.
+/// Exports a case: the smallest set of inputs that still leads to an outcome, with people's texts replaced by pseudonyms.
 package struct CaseExport {
     private let logs: RecordedLogs
     private let finder: any EventFinder
     private let seed: String
 
-    /// - Parameter seed: What a run of the case has, where the pipeline file names none.
+    /// - Parameter seed: The seed for pipeline files that name none.
     package init(logs: RecordedLogs, finder: any EventFinder, seed: String) {
         (self.logs, self.finder, self.seed) = (logs, finder, logs.file.seed ?? seed)
     }
 
-    /// A case, ready to be written.
     package struct Case {
-        /// Commands of ingest, one JSON object a line.
+        /// Ingest commands, one JSON object a line.
         package let text: String
+        /// How many inputs the case contains.
         package let kept: Int
-        /// All changes in the log.
+        /// How many events the changes log contains.
         package let all: UInt64
-        /// What `belfry run` gives for it.
+        /// The result of `belfry run` on the case, in words.
         package let expectation: String
-        /// What its reader should know.
+        /// Notes for the reader of the case.
         package let notes: [String]
         let lines: [CaseLine]
         let trial: CaseTrial
@@ -34,30 +34,29 @@ package struct CaseExport {
 
     private static let disguisesMax: UInt64 = 4
 
-    /// - Throws: ``ToolFailure`` with 1 where today's rules do not give the outcome again, 66 where there is none.
+    /// - Throws: ``ToolFailure`` with 1 if today's rules do not lead to the outcome, with 66 if there is no such outcome.
     package func make(_ target: CaseTarget) throws -> Case {
         var notes: [String] = []
         let start =
             switch target {
             case .outcome(let sequence): try outcome(sequence, &notes)
-            case .notPushed(let change, let user, let device): try silence(change, user, device)
+            case .notPushed(let change, let user, let device): try notPushed(change, user, device)
             }
         let (lines, result) = try slice(start, &notes)
         let shrunk = try shrink(lines, start.trial, result)
         return try disguised(shrunk, start.trial, result, notes)
     }
 
-    // MARK: Where to begin
+    // MARK: The first set of inputs
 
-    /// What is looked for, and the inputs to look among.
     private struct Start {
         var trial: CaseTrial
         var candidates: CaseCandidates
-        /// What the log says; nil where it is to be found out.
+        /// The result in the log; nil if only a run can find it out.
         let recorded: CaseResult?
         let change: UInt64
         let moment: Instant
-        /// What is wrong with a result, by the log; nil where nothing is.
+        /// Whether a result agrees with the log.
         var isRecorded: (CaseResult) -> Bool
     }
 
@@ -66,7 +65,7 @@ package struct CaseExport {
             let event = try LogScan.event(sequence, in: log), try isFirst(event),
             let number = try event.withJSON({ $0[.push]?.int64 }),
             let push = try LogScan.event(UInt64(clamping: number), in: pushes)
-        else { throw ToolFailure(.noInput, "there is no outcome \(sequence), or its push is gone") }
+        else { throw ToolFailure(.noInput, "there is no outcome \(sequence), or its push is no longer in the log") }
         let (user, causes) = try event.withJSON { ($0[.user]?.exact ?? "", $0.causes) }
         guard let change = causes.last else { throw ToolFailure(.badData, "outcome \(sequence) names no change") }
         var candidates = CaseCandidates(logs: logs, finder: finder)
@@ -80,40 +79,42 @@ package struct CaseExport {
         let wanted = try event.withJSON { json in
             try push.withJSON { CaseOutcome(json, push: $0, ignoresBadge: ignoresBadge) { $0 } }
         }
-        guard let wanted else { throw ToolFailure(.badData, "outcome \(sequence) is not whole") }
+        guard let wanted else { throw ToolFailure(.badData, "outcome \(sequence) lacks members") }
         let trial = CaseTrial(logs: logs, seed: seed, wanted: .outcome(wanted), ignoresBadge: ignoresBadge)
         return Start(
             trial: trial, candidates: candidates, recorded: .outcome(wanted), change: change, moment: push.now,
             isRecorded: { $0 == .outcome(wanted) })
     }
 
-    /// - Throws: ``ToolFailure`` for a redrive's: what made the push is the case, and it is looked for by its first.
+    /// - Throws: ``ToolFailure`` for the outcome of a redrive.
     private func isFirst(_ outcome: LoggedEvent) throws -> Bool {
-        guard let former = try outcome.withJSON({ $0[.redriveOf].flatMap(EventPlace.init) }) else { return true }
+        guard let original = try outcome.withJSON({ $0[.redriveOf].flatMap(EventPlace.init) }) else { return true }
         throw ToolFailure(
             .usage,
-            "outcome \(outcome.sequence) is of a redrive: `belfry trace \(former)` shows the first, to be exported")
+            "outcome \(outcome.sequence) belongs to a redrive; export the original push's outcome instead: "
+                + "`belfry trace \(original)` shows it")
     }
 
     private func noteAnswer(_ event: LoggedEvent, _ notes: inout [String]) throws {
         try event.withJSON { json in
             guard CaseOutcome.kind(of: json) == "accepted", json[.outcome]?.equals("accepted") == false else { return }
             let answer = RecordedOutcome(json, sequence: event.sequence).explanation.text
-            notes.append("\(answer); a run asks no transport and shows the push instead")
+            notes.append("\(answer); a run uses no transport, so it prints the push instead")
         }
     }
 
-    private func silence(_ sequence: UInt64, _ user: ExactText, _ device: ExactText?) throws -> Start {
+    private func notPushed(_ sequence: UInt64, _ user: ExactText, _ device: ExactText?) throws -> Start {
         let change = try ExplainedChange(sequence, in: logs)
         guard change.isRecord else {
-            throw ToolFailure(.usage, "change \(sequence) is a \(change.type): there is nothing to show again")
+            throw ToolFailure(
+                .usage, "change \(sequence) is a \(change.type), which is never pushed: nothing to export")
         }
         let flows = try RecordedFlows(of: change, user: user, subscriptionID: nil, in: logs).flows
         let moment = flows.compactMap(\.pushed).max() ?? change.event.now
         var candidates = CaseCandidates(logs: logs, finder: finder)
         try candidates.add(stateOf: user, until: moment)
         try candidates.add(change: sequence)
-        try candidates.add(spendersOf: user, before: sequence)
+        try candidates.add(firesOnceUsesOf: user, before: sequence)
         for cause in flows.flatMap(\.causes) { try candidates.add(change: cause) }
         // Subscriptions that share a notification share its outcomes.
         let outcomes = Dictionary(flows.flatMap(\.outcomes).map { ($0.sequence, $0) }) { first, _ in first }.values
@@ -122,12 +123,12 @@ package struct CaseExport {
             + outcomes.filter { $0.isFinal && !$0.isRedrive && (device == nil || $0.device == device) }.map(\.effect)
             .sorted()
         let trial = CaseTrial(
-            logs: logs, seed: seed, wanted: .silence(change: sequence, user: user, device: device))
+            logs: logs, seed: seed, wanted: .notPushed(change: sequence, user: user, device: device))
         return Start(
             trial: trial, candidates: candidates, recorded: nil, change: sequence, moment: moment,
             isRecorded: { result in
-                guard case .silence(let silence) = result else { return false }
-                return silence.effects == effects
+                guard case .notPushed(let evidence) = result else { return false }
+                return evidence.effects == effects
             })
     }
 }
@@ -135,28 +136,29 @@ package struct CaseExport {
 // MARK: - Finding a slice
 
 extension CaseExport {
-    /// The first of ever larger slices that gives the recorded outcome.
     private func slice(_ start: Start, _ notes: inout [String]) throws -> ([CaseLine], CaseResult) {
         if let found = try tried(start.candidates.lines, start) { return found }
         var larger = start.candidates
         try larger.addAll(before: start.change, until: start.moment)
         if let found = try tried(larger.lines, start) {
-            notes.append("what the outcome names was not enough: cut from all that happened shortly before")
+            notes.append("the inputs named by the outcome were not enough: the case uses all inputs shortly before it")
             return found
         }
         throw ToolFailure(
             .no,
-            "the outcome does not come again from \(larger.lines.count.of("input")): the rules or settings have changed "
-                + "since, a stage was behind, or it goes back further; nothing was written")
+            "\(larger.lines.count.of("input")) do not lead to the outcome again: the rules or settings have changed since, "
+                + "a stage was behind, or older inputs are needed; nothing was written")
     }
 
-    /// Without what ingest found out, where that gives the same; else with it.
+    /// Tries the inputs without, then with the members that ingest added.
     private func tried(_ lines: [CaseLine], _ start: Start) throws -> ([CaseLine], CaseResult)? {
-        let kept = lines.map(\.whole)
-        let whole = try start.trial.result(of: kept)
-        let plain = try start.trial.result(of: lines)
-        if start.isRecorded(plain), start.recorded != nil || plain == whole { return (lines, plain) }
-        return start.isRecorded(whole) ? (kept, whole) : nil
+        let whole = lines.map(\.whole)
+        let wholeResult = try start.trial.result(of: whole)
+        let plainResult = try start.trial.result(of: lines)
+        if start.isRecorded(plainResult), start.recorded != nil || plainResult == wholeResult {
+            return (lines, plainResult)
+        }
+        return start.isRecorded(wholeResult) ? (whole, wholeResult) : nil
     }
 
     private func shrink(_ lines: [CaseLine], _ trial: CaseTrial, _ result: CaseResult) throws -> [CaseLine] {
@@ -175,13 +177,13 @@ extension CaseExport {
     private func disguised(
         _ lines: [CaseLine], _ trial: CaseTrial, _ result: CaseResult, _ notes: [String]
     ) throws -> Case {
-        // Also of what ingest found out and the case leaves out: the reasons of a silence are found with it.
+        // The whole lines: a trial of a change that was not pushed uses the members that ingest added.
         let texts = try DisguisedTexts(of: lines.map(\.whole))
-        let areSearched = try lines.contains { try $0.searchesWords() }
+        let byWord = try lines.contains { try $0.searchesWords() }
         let summary = try EventLogs.summary(directory: logs.log(of: logs.path[0]))
         for attempt in 0..<CaseExport.disguisesMax {
             let seed = summary.identity.high ^ summary.identity.low &+ attempt &+ (lines.last?.event.sequence ?? 0)
-            let disguise = texts.disguise(byWord: areSearched, seed: seed)
+            let disguise = texts.disguise(byWord: byWord, seed: seed)
             var trial = trial
             trial.disguise = disguise
             guard try trial.result(of: lines) == result else { continue }
@@ -194,7 +196,7 @@ extension CaseExport {
         }
         throw ToolFailure(
             .no,
-            "the case does not survive that its texts are replaced; nothing was written, so that nobody's are shown")
+            "with pseudonyms in place of people's texts, the inputs no longer lead to the outcome; nothing was written")
     }
 
     private func expectation(
@@ -211,17 +213,17 @@ extension CaseExport {
             case "no_device": "no push to \(target), who has no device: outcome no_device"
             default: "no push to \(target): outcome \(outcome.kind)"
             }
-        case (_, .silence(_, let user, let device)):
+        case (_, .notPushed(_, let user, let device)):
             let target = (device.map { replace($0.string) + " of " } ?? "") + replace(user.string)
-            return "for the last change, to \(target), what the log has: "
-                + "`belfry explain` on the run's logs says why"
+            return
+                "the last change is not pushed to \(target), as recorded: `belfry explain` on the run's logs says why"
         default: return ""
         }
     }
 }
 
 extension RecordedFlow {
-    /// As ``CaseSilence/effects`` has it.
+    /// See ``NotPushedEvidence/effects``.
     fileprivate func effect() throws -> ExactText {
         let reason = try match.withJSON { $0[.reason]?.string ?? "" }
         return ExactText("match \(place.map(\.string).joined(separator: " ")) \(subscriptionID) \(reason)")
@@ -229,13 +231,13 @@ extension RecordedFlow {
 }
 
 extension RecordedOutcome {
-    private var wasAsked: Bool { explanation.details.contains { $0.name == "attempts" } }
+    private var wasAttempted: Bool { explanation.details.contains { $0.name == "attempts" } }
 
     fileprivate var effect: ExactText {
         switch explanation.code {
         case .transportAccepted, .transportFailed, .transportUnregistered, .deviceUnregistered, .pushSuperseded:
             "outcome accepted"
-        case .pushExpired: "outcome \(wasAsked ? "accepted" : "expired")"
+        case .pushExpired: "outcome \(wasAttempted ? "accepted" : "expired")"
         case .originExcluded: "outcome excluded_origin"
         case .transportUnknown: "outcome unknown_transport"
         default: "outcome no_device"

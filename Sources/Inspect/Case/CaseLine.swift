@@ -6,17 +6,14 @@ import Predicates
 /// An input of a case: an event of the changes log, to be sent again.
 struct CaseLine {
     let event: LoggedEvent
-    /// Whether it keeps what ingest found out, which a case without the record's past needs.
+    /// Whether it keeps the members that ingest added. A case without the record's earlier changes needs them.
     var keepsDerived = false
 
     private static let derived: Set<String> = ["change", "before", "recordType"]
 
-    /// With all that ingest found out.
     var whole: CaseLine { CaseLine(event: event, keepsDerived: true) }
 
-    /// The command, with the time at which it was taken.
-    ///
-    /// - Parameter disguise: Gives the texts that stand for others.
+    /// The ingest command, with the recorded time.
     func command(_ disguise: Disguise = Disguise()) throws -> String {
         try event.withJSON { json in
             var buffer = ByteBuffer(capacity: event.line.count + 64)
@@ -30,7 +27,7 @@ struct CaseLine {
         }
     }
 
-    /// Whether it saves a subscription that searches for words. A predicate that does not read searches for nothing.
+    /// Whether it saves a subscription whose predicate searches for words.
     func searchesWords() throws -> Bool {
         try event.withJSON { json in
             guard let query = json[.subscription]?[.query] else { return false }

@@ -1,10 +1,10 @@
-/// Leaves out of a list whatever is not needed for a test to hold: first large pieces, then one at a time, until
-/// nothing more can go.
+/// Removes elements from a list while a test still passes: first large pieces, then single elements.
 struct CaseShrinking<Element> {
-    /// Whether what is to be shown is still shown.
+    /// The test.
     let holds: ([Element]) throws -> Bool
 
-    /// - Returns: A list of which no single element can be left out; `elements` itself must pass the test.
+    /// - Parameter elements: A list that passes the test.
+    /// - Returns: A list that passes, but fails without any one of its elements.
     func shrink(_ elements: [Element]) throws -> [Element] {
         var kept = elements
         var size = max(elements.count / 2, 1)
@@ -15,7 +15,7 @@ struct CaseShrinking<Element> {
         }
     }
 
-    /// From the end, where later inputs do not hang on earlier ones.
+    /// Starts at the end, because earlier inputs do not depend on later ones.
     private func withoutPieces(_ elements: [Element], _ size: Int) throws -> [Element] {
         var kept = elements
         var end = kept.count

@@ -3,9 +3,9 @@ import JSON
 import StageTool
 
 extension CaseTarget {
-    /// What an ID that was traced stands for.
+    /// The only outcome in a trace, or the change that was not pushed to a user.
     ///
-    /// - Throws: ``ToolFailure`` with 64 where it had several outcomes, or none and nobody is named.
+    /// - Throws: ``ToolFailure`` with 64 if there are several outcomes, or no outcome and no user.
     package init(_ events: [TraceEvent], _ graph: TraceGraph, user: ExactText?, device: ExactText?) throws {
         let outcomes = CaseTarget.outcomes(graph, user, device)
         if let only = outcomes.first, outcomes.count == 1 {
@@ -24,7 +24,7 @@ extension CaseTarget {
             guard user == nil || facts.user == user, device == nil || facts.device == device else { continue }
             found.append(node.event)
         }
-        // A redrive says once more what a first outcome tells of.
+        // The outcome of a redrive belongs to the original outcome.
         let first = found.filter { $0.facts.redriveOf == nil }
         return (first.isEmpty ? found : first).sorted { $0.sequence < $1.sequence }
     }
@@ -38,14 +38,14 @@ extension CaseTarget {
         let more = outcomes.count > listedMax ? ", …" : ""
         return ToolFailure(
             .usage,
-            "it had \(outcomes.count) outcomes; export one of them: \(some.joined(separator: ", "))\(more), or name "
-                + "--device")
+            "the trace has \(outcomes.count) outcomes; export one of \(some.joined(separator: ", "))\(more), or choose one "
+                + "with --device")
     }
 
     private static func none(_ device: ExactText?) -> ToolFailure {
         ToolFailure(
             .usage,
-            "nothing was pushed for it\(device.map { " to \($0)" } ?? ""); to export that, trace the change and say "
-                + "whom it was not pushed to with --user (and --device)")
+            "nothing was pushed\(device.map { " to \($0)" } ?? ""); to export why not, trace the change and name the user "
+                + "who got no push with --user (and --device)")
     }
 }

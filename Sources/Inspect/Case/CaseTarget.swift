@@ -2,26 +2,25 @@ import Events
 import JSON
 import PipelineKit
 
-/// What a case is to show again.
+/// What a case reproduces.
 package enum CaseTarget: Equatable {
-    /// An event of the outcomes log: what became of one push at one device, or that there was none.
+    /// An event of the outcomes log.
     case outcome(UInt64)
     /// That a change was not pushed to a user, or to one of the user's devices.
     case notPushed(change: UInt64, user: ExactText, device: ExactText?)
 }
 
-/// What became of a push, as far as it is the same in the log and in a case.
+/// The parts of an outcome that are the same in the log and in a case.
 struct CaseOutcome: Equatable {
-    /// The newest of the changes that it stands for.
+    /// The newest change of the push.
     let change: UInt64
     let user: ExactText
     let device: ExactText?
-    /// `accepted` stands for `failed` too: what a transport answers is not a pipeline's own.
     let kind: String
     let headers: ExactText
     private(set) var payload: CasePayload
 
-    /// - Parameter changes: What a change's sequence is called.
+    /// - Parameter changes: Maps the sequence of a change to that in the original log.
     init?(_ outcome: JSONValue, push: JSONValue, ignoresBadge: Bool, changes: (UInt64) -> UInt64?) {
         guard let cause = push[.causes]?.elements.reversed().first?[.sequence]?.int64,
             let change = changes(UInt64(clamping: cause)), let user = outcome[.user]?.exact,
@@ -36,7 +35,7 @@ struct CaseOutcome: Equatable {
         self.payload = CasePayload(payload, notificationID: id, ignoresBadge: ignoresBadge)
     }
 
-    /// What a run shows, which asks no transport: where one was asked, that is `accepted`.
+    /// The outcome code in a run, which has no transports: `accepted` if a transport got the push.
     static func kind(of outcome: JSONValue) -> String? {
         let word = outcome[.outcome]?.string
         guard let word, let code = OutcomeCode(rawValue: word) else { return word }
@@ -56,22 +55,21 @@ struct CaseOutcome: Equatable {
         payload = other.payload.shape
     }
 
-    /// The same, as long as another is written.
-    func written(as other: CaseOutcome) -> CaseOutcome {
-        var written = self
-        written.payload.bytes = other.payload.bytes
-        return written
+    /// A copy with the payload length of another outcome.
+    func withLength(of other: CaseOutcome) -> CaseOutcome {
+        var copy = self
+        copy.payload.bytes = other.payload.bytes
+        return copy
     }
 
-    /// For comparison with one whose texts have been replaced: what is left is how it is built and how long it is.
+    /// A form that is equal before and after texts are replaced: structure and lengths only.
     func shape(_ replace: (String) -> String = { $0 }) -> CaseOutcome { CaseOutcome(self, replace) }
 }
 
-/// A push's payload, equal to another that says the same.
+/// A push's payload; equal to payloads with the same content.
 struct CasePayload: Equatable {
-    /// Its canonical form, with an ID of no meaning in place of the notification's own.
+    /// The canonical JSON, with zeros in place of the notification's ID.
     private let content: ExactText
-    /// As it is written.
     fileprivate(set) var bytes: Int
     let isPruned: Bool
 
@@ -86,13 +84,12 @@ struct CasePayload: Equatable {
         (self.content, bytes, isPruned) = (content, other.bytes, other.isPruned)
     }
 
-    /// For comparison with one whose texts have been replaced.
     var shape: CasePayload { CasePayload(ExactText(JSONShape.text(of: content.string)), of: self) }
 
     static func == (left: CasePayload, right: CasePayload) -> Bool { left.content == right.content }
 }
 
-/// A JSON text with each string's length in place of the string.
+/// Replaces each string in a JSON text by its length.
 enum JSONShape {
     static func text(of json: String) -> String {
         var parser = JSONParser(limits: LogScan.limits)
@@ -126,22 +123,19 @@ enum JSONShape {
     }
 }
 
-/// Why a change was not pushed to somebody, as far as it is the same in the log and in a case.
-struct CaseSilence: Equatable {
-    /// What match says of each of the user's subscriptions: its name and all codes.
+/// The reasons why a change was not pushed, as far as they are the same in the log and in a case.
+struct NotPushedEvidence: Equatable {
+    /// Each subscription of the user with the codes of match's explanation.
     var reasons: [ExactText] = []
-    /// The subscriptions that were ever saved before the change.
     var saved: [ExactText] = []
-    /// Whether the device was ever registered before the change.
     var wasRegistered = false
-    /// What the change led to for the user: subscriptions that matched, outcomes.
+    /// The change's matches and outcomes for the user.
     var effects: [ExactText] = []
 }
 
-/// What a case shows.
+/// The result of running a case.
 enum CaseResult: Equatable {
     case outcome(CaseOutcome)
-    case silence(CaseSilence)
-    /// Something else.
+    case notPushed(NotPushedEvidence)
     case nothing
 }

@@ -6,11 +6,11 @@ import PipelineKit
 import Replay
 import StageTool
 
-/// Runs inputs through the pipeline and looks for what a case is to show.
+/// Runs inputs through the pipeline and looks for the result that a case should have.
 struct CaseTrial {
     enum Wanted {
         case outcome(CaseOutcome)
-        case silence(change: UInt64, user: ExactText, device: ExactText?)
+        case notPushed(change: UInt64, user: ExactText, device: ExactText?)
     }
 
     let logs: RecordedLogs
@@ -19,37 +19,37 @@ struct CaseTrial {
     var ignoresBadge = false
     var disguise = Disguise()
 
-    /// The inputs are in the order of the log; ``CaseOutcome/change`` and the like speak of its sequences.
+    /// - Parameter lines: In the order of the log. The result has the sequences of the log.
     func result(of lines: [CaseLine]) throws -> CaseResult {
         let chain = try chain()
-        var taken: [UInt64] = []
-        var silence = CaseSilence()
+        var accepted: [UInt64] = []
+        var evidence = NotPushedEvidence()
         for line in lines {
             let command = try line.command(disguise)
-            if case .silence(let change, let user, let device) = wanted {
-                try note(
-                    line, change, user.map(disguise.text), device?.map(disguise.text), chain, UInt64(taken.count + 1),
-                    command,
-                    &silence)
+            if case .notPushed(let change, let user, let device) = wanted {
+                let event = LoggedEvent(
+                    sequence: UInt64(accepted.count + 1), now: line.event.now, line: Array(command.utf8))
+                try collect(
+                    line, event, change, user.map(disguise.text), device?.map(disguise.text), chain, &evidence)
             }
-            if try chain.send(command, at: line.event.now) { taken.append(line.event.sequence) }
+            if try chain.send(command, at: line.event.now) { accepted.append(line.event.sequence) }
         }
         try chain.finish()
         switch wanted {
-        case .outcome(let outcome): return try find(outcome, chain, taken)
-        case .silence(let change, let user, let device):
-            silence.effects = try effects(of: change, user.map(disguise.text), device?.map(disguise.text), chain, taken)
-            silence.saved = Set(silence.saved).sorted()
-            return taken.contains(change) ? .silence(silence) : .nothing
+        case .outcome(let outcome): return try find(outcome, chain, accepted)
+        case .notPushed(let change, let user, let device):
+            evidence.effects = try effects(
+                of: change, user.map(disguise.text), device?.map(disguise.text), chain, accepted)
+            evidence.saved = Set(evidence.saved).sorted()
+            return accepted.contains(change) ? .notPushed(evidence) : .nothing
         }
     }
 
-    /// The stages that a change goes through, from the beginning.
     private func chain() throws -> Chain {
         if let program = logs.path.first(where: { !$0.command.isEmpty }) {
             throw ToolFailure(
                 .configuration,
-                "stage \(program.name) is a program of its own; a case is cut from pipelines of built-in stages only")
+                "stage \(program.name) is a plugin program; cases can be exported from built-in stages only")
         }
         return try Chain(logs.file, stages: Set(logs.path.map(\.name)), registry: .builtIns, seed: seed)
     }
@@ -60,52 +60,48 @@ struct CaseTrial {
 
     // MARK: Outcomes
 
-    private func find(_ outcome: CaseOutcome, _ chain: Chain, _ taken: [UInt64]) throws -> CaseResult {
+    private func find(_ outcome: CaseOutcome, _ chain: Chain, _ accepted: [UInt64]) throws -> CaseResult {
         let pushes = events(.pushes, in: chain)
         for event in events(.outcomes, in: chain) {
             let found = try event.withJSON { json -> CaseOutcome? in
                 guard let push = json[.push]?.int64, Int(push) <= pushes.count else { return nil }
                 return try pushes[Int(push) - 1].withJSON { push in
-                    CaseOutcome(json, push: push, ignoresBadge: ignoresBadge) { original(of: $0, taken) }
+                    CaseOutcome(json, push: push, ignoresBadge: ignoresBadge) { sequence in
+                        sequence > 0 && sequence <= accepted.count ? accepted[Int(sequence) - 1] : nil
+                    }
                 }
             }
             guard let found else { continue }
             if found == outcome { return .outcome(found) }
-            if found.shape() == outcome.shape(disguise.text) { return .outcome(outcome.written(as: found)) }
+            if found.shape() == outcome.shape(disguise.text) { return .outcome(outcome.withLength(of: found)) }
         }
         return .nothing
     }
-
-    private func original(of sequence: UInt64, _ taken: [UInt64]) -> UInt64? {
-        sequence > 0 && sequence <= taken.count ? taken[Int(sequence) - 1] : nil
-    }
 }
 
-// MARK: - What was not pushed
+// MARK: - Changes that were not pushed
 
 extension CaseTrial {
-    /// Looks at a line before it is sent.
-    private func note(
-        _ line: CaseLine, _ change: UInt64, _ user: ExactText, _ device: ExactText?, _ chain: Chain, _ sequence: UInt64,
-        _ command: String, _ silence: inout CaseSilence
+    private func collect(
+        _ line: CaseLine, _ event: LoggedEvent, _ change: UInt64, _ user: ExactText, _ device: ExactText?,
+        _ chain: Chain, _ evidence: inout NotPushedEvidence
     ) throws {
-        let event = LoggedEvent(sequence: sequence, now: line.event.now, line: Array(command.utf8))
         guard line.event.sequence < change else {
             guard line.event.sequence == change else { return }
-            silence.reasons = try reasons(line, event, user, chain)
+            evidence.reasons = try reasons(line, event, user, chain)
             return
         }
         try event.withJSON { json in
             guard json[.user]?.equals(user.string) ?? false else { return }
             if json[.type]?.equals(EventName.subscriptionSave) ?? false {
-                silence.saved.append(CaseTrial.name(json, json[.subscription]))
+                evidence.saved.append(CaseTrial.name(json, json[.subscription]))
             } else if json[.type]?.equals(EventName.deviceRegister) ?? false {
-                silence.wasRegistered = silence.wasRegistered || json[.device]?.exact == device
+                evidence.wasRegistered = evidence.wasRegistered || json[.device]?.exact == device
             }
         }
     }
 
-    /// The change as ingest would pass it on: explained from what ingest found out when it was recorded.
+    /// Explains the change with the members that ingest added when it was recorded.
     private func reasons(
         _ line: CaseLine, _ event: LoggedEvent, _ user: ExactText, _ chain: Chain
     ) throws -> [ExactText] {
@@ -113,17 +109,18 @@ extension CaseTrial {
         return try chain.explain(
             line.whole.command(disguise), sequence: event.sequence, at: event.now, by: log,
             for: ExplainedSubject(user: user.string)
-        ).map { told in
+        ).map { explanation in
             let name = ([.subscriptionID, .container, .environment, .database] as [Member]).map(\.description)
-                .compactMap(told.detail)
-            return ExactText((name + [told.code.rawValue] + told.parts.map(\.code.rawValue)).joined(separator: " "))
+                .compactMap(explanation.detail)
+            let codes = [explanation.code.rawValue] + explanation.parts.map(\.code.rawValue)
+            return ExactText((name + codes).joined(separator: " "))
         }.sorted()
     }
 
     private func effects(
-        of change: UInt64, _ user: ExactText, _ device: ExactText?, _ chain: Chain, _ taken: [UInt64]
+        of change: UInt64, _ user: ExactText, _ device: ExactText?, _ chain: Chain, _ accepted: [UInt64]
     ) throws -> [ExactText] {
-        guard let index = taken.firstIndex(of: change) else { return [] }
+        guard let index = accepted.firstIndex(of: change) else { return [] }
         let sequence = Int64(index + 1)
         let matches = try events(.matches, in: chain).compactMap { event in
             try event.withJSON { json -> ExactText? in

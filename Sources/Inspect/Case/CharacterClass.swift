@@ -1,16 +1,17 @@
-/// Which characters may stand in for each other in a pseudonym: those that no rule of Belfry tells apart but by order.
+/// Characters that can replace each other in a pseudonym: Belfry's rules distinguish them only by their order.
 struct CharacterClass: Hashable {
     private let width: Int
     private let category: Unicode.GeneralCategory
-    /// How far the capital is away: capitals of one class are in the order of their letters. Zero where there is none.
+    /// The code point distance to the capital, so that capitals have the same order; 0 without a capital.
     private let capitalDistance: Int64
     private let emoji: [Bool]
     private let hasTrailingConsonant: Bool
 
-    /// Characters of one row are each other's neighbours in Unicode and differ in the last byte of UTF-8 only.
+    /// Characters of one row are neighbours in Unicode and differ only in the last byte of UTF-8.
     private static let rowLength: UInt32 = 64
 
-    /// Nil for what stays: punctuation, blanks, marks, controls, and letters whose cases are no pair.
+    /// Nil for characters that are never replaced: punctuation, blanks, marks, controls, and letters without a simple
+    /// capital.
     ///
     /// - Parameter scalar: In lower case.
     init?(_ scalar: Unicode.Scalar) {
@@ -30,11 +31,11 @@ struct CharacterClass: Hashable {
             properties.isEmojiModifier, properties.isEmojiModifierBase, (0x1F1E6...0x1F1FF).contains(scalar.value),
         ]
         guard !emoji[0], !emoji[2] else { return nil }
-        // A Hangul syllable without one joins with a consonant that follows.
+        // A Hangul syllable without a trailing consonant joins with a consonant after it.
         hasTrailingConsonant = (0xAC00...0xD7A3).contains(scalar.value) && (scalar.value - 0xAC00) % 28 != 0
     }
 
-    /// The characters that may stand in for one, in order, itself among them; empty for what stays.
+    /// The characters that can replace a character, in order, including itself; empty if it is never replaced.
     static func row(of scalar: Unicode.Scalar) -> [Unicode.Scalar] {
         guard let own = CharacterClass(scalar) else { return [] }
         let start = scalar.value / rowLength * rowLength
@@ -43,7 +44,7 @@ struct CharacterClass: Hashable {
         return below.reversed() + [scalar] + above
     }
 
-    /// Up to the first character of another class; capitals do not count, since none stands in lower case.
+    /// The characters up to the first one of another class. Capitals are skipped, since the tree is in lower case.
     private static func neighbours(_ values: some Sequence<UInt32>, _ own: CharacterClass) -> [Unicode.Scalar] {
         var found: [Unicode.Scalar] = []
         for value in values {
@@ -57,7 +58,7 @@ struct CharacterClass: Hashable {
 }
 
 extension Unicode.Scalar {
-    /// The other case, where the two are a pair of one character each, of equal length.
+    /// The capital; nil unless the two are single characters of equal length that map to each other.
     var upperCase: Unicode.Scalar? {
         guard let upper = Unicode.Scalar.only(properties.uppercaseMapping), upper != self,
             UTF8.width(upper) == UTF8.width(self), Unicode.Scalar.only(upper.properties.lowercaseMapping) == self
@@ -65,7 +66,7 @@ extension Unicode.Scalar {
         return upper
     }
 
-    /// As texts are compared regardless of case; itself where there is no such character.
+    /// The lower case letter of a capital with such a pair; otherwise the character itself.
     var lowerCase: Unicode.Scalar {
         guard let lower = Unicode.Scalar.only(properties.lowercaseMapping), lower != self, lower.upperCase == self
         else { return self }

@@ -2,21 +2,19 @@ import Events
 import JSON
 import Predicates
 
-/// Writes a command of ingest anew with its texts replaced: those that tell of people, not those that name the app's
-/// own things (containers, types, fields, subscriptions, localization keys, sounds, topics).
+/// Writes an ingest command with its personal texts replaced. The app's own names stay: containers, types, fields,
+/// subscriptions, localization keys, sounds and topics.
 struct CommandText {
     let disguise: Disguise
 
-    /// Names that mean the same everywhere.
     private static let reserved: Set<String> = ["_defaultZone", "_defaultOwner", "__defaultOwner__"]
     private static let names: Set<String> = Set(([.user, .owner, .device] as [Member]).map(\.description))
-    /// A record's members that count for Belfry; others come from CloudKit's answers and are left out.
+    /// The members of a record that Belfry uses. Others come from CloudKit's answers and are left out.
     private static let recordMembers: Set<String> = [
         "recordName", "recordType", "zoneID", "fields", "created", "modified", "recordChangeTag",
     ]
     private static let alertTexts: Set<String> = ["alertBody", "title", "subtitle", "collapseIDKey"]
 
-    /// - Parameter leavingOut: Members of the command to leave out.
     func write(_ command: JSONValue, leavingOut: Set<String> = [], into buffer: inout ByteBuffer) {
         object(command, into: &buffer) { key, value, buffer in
             guard !leavingOut.contains(key) else { return false }
@@ -39,7 +37,7 @@ struct CommandText {
             switch key {
             case "recordName", "recordChangeTag": text(value, into: &buffer)
             case "created", "modified": eachText(of: value, into: &buffer)
-            case "zoneID": zone(value, into: &buffer)
+            case "zoneID": eachText(of: value, into: &buffer)
             case "fields": fields(value, into: &buffer)
             default: buffer.append(value.raw)
             }
@@ -50,7 +48,7 @@ struct CommandText {
     private func subscription(_ subscription: JSONValue, into buffer: inout ByteBuffer) {
         members(subscription, into: &buffer) { key, value, buffer in
             switch key {
-            case "zoneID": zone(value, into: &buffer)
+            case "zoneID": eachText(of: value, into: &buffer)
             case "query": query(value, into: &buffer)
             case "notificationInfo":
                 members(value, into: &buffer) { key, value, buffer in
@@ -60,8 +58,6 @@ struct CommandText {
             }
         }
     }
-
-    private func zone(_ zone: JSONValue, into buffer: inout ByteBuffer) { eachText(of: zone, into: &buffer) }
 }
 
 // MARK: - Fields and predicates
@@ -75,7 +71,7 @@ extension CommandText {
         }
     }
 
-    /// A field's value: texts at any depth, but for what a reference does when its record is deleted.
+    /// Replaces texts at any depth, except the `action` of a reference.
     private func value(_ value: JSONValue, into buffer: inout ByteBuffer) {
         switch value.kind {
         case .string: text(value, into: &buffer)
@@ -105,12 +101,12 @@ extension CommandText {
         do throws(PredicateError) {
             buffer.appendJSON(try RecordPredicate.replacingStrings(in: text, disguise.text))
         } catch {
-            // Ingest let it in, so it reads; what does not, says nothing of anybody.
+            // Ingest accepts no such predicate; an empty one contains no personal texts.
             buffer.append("\"\"")
         }
     }
 
-    /// Fields that `%K` stands for keep their names.
+    /// Keeps the names of fields, which are the arguments of `%K`.
     private func arguments(_ arguments: JSONValue, of predicate: String, into buffer: inout ByteBuffer) {
         let names = RecordPredicate.namePlaceholders(in: predicate)
         buffer.list(arguments.elements.enumerated()) { buffer, argument in

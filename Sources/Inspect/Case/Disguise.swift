@@ -1,9 +1,9 @@
 import JSON
 
-/// What stands in a case for the texts of people.
+/// Replaces personal texts in a case by pseudonyms.
 struct Disguise {
     var text: (String) -> String = { $0 }
-    /// A device's token keeps the form that its transport asks for.
+    /// Keeps the form that the token's transport needs.
     var token: (String) -> String = { $0 }
 }
 
@@ -22,7 +22,7 @@ struct DisguisedTexts {
 
     /// - Parameters:
     ///   - byWord: See ``Pseudonyms``.
-    ///   - seed: The same seed and texts give the same pseudonyms.
+    ///   - seed: Chooses the pseudonyms.
     func disguise(byWord: Bool, seed: UInt64) -> Disguise {
         let plain = texts.union(tokens.filter { !Self.isHexadecimal($0.string) }).map(\.string)
         let names = Pseudonyms(for: plain, byWord: byWord, seed: seed)

@@ -1,16 +1,16 @@
 import JSON
 import Predicates
 
-/// Stands for texts in a case: each text has one pseudonym, and between any two texts equality, common beginnings and
-/// order stay what they were, with regard to case and without.
+/// Replaces texts by pseudonyms that compare as the texts do: equality, common prefixes and order stay the same, both with
+/// and without regard to case.
 ///
-/// The texts are a tree by their characters in lower case. At each place of the tree the characters that follow are
-/// exchanged for others of their class, in the same order; so a text's beginning has the beginning of its pseudonym.
-/// What is no letter, digit or emoji stays, and so do lengths in characters and bytes. A few letters have no pair of
-/// cases, such as the Kelvin sign: they stay too, and regardless of case order is not promised for them.
+/// The texts form a tree of lower-case characters. At each node, the next characters are exchanged for others of their
+/// class in the same order, so texts with a common prefix get pseudonyms with a common prefix. Lengths in characters and
+/// bytes stay the same. Only letters, digits and emoji are replaced. Letters without a simple capital, such as the Kelvin
+/// sign, are not replaced either; their order without regard to case may change.
 ///
-/// By word, this holds too but for order beside a word that stays; and two words that a search takes for the same stay so
-/// where they differ in case only. A case whose outcome hangs on more does not survive, and is not written.
+/// By word, each word has its own pseudonym. The order beside a word that is not replaced may change. Two words that a
+/// search considers equal stay equal only if they differ in case. A case whose outcome depends on more is not written.
 struct Pseudonyms {
     private struct Node {
         var children: [Unicode.Scalar: Int] = [:]
@@ -18,13 +18,12 @@ struct Pseudonyms {
     }
 
     private var nodes = [Node()]
-    /// Whether each word has its own pseudonym, wherever it stands: what a search for words needs.
     private let areByWord: Bool
 
     /// - Parameters:
-    ///   - areByWord: Whether each word of a text is replaced by itself. A word that a search leaves out stays.
-    ///   - seed: The same seed and texts give the same pseudonyms.
-    ///   - row: The characters that may stand in for one, in order, itself among them.
+    ///   - areByWord: Gives each word its own pseudonym, for predicates that search for words. Stop words are kept.
+    ///   - seed: Chooses the pseudonyms.
+    ///   - row: See ``CharacterClass/row(of:)``.
     init(
         for texts: some Sequence<String>, byWord areByWord: Bool = false, seed: UInt64,
         row: (Unicode.Scalar) -> [Unicode.Scalar] = CharacterClass.row
@@ -36,13 +35,13 @@ struct Pseudonyms {
         for index in nodes.indices { exchange(at: index, row, &random) }
     }
 
-    /// A text that was not among those given keeps what is not in the tree.
+    /// - Parameter text: One of the texts given to the initializer. Characters that are not in the tree are kept.
     func pseudonym(of text: String) -> String {
         guard areByWord else { return replaced(text) }
         return Pseudonyms.parts(of: text).map { Pseudonyms.isKept($0) ? $0 : replaced($0) }.joined()
     }
 
-    /// Words, and what stands between them.
+    /// Words and the text between them.
     private static func parts(of text: String) -> [String] {
         var (parts, wasLetter) = ([String.UnicodeScalarView](), nil as Bool?)
         for scalar in text.unicodeScalars {
@@ -99,7 +98,7 @@ struct Pseudonyms {
 
     private static let triesMax = 8
 
-    /// As many of the row as there are characters, in order; of some tries the one that leaves the fewest as they are.
+    /// Chooses as many characters of the row, in order. Of several tries, the one that changes most characters is used.
     private static func choose(
         _ scalars: [Unicode.Scalar], from row: [Unicode.Scalar], _ random: inout PseudonymRandom
     ) -> [Unicode.Scalar] {
@@ -113,7 +112,7 @@ struct Pseudonyms {
     }
 }
 
-/// SplitMix64: the same on every machine.
+/// SplitMix64, which gives the same numbers on every machine.
 struct PseudonymRandom {
     var state: UInt64
 
@@ -125,7 +124,7 @@ struct PseudonymRandom {
         return Int((word ^ word >> 31) % UInt64(limit))
     }
 
-    /// `count` of the elements, in their order, each choice as likely as any other (Knuth's algorithm S).
+    /// Chooses `count` elements in their order, each choice equally likely (Knuth's algorithm S).
     mutating func choose<Element>(_ count: Int, from elements: [Element]) -> [Element] {
         var chosen: [Element] = []
         for (index, element) in elements.enumerated()

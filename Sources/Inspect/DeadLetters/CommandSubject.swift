@@ -2,12 +2,13 @@ import Events
 import JSON
 import Time
 
-/// What a command is about: of two commands about one thing the newer counts.
+/// The record, subscription, device or badge that an ingest command is about. A newer command on the same subject
+/// replaces an older one.
 struct CommandSubject: Hashable, Sendable {
     private let kind: String
     private let names: [ExactText?]
 
-    /// Nil for what is no command that ingest takes.
+    /// - Parameter json: An event; the result is nil if ingest accepts no command of this type.
     init?(_ json: JSONValue) {
         guard let type = json[.type]?.string else { return nil }
         let place = [json[.container]?.exact, json[.environment]?.exact]
@@ -29,22 +30,21 @@ struct CommandSubject: Hashable, Sendable {
         }
     }
 
-    /// The same for two commands that say the same, in whatever words.
+    /// Equal for commands with the same content, even if their members are in another order.
     static func fingerprint(_ command: JSONValue) -> Int { command.canonical.hashValue }
 }
 
-/// The newest command about a thing.
+/// The newest command on a subject.
 struct NewestCommand: Sendable {
     let sequence: UInt64
     let time: Instant
     let fingerprint: Int
 }
 
-/// What the log of changes holds of the things that refused commands are about, and of redrives.
+/// The newest commands and redrives in the changes log that may make a dead letter obsolete.
 struct CommandHistory {
-    /// By what they are about.
     private(set) var newest: [CommandSubject: NewestCommand] = [:]
-    /// The newest redrive of a push at a device.
+    /// The sequence of the newest redrive of a push to a device.
     private(set) var redrives: [RedrivenPush: UInt64] = [:]
 
     struct RedrivenPush: Hashable {
@@ -52,39 +52,33 @@ struct CommandHistory {
         let user, device: ExactText?
     }
 
-    /// - Parameter letters: What to look for.
-    init(_ letters: [Letter], in log: String, _ progress: (UInt64) -> Void) throws {
-        var things: Set<CommandSubject> = []
-        for letter in letters {
-            if case .event(let event) = letter.content, let thing = event.thing { things.insert(thing) }
-        }
-        // Only where commands are looked for, each event must be looked at.
-        let shared: [HeldValue] = things.isEmpty ? [.text(ExactText(Member.redriveOf.description))] : []
-        try LogScan.events(in: log, from: .epoch, holding: shared) { event in
+    init(_ letters: [DeadLetter], in log: String, _ progress: (UInt64) -> Void) throws {
+        let subjects = Set(letters.compactMap { $0.refusedEvent?.subject })
+        // Without subjects only redrives matter, so other lines are skipped unread.
+        let required: [RequiredValue] = subjects.isEmpty ? [.text(ExactText(Member.redriveOf.description))] : []
+        try LogScan.events(in: log, from: .epoch, containing: required) { event in
             progress(UInt64(event.line.count))
-            take(event, things)
+            record(event, subjects)
         }
     }
 
-    private mutating func take(_ event: LogScan.Event, _ things: Set<CommandSubject>) {
+    private mutating func record(_ event: LogScan.Event, _ subjects: Set<CommandSubject>) {
         if let former = event.json[.redriveOf], let place = EventPlace(former) {
             let push = RedrivenPush(push: place, user: event.json[.user]?.exact, device: event.json[.device]?.exact)
             redrives[push] = event.sequence
-        } else if let thing = CommandSubject(event.json), things.contains(thing) {
-            newest[thing] = NewestCommand(
+        } else if let subject = CommandSubject(event.json), subjects.contains(subject) {
+            newest[subject] = NewestCommand(
                 sequence: event.sequence, time: event.now, fingerprint: CommandSubject.fingerprint(event.json))
         }
     }
 
-    /// Adds what became of a letter since.
-    func complete(_ letter: inout Letter) {
+    /// Adds the redrive or newer command that followed a letter.
+    func complete(_ letter: inout DeadLetter) {
         switch letter.content {
         case .push:
-            letter.redriven =
-                redrives[
-                    RedrivenPush(push: letter.subject, user: letter.user, device: letter.device)]
+            letter.redriven = redrives[.init(push: letter.source, user: letter.user, device: letter.device)]
         case .event(var event):
-            event.newest = event.thing.flatMap { newest[$0] }
+            event.newest = event.subject.flatMap { newest[$0] }
             letter.content = .event(event)
             if let newest = event.newest, newest.fingerprint == event.fingerprint, newest.time > letter.time {
                 letter.redriven = newest.sequence

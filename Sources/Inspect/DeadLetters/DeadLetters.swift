@@ -1,32 +1,31 @@
 import PipelineKit
 import StageTool
 
-/// A pipeline's dead letters, with what its logs tell of each by now.
+/// A pipeline's dead letters, each with whether it can be redriven.
 package struct DeadLetters {
     package let logs: RecordedLogs
-    /// Stage by stage, each log in its order.
-    private(set) var letters: [JudgedLetter] = []
-    /// Whether there are more than were looked at.
+    /// In the order of the stages, then of each log.
+    private(set) var letters: [RedriveCandidate] = []
+    /// Whether some letters were left out because there are too many.
     let isCut: Bool
 
-    /// - Parameter judge: Says what is obsolete.
-    /// - Throws: ``ToolFailure`` with the names there are, where the filter names another stage.
-    package init(_ logs: RecordedLogs, _ filter: LetterFilter, _ judge: RedriveEligibility) throws {
+    /// - Throws: ``ToolFailure`` if the filter names an unknown stage or code.
+    package init(_ logs: RecordedLogs, _ filter: DeadLetterFilter, _ eligibility: RedriveEligibility) throws {
         let pipeline = CheckedPipeline(path: logs.folder, file: logs.file)
         for name in filter.stage { _ = try pipeline.stage(name) }
-        var judge = judge
-        judge.source = logs.path[0].logName
-        if logs.isOwn { judge.transports = try Self.transports(of: logs) }
+        var eligibility = eligibility
+        eligibility.sourceLog = logs.path[0].logName
+        if logs.isOwn { eligibility.transports = try Self.transports(of: logs) }
         let changes = logs.log(of: logs.path[0])
-        let range = try LetterRange(from: filter.from, until: filter.until, in: changes)
+        let range = try DeadLetterRange(from: filter.from, until: filter.until, in: changes)
         var progress = ReadingProgress(total: try Self.bytes(of: logs))
         defer { progress.end() }
         var codes: Set<String> = []
-        let isWanted = { (letter: Letter) in
+        let isWanted = { (letter: DeadLetter) in
             codes.insert(letter.code)
             return filter.mayAccept(letter) && range.contains(letter)
         }
-        var found = try LetterReader(logs: logs).read(where: isWanted) { progress.add($0) }
+        var found = try DeadLetterReader(logs: logs).read(where: isWanted) { progress.add($0) }
         try filter.checkCodes(codes)
         (self.logs, isCut) = (logs, found.isCut)
         guard !found.letters.isEmpty else { return }
@@ -39,7 +38,7 @@ package struct DeadLetters {
             outcomes[stage.name] = try Self.complete(&letters, of: stage, logs) { progress.add($0) }
         }
         letters.removeAll { !filter.accepts($0) }
-        self.letters = judge.judged(letters, &outcomes)
+        self.letters = eligibility.candidates(letters, &outcomes)
     }
 
     private static func transports(of logs: RecordedLogs) throws -> [String: Set<String>] {
@@ -51,9 +50,9 @@ package struct DeadLetters {
         return names
     }
 
-    /// Adds what the logs before and behind a deliver stage tell.
+    /// Adds what the logs of a deliver stage and its upstream say about the letters of its pushes.
     private static func complete(
-        _ letters: inout [Letter], of stage: PipelineStage, _ logs: RecordedLogs, _ progress: (UInt64) -> Void
+        _ letters: inout [DeadLetter], of stage: PipelineStage, _ logs: RecordedLogs, _ progress: (UInt64) -> Void
     ) throws -> OutcomeHistory? {
         let indices = letters.indices.filter { letters[$0].isPush && letters[$0].stage == stage.name }
         guard !indices.isEmpty, let own = logs.existingLog(of: stage),
@@ -61,14 +60,14 @@ package struct DeadLetters {
         else { return nil }
         var pushes = try PushHistory(indices.map { letters[$0] }, in: upstream, progress)
         let outcomes = try OutcomeHistory(of: own, &pushes, upstream: before.logName, progress)
-        for (place, index) in indices.enumerated() {
-            pushes.complete(&letters[index], place)
+        for (number, index) in indices.enumerated() {
+            pushes.complete(&letters[index], number)
             outcomes.complete(&letters[index])
         }
         return outcomes
     }
 
-    /// What there is to read, as far as that can be said before.
+    /// An estimate of the bytes to read, for the progress display.
     private static func bytes(of logs: RecordedLogs) throws -> UInt64 {
         try logs.file.stagesInOrder.reduce(0) { sum, stage in
             let letters = logs.log(of: stage) + LogPlace.deadLetters

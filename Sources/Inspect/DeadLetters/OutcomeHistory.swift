@@ -2,88 +2,84 @@ import Events
 import JSON
 import PipelineKit
 
-/// What the outcomes tell beside the letters themselves: which newer pushes got through or wait, and which devices were
-/// retired.
+/// Which newer pushes a device got or will get, from the outcomes of a deliver stage.
 struct OutcomeHistory {
-    private struct Place: Hashable {
-        let word: Int
+    private struct DeviceSlot: Hashable {
+        let slot: Int
         let device: ExactText
     }
 
-    private struct Waiting: Hashable {
+    private struct WaitingPush: Hashable {
         let push: UInt64
         let device: ExactText
     }
 
-    /// The newest that a device has, or will have, of what newer pushes take the place of: its order, and the push.
-    private var newest: [Place: (order: UInt64, push: UInt64)] = [:]
-    private var waiting: Set<Waiting> = []
+    /// The newest push in each slot, with its ``UndeliveredPush/order``.
+    private var newest: [DeviceSlot: (order: UInt64, push: UInt64)] = [:]
+    private var waiting: Set<WaitingPush> = []
 
-    /// - Parameter pushes: Is told of the devices that were retired.
     init(of log: String, _ pushes: inout PushHistory, upstream: String, _ progress: (UInt64) -> Void) throws {
         try LogScan.events(in: log, from: .epoch) { event in
             progress(UInt64(event.line.count))
-            take(event, &pushes, upstream)
+            read(event, &pushes, upstream)
         }
-        for item in waiting { note(item.push, item.device, pushes) }
+        for item in waiting { record(item.push, item.device, pushes) }
     }
 
-    private mutating func take(_ event: LogScan.Event, _ pushes: inout PushHistory, _ upstream: String) {
+    private mutating func read(_ event: LogScan.Event, _ pushes: inout PushHistory, _ upstream: String) {
         let json = event.json
         switch json[.type]?.string ?? "" {
         case EventName.deviceRetired:
-            guard let user = UserKey(json), let device = json[.device]?.exact else { return }
-            pushes.retire(DeviceKey(user: user, device: device), at: event.cursor.positions[upstream] ?? .max)
+            if let device = DeviceKey(json) { pushes.retire(device, at: event.cursor.positions[upstream] ?? .max) }
         case EventName.outcome, EventName.attempt:
-            guard let push = json[.push]?.sequence, let device = json[.device]?.exact, !pushes.newer(push).isEmpty
+            guard let push = json[.push]?.sequence, let device = json[.device]?.exact,
+                !pushes.slotUses(of: push).isEmpty
             else { return }
-            let item = Waiting(push: push, device: device)
+            let item = WaitingPush(push: push, device: device)
             if json[.type]?.equals(EventName.attempt) ?? false {
                 _ = waiting.insert(item)
                 return
             }
             waiting.remove(item)
-            if json[.outcome]?.equals("accepted") ?? false { note(push, device, pushes) }
+            if json[.outcome]?.equals("accepted") ?? false { record(push, device, pushes) }
         default: return
         }
     }
 
-    private mutating func note(_ push: UInt64, _ device: ExactText, _ pushes: PushHistory) {
-        for newer in pushes.newer(push) { note(newer.order, push, at: Place(word: newer.word, device: device)) }
+    private mutating func record(_ push: UInt64, _ device: ExactText, _ pushes: PushHistory) {
+        for use in pushes.slotUses(of: push) {
+            record(push, use.order, in: DeviceSlot(slot: use.slot, device: device))
+        }
     }
 
-    private mutating func note(_ order: UInt64, _ push: UInt64, at place: Place) {
-        if newest[place].map({ $0.order < order }) ?? true { newest[place] = (order, push) }
+    private mutating func record(_ push: UInt64, _ order: UInt64, in slot: DeviceSlot) {
+        if newest[slot].map({ $0.order < order }) ?? true { newest[slot] = (order, push) }
     }
 
-    /// The push that took the place of the letter's; nil where none did.
-    func successor(of letter: Letter) -> UInt64? {
-        guard let past = letter.past else { return nil }
-        return successor(of: letter, past.collapse) ?? (past.isBadgeAlone ? successor(of: letter, past.badge) : nil)
+    /// The newer push that replaced a letter's push; nil if no push did.
+    func successor(of letter: DeadLetter) -> UInt64? {
+        guard let push = letter.push else { return nil }
+        return successor(of: letter, in: push.collapse)
+            ?? (push.hasOnlyBadge ? successor(of: letter, in: push.badge) : nil)
     }
 
-    /// Adds whether a newer push has set a letter's badge.
-    func complete(_ letter: inout Letter) {
-        guard var push = letter.past, successor(of: letter, push.badge) != nil else { return }
-        push.isBadgeOld = true
+    /// Adds whether a newer push has set the badge that a letter's push sets.
+    func complete(_ letter: inout DeadLetter) {
+        guard var push = letter.push, successor(of: letter, in: push.badge) != nil else { return }
+        push.isBadgeOutdated = true
         letter.content = .push(push)
     }
 
-    private func successor(of letter: Letter, _ word: Int?) -> UInt64? {
-        guard let past = letter.past, let place = Self.place(of: letter, word), let newest = newest[place] else {
-            return nil
-        }
-        return newest.order > past.order ? newest.push : nil
+    private func successor(of letter: DeadLetter, in slot: Int?) -> UInt64? {
+        guard let push = letter.push, let slot, let device = letter.device,
+            let newest = newest[DeviceSlot(slot: slot, device: device)]
+        else { return nil }
+        return newest.order > push.order ? newest.push : nil
     }
 
-    /// Takes note that the letter will be redriven.
-    mutating func expect(_ letter: Letter) {
-        guard let past = letter.past, let place = Self.place(of: letter, past.collapse) else { return }
-        note(past.order, letter.subject.sequence, at: place)
-    }
-
-    private static func place(of letter: Letter, _ word: Int?) -> Place? {
-        guard let word, let device = letter.device else { return nil }
-        return Place(word: word, device: device)
+    /// Records that a letter's push will be redriven, so that older pushes of its collapse ID are not.
+    mutating func willRedrive(_ letter: DeadLetter) {
+        guard let push = letter.push, let slot = push.collapse, let device = letter.device else { return }
+        record(letter.source.sequence, push.order, in: DeviceSlot(slot: slot, device: device))
     }
 }

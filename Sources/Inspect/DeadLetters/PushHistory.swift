@@ -3,93 +3,90 @@ import JSON
 import PipelineKit
 import Time
 
-/// What the log that deliver reads tells of pushes that came to nothing: what they were, how their devices stand by now,
-/// and which newer pushes say what they said.
+/// The undelivered pushes in the log that a deliver stage reads, with the state of their devices and the newer pushes that
+/// may replace them.
 struct PushHistory {
     private struct Registered {
         let address: DeviceAddress
         let sequence: UInt64
     }
 
-    /// What a newer push of a user takes the place of.
-    private enum Word: Hashable {
-        /// All that an older push of the collapse ID says.
+    /// What a device shows from one push at a time: a newer push replaces it. Slots are numbered.
+    private enum Slot: Hashable {
+        /// The notification with a collapse ID.
         case collapse(UserKey, ExactText)
         /// The number on the app's icon.
         case badge(UserKey)
     }
 
-    /// A push that has taken the place of older ones, if it got through.
-    struct Newer {
+    /// A push that fills a slot if the device gets it.
+    struct SlotUse {
         let push: UInt64
-        /// Where its words stood first.
         let order: UInt64
-        /// The number of what it takes the place of.
-        let word: Int
+        let slot: Int
     }
 
-    /// By name: the log that a letter's device is in is not known before its push was read.
-    private struct Name: Hashable {
+    /// A letter's device. The letter does not say the container: only its push does.
+    private struct DeviceName: Hashable {
         let user, device: ExactText
     }
 
-    private let names: Set<Name>
+    private let names: Set<DeviceName>
     private var devices: [DeviceKey: Registered] = [:]
+    /// The states of devices that are not registered any more.
     private var ends: [DeviceKey: DeviceState] = [:]
     private var holders: [DeviceAddress: DeviceKey] = [:]
     private var users: Set<UserKey> = []
-    private var words: [Word: Int] = [:]
-    /// In the order of the log.
-    private(set) var newer: [Newer] = []
-    /// What is known of each letter's push, by the letter's place among those that were given.
-    private var found: [Int: (push: PastPush, device: DeviceKey?)] = [:]
+    private var slots: [Slot: Int] = [:]
+    private var slotUses: [SlotUse] = []
+    /// The letters' pushes, by the letters' indices.
+    private var found: [Int: (push: UndeliveredPush, device: DeviceKey?)] = [:]
 
-    /// - Parameter letters: Of one deliver stage.
-    init(_ letters: [Letter], in log: String, _ progress: (UInt64) -> Void) throws {
+    init(_ letters: [DeadLetter], in log: String, _ progress: (UInt64) -> Void) throws {
         names = Set(letters.compactMap(Self.name))
-        let wanted = Dictionary(grouping: letters.indices, by: { letters[$0].subject.sequence })
+        let wanted = Dictionary(grouping: letters.indices, by: { letters[$0].source.sequence })
         try LogScan.events(in: log, from: .epoch) { event in
             progress(UInt64(event.line.count))
-            try take(event, wanted[event.sequence] ?? [], letters)
+            read(event, wanted[event.sequence] ?? [], letters)
         }
     }
 
-    private static func name(_ letter: Letter) -> Name? {
+    private static func name(_ letter: DeadLetter) -> DeviceName? {
         guard let user = letter.user, let device = letter.device else { return nil }
-        return Name(user: user, device: device)
+        return DeviceName(user: user, device: device)
     }
 
     // MARK: Reading
 
-    private mutating func take(_ event: LogScan.Event, _ wanted: [Int], _ letters: [Letter]) throws {
+    private mutating func read(_ event: LogScan.Event, _ wanted: [Int], _ letters: [DeadLetter]) {
         let json = event.json
         switch json[.type]?.string {
-        case "push": takePush(json, event.sequence, order: event.sequence, wanted, letters)
+        case "push": readPush(json, event.sequence, order: event.sequence, wanted, letters)
         case "push.redrive":
             guard let push = json[.push] else { return }
             let order = json[.redriveOf]?[.sequence]?.sequence ?? event.sequence
-            takePush(push, event.sequence, order: order, wanted, letters)
+            readPush(push, event.sequence, order: order, wanted, letters)
         case "device.register": register(json, event.sequence)
         case "device.unregister": if let key = key(of: json) { end(key, .unregistered) }
         default: return
         }
     }
 
-    private mutating func takePush(
-        _ json: JSONValue, _ sequence: UInt64, order: UInt64, _ wanted: [Int], _ letters: [Letter]
+    private mutating func readPush(
+        _ json: JSONValue, _ sequence: UInt64, order: UInt64, _ wanted: [Int], _ letters: [DeadLetter]
     ) {
         guard var user = UserKey(json) else { return }
-        // Of equal texts one is kept.
+        // Saves memory: all keys share one copy of the texts.
         if !wanted.isEmpty { user = users.insert(user).memberAfterInsert }
         guard users.contains(user) else { return }
         let headers = json[.headers]
-        var push = PastPush(expiresAt: headers.flatMap(Self.expiration), order: order)
+        var push = UndeliveredPush(expiresAt: headers.flatMap(Self.expiration), order: order)
         if let id = headers?[.apnsCollapseID]?.exact, !id.string.isEmpty {
-            push.collapse = note(.collapse(user, id), sequence, order)
+            push.collapse = use(.collapse(user, id), sequence, order)
         }
         if let aps = json[.payload]?["aps"], aps[.badge] != nil {
-            push.badge = note(.badge(user), sequence, order)
-            push.isBadgeAlone = aps.count == 1
+            push.badge = use(.badge(user), sequence, order)
+            push.hasOnlyBadge = aps.count == 1
         }
         for index in wanted {
             let device = letters[index].device.map { DeviceKey(user: user, device: $0) }
@@ -98,10 +95,10 @@ struct PushHistory {
         }
     }
 
-    private mutating func note(_ word: Word, _ push: UInt64, _ order: UInt64) -> Int {
-        let number = words[word, default: words.count]
-        words[word] = number
-        newer.append(Newer(push: push, order: order, word: number))
+    private mutating func use(_ slot: Slot, _ push: UInt64, _ order: UInt64) -> Int {
+        let number = slots[slot, default: slots.count]
+        slots[slot] = number
+        slotUses.append(SlotUse(push: push, order: order, slot: number))
         return number
     }
 
@@ -123,10 +120,10 @@ struct PushHistory {
 
     /// Nil for devices that no letter names.
     private func key(of json: JSONValue) -> DeviceKey? {
-        guard let user = UserKey(json), let device = json[.device]?.exact,
-            names.contains(Name(user: user.user, device: device))
-        else { return nil }
-        return DeviceKey(user: user, device: device)
+        guard let key = DeviceKey(json), names.contains(DeviceName(user: key.user.user, device: key.device)) else {
+            return nil
+        }
+        return key
     }
 
     private mutating func end(_ key: DeviceKey, _ state: DeviceState) {
@@ -134,28 +131,30 @@ struct PushHistory {
         ends[key] = state
     }
 
-    // MARK: Answers
+    // MARK: Results
 
-    /// Takes note that deliver took a device out of its registry when it had come so far in the log.
+    /// Records that deliver retired a device.
+    ///
+    /// - Parameter sequence: How far deliver had read this log by then: a later registration is not affected.
     mutating func retire(_ device: DeviceKey, at sequence: UInt64) {
         guard ends[device] == nil, devices[device]?.sequence ?? 0 <= sequence else { return }
         ends[device] = .retired
     }
 
-    /// What a push by its sequence could take the place of.
-    func newer(_ push: UInt64) -> ArraySlice<Newer> {
-        var (low, high) = (0, newer.count)
+    /// The slots that a push fills.
+    func slotUses(of push: UInt64) -> ArraySlice<SlotUse> {
+        var (low, high) = (0, slotUses.count)
         while low < high {
             let middle = (low + high) / 2
-            if newer[middle].push < push { low = middle + 1 } else { high = middle }
+            if slotUses[middle].push < push { low = middle + 1 } else { high = middle }
         }
-        return newer[low...].prefix { $0.push == push }
+        return slotUses[low...].prefix { $0.push == push }
     }
 
-    /// Adds what is known of a letter's push.
+    /// Adds what this log says about a letter's push.
     ///
-    /// - Parameter index: Its place among those that were given.
-    func complete(_ letter: inout Letter, _ index: Int) {
+    /// - Parameter index: The letter's index among those given to the initializer.
+    func complete(_ letter: inout DeadLetter, _ index: Int) {
         guard let (found, device) = found[index] else { return }
         var push = found
         if let device {

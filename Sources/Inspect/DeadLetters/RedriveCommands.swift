@@ -1,44 +1,40 @@
+import EventLog
 import Events
 import JSON
 import Time
 
-/// Makes commands for ingest of letters.
+/// Makes the ingest commands that redrive dead letters.
 package struct RedriveCommands: Sendable {
-    /// A letter that cannot be made a command of after all.
+    /// No command can be made for the letter.
     package struct Unfit: Error {
         package let reason: String
     }
 
-    /// The folder of the logs.
     let folder: String
-    /// What has expired by then is sent once, and not stored.
+    /// Pushes that have expired by this time are sent for one attempt only.
     let now: Instant
 
-    /// What the door takes: one line may have so many bytes.
+    /// The longest line that ingest's door accepts.
     private static let lineBytesMax = 1_000_000 - 1
     private static let pushMembers =
         ([
             .type, .notificationID, .container, .environment, .user, .subscriptionID, .headers, .payload,
-            .payloadByTopic,
-            .unpruned, .causes,
+            .payloadByTopic, .unpruned, .causes,
         ] as [Member]).map(\.description)
+
     package init(folder: String, now: Instant) { (self.folder, self.now) = (folder, now) }
 
     /// One line, without a line feed.
-    package func command(_ letter: Letter) throws -> [UInt8] {
-        let line: [UInt8]
-        switch letter.content {
-        case .push: line = try redrive(letter)
-        case .event: line = try event(letter)
-        }
+    package func command(_ letter: DeadLetter) throws -> [UInt8] {
+        let line = try letter.isPush ? redrive(letter) : event(letter)
         guard line.count <= Self.lineBytesMax else {
-            throw Unfit(reason: "it has \(line.count) bytes: the door takes less")
+            throw Unfit(reason: "its command has \(line.count) bytes; ingest accepts at most \(Self.lineBytesMax)")
         }
         return line
     }
 
-    /// What a push shows, in quotes; nil for all else.
-    package func content(_ letter: Letter) throws -> String? {
+    /// The text that a push shows, in quotes; nil for refused events.
+    package func content(_ letter: DeadLetter) throws -> String? {
         guard letter.isPush else { return nil }
         do {
             var parser = JSONParser(limits: LogScan.limits)
@@ -50,36 +46,33 @@ package struct RedriveCommands: Sendable {
         push.flatMap(EventFacts.alert).map { "\"\($0)\"" } ?? "silent"
     }
 
-    private func redrive(_ letter: Letter) throws -> [UInt8] {
-        guard let event = try LogScan.event(letter.subject.sequence, in: folder + "/" + letter.subject.log) else {
-            throw Unfit(reason: "\(letter.subject) is not there any more")
-        }
-        return try event.withJSON { json in
+    private func redrive(_ letter: DeadLetter) throws -> [UInt8] {
+        try logged(letter.source).withJSON { json in
             let body = json[.type]?.equals(EventName.pushRedrive) ?? false ? json[.push] : json
-            guard let body, body.isObject else { throw Unfit(reason: "\(letter.subject) holds no push") }
+            guard let body, body.isObject else { throw Unfit(reason: "\(letter.source) contains no push") }
             let whole = redrive(letter, body, leavingOut: [])
             return whole.count <= Self.lineBytesMax ? whole : redrive(letter, body, leavingOut: ["unpruned"])
         }
     }
 
-    private func redrive(_ letter: Letter, _ push: JSONValue, leavingOut: Set<String>) -> [UInt8] {
+    private func redrive(_ letter: DeadLetter, _ push: JSONValue, leavingOut: Set<String>) -> [UInt8] {
         var buffer = ByteBuffer(capacity: push.raw.count + 512)
         buffer.begin(event: EventName.pushRedrive)
         for member in [.container, .environment, .user] as [Member] { buffer.append(member, push[member]) }
         buffer.append(.device, letter.device?.string ?? "")
-        buffer.append(.redriveOf, raw: letter.subject.json)
+        buffer.append(.redriveOf, raw: letter.source.json)
         buffer.append(member: .push)
-        write(push, leavingOut, letter.past, to: &buffer)
+        write(push, leavingOut, letter.push, to: &buffer)
         buffer.append("}")
         return Array(buffer.bytes)
     }
 
-    /// What a plugin added to the push, deliver would not read.
+    /// Writes the members that deliver reads; members that a plugin added are left out.
     private func write(
-        _ push: JSONValue, _ leavingOut: Set<String>, _ past: PastPush?, to buffer: inout ByteBuffer
+        _ push: JSONValue, _ leavingOut: Set<String>, _ undelivered: UndeliveredPush?, to buffer: inout ByteBuffer
     ) {
-        let leavesBadge = past?.isBadgeOld ?? false
-        let isExpired = past?.expiresAt.map { $0 <= now } ?? false
+        let leavesBadge = undelivered?.isBadgeOutdated ?? false
+        let isExpired = undelivered?.expiresAt.map { $0 <= now } ?? false
         buffer.object { buffer in
             for key in Self.pushMembers where !leavingOut.contains(key) {
                 guard let value = push.member(key) else { continue }
@@ -89,47 +82,51 @@ package struct RedriveCommands: Sendable {
                 case Member.payload where leavesBadge, Member.unpruned where leavesBadge:
                     Self.writeWithoutBadge(value, to: &buffer)
                 case Member.payloadByTopic where leavesBadge:
-                    Self.members(value, to: &buffer) { Self.writeWithoutBadge($1, to: &$2) }
+                    buffer.rewrite(value) { _, payload, buffer in
+                        Self.writeWithoutBadge(payload, to: &buffer)
+                        return true
+                    }
                 default: buffer.append(value.raw)
                 }
             }
         }
     }
 
-    /// APNs: an expiration of 0 is for one attempt (Sending notification requests to APNs).
+    /// APNs: a push with expiration 0 is tried once (Sending notification requests to APNs).
     private static func writeForOneAttempt(_ headers: JSONValue, to buffer: inout ByteBuffer) {
-        members(headers, to: &buffer) { key, value, buffer in
+        buffer.rewrite(headers) { key, value, buffer in
             key.equals(.apnsExpiration) ? buffer.append("\"0\"") : buffer.append(value.raw)
+            return true
         }
     }
 
     private static func writeWithoutBadge(_ payload: JSONValue, to buffer: inout ByteBuffer) {
-        members(payload, to: &buffer) { key, value, buffer in
-            guard key.equals("aps"), value.isObject else { return buffer.append(value.raw) }
-            members(value, except: "badge", to: &buffer) { $2.append($1.raw) }
+        buffer.rewrite(payload) { key, value, buffer in
+            guard key.equals("aps") else {
+                buffer.append(value.raw)
+                return true
+            }
+            buffer.rewrite(value) { key, value, buffer in
+                buffer.append(value.raw)
+                return !key.equals("badge")
+            }
+            return true
         }
     }
 
-    /// Writes an object anew, its members' values by `write`.
-    private static func members(
-        _ object: JSONValue, except unwanted: StaticString = "", to buffer: inout ByteBuffer,
-        _ write: (_ key: JSONValue, _ value: JSONValue, inout ByteBuffer) -> Void
-    ) {
-        buffer.rewrite(object) { key, value, buffer in
-            if !key.equals(unwanted) { write(key, value, &buffer) }
-            return !key.equals(unwanted)
-        }
-    }
-
-    private func event(_ letter: Letter) throws -> [UInt8] {
-        guard let event = try LogScan.event(letter.place.sequence, in: folder + "/" + letter.place.log) else {
-            throw Unfit(reason: "\(letter.place) is not there any more")
-        }
-        return try event.withJSON { json in
-            guard let text = json[.event], let line = RefusedEvent.withEvent(text, { Array($0.raw) }) else {
-                throw Unfit(reason: "its event is no JSON object")
+    private func event(_ letter: DeadLetter) throws -> [UInt8] {
+        try logged(letter.place).withJSON { json in
+            guard let text = json[.event], let line = RefusedEventText.withEvent(text, { Array($0.raw) }) else {
+                throw Unfit(reason: "its event is not a JSON object")
             }
             return line
         }
+    }
+
+    private func logged(_ place: EventPlace) throws -> LoggedEvent {
+        guard let event = try LogScan.event(place.sequence, in: folder + "/" + place.log) else {
+            throw Unfit(reason: "\(place) is no longer in the log")
+        }
+        return event
     }
 }

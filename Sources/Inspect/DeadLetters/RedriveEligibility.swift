@@ -2,7 +2,7 @@ import Events
 import PipelineKit
 import Time
 
-/// Why a letter need not be redriven any more.
+/// Why a dead letter need not be redriven.
 package enum Obsolescence: String, CaseIterable {
     case redriven, expired, superseded
     case registeredAnew = "device.registered_anew"
@@ -10,99 +10,89 @@ package enum Obsolescence: String, CaseIterable {
     case retired = "device.retired"
     case unregistered = "device.unregistered"
 
-    /// Whether a redrive of it would come to anything.
+    /// The reasons that `--include` can override, because a device would still get the push.
     package static let includable: [Obsolescence] = [.redriven, .expired, .superseded, .registeredAnew]
 
-    /// In one sentence; the manual's page on codes lists them.
+    /// One sentence. The manual's page on codes lists them.
     var meaning: String {
         switch self {
-        case .redriven:
-            "It was redriven already. If the redriven push failed too, that failure is a dead letter of its own."
-        case .expired: "Its `apns-expiration` has passed: included, it goes out with 0, for one attempt."
+        case .redriven: "It was redriven before. If that failed too, the failure is a dead letter of its own."
+        case .expired: "Its `apns-expiration` has passed. If you include it, APNs gets it once, with expiration 0."
         case .superseded:
-            "A newer push of its collapse ID got through, waits or is redriven; or a newer command about the same came."
-        case .registeredAnew: "The device has registered with another token, topic or transport since."
-        case .replaced: "Another device has registered with its token since."
+            "A newer push with its collapse ID was accepted, waits or is redriven; or a newer command replaced it."
+        case .registeredAnew: "The device has since registered with another token, topic or transport."
+        case .replaced: "Another device has since registered with its token."
         case .retired: "The device was retired: its token is no longer valid."
         case .unregistered: "The device was unregistered."
         }
     }
 }
 
-/// A letter, and whether it may be redriven.
-package struct JudgedLetter: Sendable {
+/// A dead letter, and whether it can be redriven.
+package struct RedriveCandidate: Sendable {
     enum Verdict: Sendable {
         case redrivable
-        /// - Parameter by: What took its place, or redrove it.
+        /// - Parameter by: The event that replaced or redrove it.
         case obsolete(Obsolescence, by: EventPlace?)
-        /// Never was.
-        case impossible(String)
+        case impossible(_ reason: String)
     }
 
-    package var letter: Letter
+    package var letter: DeadLetter
     var verdict: Verdict
 
     var isRedrivable: Bool { if case .redrivable = verdict { true } else { false } }
 }
 
-/// Says of letters whether they may be redriven.
+/// Decides which dead letters can be redriven.
 package struct RedriveEligibility {
-    /// What has expired, has by then.
     let now: Instant
-    /// What is not taken for obsolete.
     private let included: Set<Obsolescence>
-    /// The name of the source's log.
-    var source = LogKind.changes.rawValue
-    /// The transports that there are, by the names of deliver stages; none where the pipeline file is not known.
+    var sourceLog = LogKind.changes.rawValue
+    /// Each deliver stage's transports; empty if the pipeline file is not known.
     var transports: [String: Set<String>] = [:]
 
     package init(now: Instant, included: Set<Obsolescence> = []) { (self.now, self.included) = (now, included) }
 
-    /// - Parameter outcomes: By the names of deliver stages.
-    func judged(_ letters: [Letter], _ outcomes: inout [String: OutcomeHistory]) -> [JudgedLetter] {
-        var things: [CommandSubject: EventPlace] = [:]
-        var judged = letters.map { JudgedLetter(letter: $0, verdict: .redrivable) }
+    func candidates(_ letters: [DeadLetter], _ outcomes: inout [String: OutcomeHistory]) -> [RedriveCandidate] {
+        var newest: [CommandSubject: EventPlace] = [:]
+        var candidates = letters.map { RedriveCandidate(letter: $0, verdict: .redrivable) }
         for index in byAge(letters).reversed() {
             let letter = letters[index]
-            let verdict = verdict(letter, outcomes[letter.stage], things)
-            judged[index].verdict = verdict
+            let verdict = verdict(letter, outcomes[letter.stage], newest)
+            candidates[index].verdict = verdict
             guard case .redrivable = verdict else { continue }
-            outcomes[letter.stage]?.expect(letter)
-            if case .event(let event) = letter.content, let thing = event.thing { things[thing] = letter.place }
+            outcomes[letter.stage]?.willRedrive(letter)
+            if let subject = letter.refusedEvent?.subject { newest[subject] = letter.place }
         }
-        return judged
+        return candidates
     }
 
-    /// The oldest words first.
-    private func byAge(_ letters: [Letter]) -> [Int] {
+    /// The letters' indices, those with the oldest content first.
+    private func byAge(_ letters: [DeadLetter]) -> [Int] {
         letters.indices.sorted { left, right in
-            let (one, other) = (letters[left].past?.order ?? 0, letters[right].past?.order ?? 0)
+            let (one, other) = (letters[left].push?.order ?? 0, letters[right].push?.order ?? 0)
             return one == other ? left < right : one < other
         }
     }
 
     private func verdict(
-        _ letter: Letter, _ outcomes: OutcomeHistory?, _ things: [CommandSubject: EventPlace]
-    ) -> JudgedLetter.Verdict {
-        if let redriven = letter.redriven, counts(.redriven) {
-            return .obsolete(.redriven, by: EventPlace(log: source, sequence: redriven))
+        _ letter: DeadLetter, _ outcomes: OutcomeHistory?, _ newest: [CommandSubject: EventPlace]
+    ) -> RedriveCandidate.Verdict {
+        if let redriven = letter.redriven, excludes(.redriven) {
+            return .obsolete(.redriven, by: EventPlace(log: sourceLog, sequence: redriven))
         }
         switch letter.content {
-        case .push(nil): return .impossible(Self.goneReason(letter))
+        case .push(nil) where letter.source.sequence == 0: return .impossible("its outcome names no push")
+        case .push(nil):
+            return .impossible("\(letter.source) is missing: retention removed it, or its whole log is missing")
         case .push(let push?): return verdict(letter, push, outcomes)
-        case .event(let event): return verdict(letter, event, things)
+        case .event(let event): return verdict(event, newest)
         }
-    }
-
-    private static func goneReason(_ letter: Letter) -> String {
-        letter.subject.sequence == 0
-            ? "its outcome names no push"
-            : "\(letter.subject) is not there: retention removed it, or its log is not there"
     }
 
     private func verdict(
-        _ letter: Letter, _ push: PastPush, _ outcomes: OutcomeHistory?
-    ) -> JudgedLetter.Verdict {
+        _ letter: DeadLetter, _ push: UndeliveredPush, _ outcomes: OutcomeHistory?
+    ) -> RedriveCandidate.Verdict {
         if letter.device == nil { return .impossible("its outcome names no device") }
         if let gone = gone(push.state) { return .obsolete(gone, by: nil) }
         if case .registered = push.state, let names = transports[letter.stage], let name = letter.transport,
@@ -110,9 +100,9 @@ package struct RedriveEligibility {
         {
             return .impossible("\(letter.stage) has no transport \(name): add it to the pipeline file")
         }
-        if let end = push.expiresAt, end <= now, counts(.expired) { return .obsolete(.expired, by: nil) }
-        if let newer = outcomes?.successor(of: letter), counts(.superseded) {
-            return .obsolete(.superseded, by: EventPlace(log: letter.subject.log, sequence: newer))
+        if let end = push.expiresAt, end <= now, excludes(.expired) { return .obsolete(.expired, by: nil) }
+        if let newer = outcomes?.successor(of: letter), excludes(.superseded) {
+            return .obsolete(.superseded, by: EventPlace(log: letter.source.log, sequence: newer))
         }
         return .redrivable
     }
@@ -120,7 +110,7 @@ package struct RedriveEligibility {
     private func gone(_ state: DeviceState) -> Obsolescence? {
         switch state {
         case .registered: nil
-        case .registeredAnew: counts(.registeredAnew) ? .registeredAnew : nil
+        case .registeredAnew: excludes(.registeredAnew) ? .registeredAnew : nil
         case .unregistered: .unregistered
         case .retired: .retired
         case .replaced: .replaced
@@ -128,26 +118,26 @@ package struct RedriveEligibility {
     }
 
     private func verdict(
-        _ letter: Letter, _ event: PastEvent, _ things: [CommandSubject: EventPlace]
-    ) -> JudgedLetter.Verdict {
-        guard let thing = event.thing else { return .impossible(Self.reason(event.type)) }
-        guard counts(.superseded) else { return .redrivable }
+        _ event: RefusedEvent, _ newest: [CommandSubject: EventPlace]
+    ) -> RedriveCandidate.Verdict {
+        guard let subject = event.subject else { return .impossible(Self.reason(event.type)) }
+        guard excludes(.superseded) else { return .redrivable }
         if let newest = event.newest, newest.fingerprint != event.fingerprint {
-            return .obsolete(.superseded, by: EventPlace(log: source, sequence: newest.sequence))
+            return .obsolete(.superseded, by: EventPlace(log: sourceLog, sequence: newest.sequence))
         }
-        return things[thing].map { .obsolete(.superseded, by: $0) } ?? .redrivable
+        return newest[subject].map { .obsolete(.superseded, by: $0) } ?? .redrivable
     }
 
     private static func reason(_ type: String) -> String {
         switch type {
-        case "not JSON": "its event is no JSON object"
+        case "not JSON": "its event is not a JSON object"
         case EventName.match, EventName.notification, EventName.push:
-            "a \(type) is made by a stage, and ingest takes none: redrive what it came of"
-        case EventName.pushRedrive: "it is a redrive itself: redrive the push that it names"
+            "only a stage makes a \(type): redrive the change that led to it"
+        case EventName.pushRedrive: "it is a redrive itself: redrive the original push"
         case "no type": "its event has no type"
-        default: "ingest takes no \(type)"
+        default: "ingest does not accept events of type \(type)"
         }
     }
 
-    private func counts(_ why: Obsolescence) -> Bool { !included.contains(why) }
+    private func excludes(_ why: Obsolescence) -> Bool { !included.contains(why) }
 }

@@ -1,12 +1,11 @@
 import PipelineKit
 
-/// Which of the letters are redriven, and whom they reach.
+/// Which dead letters are redriven, and which apps and devices they reach.
 package struct RedrivePlan {
     package let found: DeadLetters
-    /// At most so many.
     let limit: Int
     /// In the order in which they are sent.
-    package let selected: [JudgedLetter]
+    package let selected: [RedriveCandidate]
     package let redrivable: Int
 
     package init(_ found: DeadLetters, limit: Int) {
@@ -15,52 +14,47 @@ package struct RedrivePlan {
         (selected, self.redrivable) = (Array(redrivable.prefix(limit)), redrivable.count)
     }
 
-    /// An app at a transport, and what it gets.
+    /// The pushes that one app gets through one transport.
     struct App {
         let container, environment, topic, transport: String
-        var pushes = 0
-        var devices: Set<DeviceKey> = []
+        let pushes: Int
+        let devices: Set<DeviceKey>
 
         var users: Int { Set(devices.map(\.user)).count }
     }
 
-    /// By their names.
+    /// Sorted by container, environment, topic and transport.
     var apps: [App] {
-        var apps: [[String]: App] = [:]
-        for letter in selected.map(\.letter) where letter.isPush {
-            let names =
-                [letter.container?.string, letter.environment?.string, letter.topic?.string, letter.transport].map {
-                    $0 ?? ""
-                }
-            var app =
-                apps[names] ?? App(container: names[0], environment: names[1], topic: names[2], transport: names[3])
-            app.pushes += 1
-            if let device = letter.deviceKey { app.devices.insert(device) }
-            apps[names] = app
+        Dictionary(grouping: selected.map(\.letter).filter(\.isPush)) { letter in
+            [letter.container?.string, letter.environment?.string, letter.topic?.string, letter.transport].map {
+                $0 ?? ""
+            }
+        }.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { names, letters in
+            App(
+                container: names[0], environment: names[1], topic: names[2], transport: names[3],
+                pushes: letters.count, devices: Set(letters.compactMap(\.deviceKey)))
         }
-        return apps.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value)
     }
 
     var obsolete: [Obsolescence: Int] {
-        var counts: [Obsolescence: Int] = [:]
-        for judged in found.letters {
-            if case .obsolete(let why, _) = judged.verdict { counts[why, default: 0] += 1 }
+        let reasons = found.letters.compactMap { candidate -> Obsolescence? in
+            if case .obsolete(let why, _) = candidate.verdict { why } else { nil }
         }
-        return counts
+        return Dictionary(grouping: reasons) { $0 }.mapValues(\.count)
     }
 
-    /// Why letters cannot be redriven, the most frequent reason first.
+    /// The reasons why letters cannot be redriven, the most frequent first.
     var impossible: [(reason: String, count: Int)] {
-        var counts: [String: Int] = [:]
-        for judged in found.letters {
-            if case .impossible(let reason) = judged.verdict { counts[reason, default: 0] += 1 }
+        let reasons = found.letters.compactMap { candidate -> String? in
+            if case .impossible(let reason) = candidate.verdict { reason } else { nil }
         }
-        return counts.map { (reason: $0.key, count: $0.value) }.sorted { ($1.count, $0.reason) < ($0.count, $1.reason) }
+        return Dictionary(grouping: reasons) { $0 }.map { (reason: $0.key, count: $0.value.count) }
+            .sorted { ($1.count, $0.reason) < ($0.count, $1.reason) }
     }
 }
 
-extension Letter {
-    /// Nil for what is not for a device, or of which the app is not known.
+extension DeadLetter {
+    /// Nil if the letter is for no device, or its app is unknown.
     fileprivate var deviceKey: DeviceKey? {
         guard let container, let environment, let user, let device else { return nil }
         return DeviceKey(

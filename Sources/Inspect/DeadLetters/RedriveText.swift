@@ -3,24 +3,24 @@ import JSON
 import PipelineKit
 import StageTool
 
-/// What a redrive would do, or did; for people and for programs.
+/// Prints what a redrive would do or did, for people or as JSON.
 package struct RedriveText {
     let plan: RedrivePlan
-    /// What a letter says to its reader, in short.
-    private let content: (Letter) throws -> String?
-    /// Nil: nothing was sent.
+    /// The text that a push shows.
+    private let content: (DeadLetter) throws -> String?
+    /// Nil if nothing was sent.
     package var sent: RedriveTotals?
 
     private static let linesMax = 20
     private static let reasonsMax = 5
 
-    package init(plan: RedrivePlan, content: @escaping (Letter) throws -> String?) {
+    package init(plan: RedrivePlan, content: @escaping (DeadLetter) throws -> String?) {
         (self.plan, self.content) = (plan, content)
     }
 
     // MARK: For people
 
-    /// What there is to know before anything is sent.
+    /// Lines to show before anything is sent.
     package func preview() throws -> [String] {
         let selected = plan.selected
         guard !plan.found.letters.isEmpty else { return ["no dead letters: there is nothing to redrive"] }
@@ -30,12 +30,12 @@ package struct RedriveText {
             + (rest > 0 ? ["… and \(rest.grouped) more"] : [])
     }
 
-    private func line(_ judged: JudgedLetter) throws -> String {
-        try judged.text + (content(judged.letter).map { "  " + $0.printable } ?? "")
+    private func line(_ candidate: RedriveCandidate) throws -> String {
+        try candidate.text + (content(candidate.letter).map { "  " + $0.printable } ?? "")
     }
 
     private func headline(_ count: Int) -> String {
-        let more = plan.redrivable > count ? " (\(plan.redrivable.grouped) can be: see --limit)" : ""
+        let more = plan.redrivable > count ? " (\(plan.redrivable.grouped) can be redriven: see --limit)" : ""
         return "\(count.grouped) of \(plan.found.letters.count.of("dead letter")) to redrive\(more)"
     }
 
@@ -47,10 +47,10 @@ package struct RedriveText {
         }
     }
 
-    private func commands(_ selected: [JudgedLetter]) -> [String] {
+    private func commands(_ selected: [RedriveCandidate]) -> [String] {
         let counts = Dictionary(grouping: selected.filter { !$0.letter.isPush }, by: \.letter.type).mapValues(\.count)
         return counts.sorted { $0.key < $1.key }.map { type, count in
-            "  \(count.grouped) × \(type.printable) through ingest, as if it came anew"
+            "  \(count.grouped) × \(type.printable), sent to ingest as a new command"
         }
     }
 
@@ -63,34 +63,36 @@ package struct RedriveText {
             "  \($0.count.grouped) × \($0.reason.printable)"
         }
         let rest = plan.impossible.count - Self.reasonsMax
-        return (lines.isEmpty ? [] : ["left out, because by now it is obsolete:"] + lines)
+        return (lines.isEmpty ? [] : ["left out as obsolete:"] + lines)
             + (impossible.isEmpty ? [] : ["cannot be redriven:"] + impossible)
             + (rest > 0 ? ["  … and \(rest.of("more reason"))"] : [])
     }
 
-    /// How it ended.
+    /// The result, in one or more lines.
     package var verdict: [String] {
         guard let sent else {
-            return plan.redrivable == 0 ? ["nothing to redrive"] : ["nothing was sent; --yes sends it"]
+            return plan.redrivable == 0 ? ["nothing to redrive"] : ["nothing was sent; add --yes to send"]
         }
         let left = plan.redrivable - plan.selected.count
         return [
             "\(sent.taken.of("letter")) redriven, \(sent.refused.grouped) refused"
-                + (left > 0 ? "; \(left.grouped) more can be: the same again goes on" : "")
+                + (left > 0 ? "; \(left.grouped) more can be redriven: run the same command again" : "")
         ]
             + sent.refusals.prefix(Self.linesMax).map { "  \($0.letter): \($0.reason.withoutControls)" }
     }
 
     // MARK: For programs
 
-    /// An object for each letter, with the command for those to redrive; then the summary.
+    /// Writes an object for each letter, with the command that redrives it, then the summary.
     ///
-    /// - Parameter command: Nil for one that cannot be made after all.
-    package func json(_ command: (Letter) throws -> String?, _ write: (String) throws -> Void) throws {
-        for judged in plan.selected {
-            try write(judged.json(type: "redrive", command: try command(judged.letter)))
+    /// - Parameter command: Returns nil if no command can be made for the letter.
+    package func json(_ command: (DeadLetter) throws -> String?, _ write: (String) throws -> Void) throws {
+        for candidate in plan.selected {
+            try write(candidate.json(type: "redrive", command: try command(candidate.letter)))
         }
-        for judged in plan.found.letters where !judged.isRedrivable { try write(judged.json(type: "left_out")) }
+        for candidate in plan.found.letters where !candidate.isRedrivable {
+            try write(candidate.json(type: "left_out"))
+        }
         for refusal in sent?.refusals ?? [] { try write(Self.json(refusal)) }
         try write(summary)
     }

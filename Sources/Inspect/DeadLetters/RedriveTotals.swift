@@ -1,4 +1,4 @@
-/// What became of letters that were sent again.
+/// How many letters ingest accepted and refused in a redrive.
 package struct RedriveTotals: Sendable {
     package struct Refusal: Sendable {
         let letter: EventPlace
@@ -9,7 +9,7 @@ package struct RedriveTotals: Sendable {
 
     package var taken = 0
     package var refused = 0
-    /// With their reasons; of very many not all.
+    /// The reasons, as far as ingest gave them: it leaves some out when it refuses very many.
     package var refusals: [Refusal] = []
 
     package init() {}

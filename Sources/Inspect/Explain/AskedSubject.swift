@@ -3,7 +3,7 @@ import Events
 import JSON
 import StageTool
 
-/// Whom the question is about, as it was asked.
+/// The user, device or subscription that a question names.
 package struct AskedSubject {
     let user: ExactText?
     let device: ExactText?
@@ -17,9 +17,9 @@ package struct AskedSubject {
         self.subscriptionID = subscriptionID.map { ExactText($0) }
     }
 
-    /// Finds the one user, and checks that what is named was ever there.
+    /// Finds the user, and checks that the names are in the log.
     ///
-    /// - Throws: ``ToolFailure`` with 66 for a name that the log does not know, 64 where several users have it.
+    /// - Throws: ``ToolFailure`` with 66 for an unknown name, with 64 if several users have it.
     package func resolve(
         for change: ExplainedChange, in logs: RecordedLogs, _ finder: any EventFinder
     ) throws -> ResolvedSubject {
@@ -42,13 +42,14 @@ package struct AskedSubject {
         }
         let all = try device == nil ? DeviceHistory.all(in: log, user: user, device: nil, finder) : devices
         return ResolvedSubject(
-            user: user, device: device, subscriptionID: subscriptionID, devices: all.filter { $0.user == user })
+            user: user, device: device, subscriptionID: subscriptionID, devices: all.filter { $0.key.user.user == user }
+        )
     }
 
     private func oneUser(
         _ devices: [DeviceHistory], _ subscriptions: [SubscriptionHistory], _ change: ExplainedChange
     ) throws -> ExactText {
-        let users = Set(device == nil ? subscriptions.map(\.identity.user) : devices.map(\.user)).sorted()
+        let users = Set(device == nil ? subscriptions.map(\.identity.user) : devices.map(\.key.user.user)).sorted()
         if users.count == 1 { return users[0] }
         if change.database != "public", let owner = change.owner, users.contains(owner) { return owner }
         let some = users.prefix(AskedSubject.listedMax).map(\.string).joined(separator: ", ")
@@ -64,29 +65,25 @@ package struct AskedSubject {
         _ log: String, _ finder: any EventFinder
     ) throws -> ToolFailure {
         let known = try KnownNames(in: log, user: user, finder)
-        let near =
-            Spelling.suggestion(for: name.string, among: known[keyPath: names].sorted().map(\.string)).map { "; \($0)" }
-            ?? ""
-        let whose = user.map { " of \($0)" } ?? ""
-        return ToolFailure(.noInput, "the log knows no \(what) \(name)\(whose)\(near)")
+        let near = Spelling.suggestion(for: name.string, among: known[keyPath: names].sorted().map(\.string))
+        let owner = user.map { " of \($0)" } ?? ""
+        return ToolFailure(.noInput, "the log contains no \(what) \(name)\(owner)\(near.map { "; \($0)" } ?? "")")
     }
 }
 
-/// Whom the question is about.
+/// The user that a question is about.
 package struct ResolvedSubject {
     let user: ExactText
     let device: ExactText?
     let subscriptionID: ExactText?
-    /// The user's devices that the question is about, as far as the log ever knew them.
+    /// The user's devices that the question is about.
     let devices: [DeviceHistory]
 }
 
-/// Names in the log: what was probably meant is among them.
+/// Names in the log, for spelling suggestions.
 ///
-/// Where a user is given, all of the user's names; else those at both ends of the log: a mistyped name is not worth
-/// reading all of it.
+/// For a given user, all of the user's names; otherwise only the names at both ends of the log, to save time.
 struct KnownNames {
-    /// Events to look at, at each end.
     static let eventsMax: UInt64 = 100_000
 
     private(set) var users: Set<ExactText> = []
@@ -110,7 +107,7 @@ struct KnownNames {
     }
 
     private mutating func take(
-        _ range: ClosedRange<UInt64>, of log: String, _ names: [SoughtName], _ finder: any EventFinder,
+        _ range: ClosedRange<UInt64>, of log: String, _ names: [SearchName], _ finder: any EventFinder,
         where isWanted: (ExactText) -> Bool
     ) throws {
         try finder.events(in: log, from: range.lowerBound, through: range.upperBound, naming: names) { event in

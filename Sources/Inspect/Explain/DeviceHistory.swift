@@ -3,53 +3,43 @@ import JSON
 import PipelineKit
 import Time
 
-/// A user's device as the changes log tells of it.
+/// The registrations and unregistrations of one device.
 package struct DeviceHistory {
     package struct Entry {
         package let sequence: UInt64
         let now: Instant
-        package let isRegistration: Bool
-        /// What no two devices hold at a time; empty for an unregistration.
-        package let address: [ExactText]
-        package let token: ExactText
+        /// Nil for an unregistration.
+        package let address: DeviceAddress?
     }
 
-    let container: ExactText
-    let environment: ExactText
-    let user: ExactText
-    let name: ExactText
+    let key: DeviceKey
     package private(set) var entries: [Entry] = []
 
-    /// All devices of a user or under a name, by the sequence of their first event.
+    var name: ExactText { key.device }
+
+    /// The devices of a user or with a name, in the order of their first events.
     package static func all(
         in log: String, user: ExactText?, device: ExactText?, _ finder: any EventFinder
     ) throws -> [DeviceHistory] {
         var histories: [DeviceHistory] = []
-        let names = [user.map(SoughtName.user), device.map(SoughtName.device)].compactMap { $0 }
+        let names = [user.map(SearchName.user), device.map(SearchName.device)].compactMap { $0 }
         try finder.events(in: log, from: 1, through: .max, naming: names) { event in
-            guard let told = DeviceEvent(event), user ?? told.user == told.user, device ?? told.device == told.device
+            guard let read = DeviceEvent(event), user ?? read.key.user.user == read.key.user.user,
+                device ?? read.key.device == read.key.device
             else { return true }
-            if let index = histories.firstIndex(where: { $0.isOf(told) }) {
-                histories[index].entries.append(told.entry)
+            if let index = histories.firstIndex(where: { $0.key == read.key }) {
+                histories[index].entries.append(read.entry)
             } else {
-                histories.append(
-                    DeviceHistory(
-                        container: told.container, environment: told.environment, user: told.user, name: told.device,
-                        entries: [told.entry]))
+                histories.append(DeviceHistory(key: read.key, entries: [read.entry]))
             }
             return true
         }
         return histories
     }
 
-    private func isOf(_ event: DeviceEvent) -> Bool {
-        (container, environment, user, name) == (event.container, event.environment, event.user, event.device)
-    }
-
-    /// What the device was when a push passed that left no outcome for it, as far as its own events tell and those that
-    /// took its token.
+    /// The device's state when a push passed that has no outcome for it.
     ///
-    /// A registration at the very moment of the push came behind it, or there would be an outcome.
+    /// A registration at the very time of the push came after it, or there would be an outcome.
     func state(atPush moment: Instant, in log: String, _ finder: any EventFinder) throws -> Explanation {
         let state = try state(at: moment, in: log, finder)
         guard state.code == .deviceRegistered else { return state }
@@ -57,37 +47,32 @@ package struct DeviceHistory {
     }
 
     private func state(at moment: Instant, in log: String, _ finder: any EventFinder) throws -> Explanation {
-        guard let last = entries.last(where: { $0.now <= moment }) else { return notYet }
-        guard last.isRegistration else {
+        guard let last = entries.last(where: { $0.now <= moment }) else {
+            let first = entries.first { $0.address != nil }?.sequence ?? 0
+            return explanation(.deviceNotRegisteredYet, "\(name) was first registered at change \(first)", first)
+        }
+        guard let address = last.address else {
             return explanation(
                 .deviceUnregistered, "\(name) was unregistered at change \(last.sequence)", last.sequence)
         }
-        if let thief = try replacement(of: last, through: moment, in: log, finder) {
+        if let newer = try replacement(of: address, after: last.sequence, through: moment, in: log, finder) {
             return explanation(
                 .deviceReplaced,
-                "\(name)'s token moved to \(thief.device) of \(thief.user) at change \(thief.entry.sequence)",
-                thief.entry.sequence)
+                "\(name)'s token moved to \(newer.key.device) of \(newer.key.user.user) at change \(newer.entry.sequence)",
+                newer.entry.sequence)
         }
         return explanation(.deviceRegistered, "\(name) was registered at change \(last.sequence)", last.sequence)
     }
 
-    private var notYet: Explanation {
-        let first = entries.first { $0.isRegistration }?.sequence ?? 0
-        return explanation(.deviceNotRegisteredYet, "\(name) was first registered at change \(first)", first)
-    }
-
     private func replacement(
-        of registration: Entry, through moment: Instant, in log: String, _ finder: any EventFinder
+        of address: DeviceAddress, after sequence: UInt64, through moment: Instant, in log: String,
+        _ finder: any EventFinder
     ) throws -> DeviceEvent? {
         var found: DeviceEvent?
-        try finder.events(in: log, from: registration.sequence + 1, through: .max, naming: [.token(registration.token)])
-        {
-            event in
+        try finder.events(in: log, from: sequence + 1, through: .max, naming: [.token(address.token)]) { event in
             guard event.now <= moment else { return false }
-            guard let told = DeviceEvent(event), told.entry.isRegistration,
-                told.entry.address == registration.address, !isOf(told)
-            else { return true }
-            found = told
+            guard let other = DeviceEvent(event), other.entry.address == address, other.key != key else { return true }
+            found = other
             return false
         }
         return found
@@ -96,29 +81,24 @@ package struct DeviceHistory {
     private func explanation(_ code: ExplanationCode, _ text: String, _ sequence: UInt64) -> Explanation {
         Explanation(
             .outcomes, code, text,
-            [.init("device", name.string), .init(Member.user.description, user.string), .init("change", sequence)])
+            [
+                .init("device", name.string), .init(Member.user.description, key.user.user.string),
+                .init("change", sequence),
+            ])
     }
 }
 
-/// A `device.*` event, read.
-struct DeviceEvent {
-    let container: ExactText
-    let environment: ExactText
-    let user: ExactText
-    let device: ExactText
+private struct DeviceEvent {
+    let key: DeviceKey
     let entry: DeviceHistory.Entry
 
     init?(_ event: LogScan.Event) {
         let isRegistration = event.json[.type]?.equals(EventName.deviceRegister) ?? false
         guard isRegistration || event.json[.type]?.equals(EventName.deviceUnregister) ?? false,
-            let container = event.json[.container]?.exact, let environment = event.json[.environment]?.exact,
-            let user = event.json[.user]?.exact, let device = event.json[.device]?.exact
+            let key = DeviceKey(event.json)
         else { return nil }
-        (self.container, self.environment, self.user, self.device) = (container, environment, user, device)
-        let token = event.json[.token]?.exact ?? ""
-        let address = [container, environment] + ["transport", "topic"].map { event.json.member($0)?.exact ?? "" }
+        self.key = key
         entry = DeviceHistory.Entry(
-            sequence: event.sequence, now: event.now, isRegistration: isRegistration,
-            address: isRegistration ? address + [token] : [], token: token)
+            sequence: event.sequence, now: event.now, address: isRegistration ? DeviceAddress(event.json) : nil)
     }
 }

@@ -4,7 +4,7 @@ import PipelineKit
 import StageTool
 import Time
 
-/// The answer: pushed or not, why, and all that led to it.
+/// The answer of `belfry explain`: whether a change was pushed, and why.
 package struct ExplainedAnswer {
     struct Device {
         let name: ExactText
@@ -15,7 +15,6 @@ package struct ExplainedAnswer {
     let change: ExplainedChange
     let subject: ResolvedSubject
     private(set) var devices: [Device] = []
-    /// The reason that the verdict gives.
     private(set) var reason: Explanation
     private(set) var explanations: [Explanation] = []
 
@@ -36,22 +35,24 @@ package struct ExplainedAnswer {
         let (flows, isPending) = (recorded.flows, recorded.isPending)
         let letter =
             try flows.isEmpty
-            ? logs.stage(writing: .matches).flatMap { try DeadLetter.find(change.sequence, $0, logs) } : nil
-        // Whoever asks match about a change that it crashed on crashes too.
-        var told =
+            ? logs.stage(writing: .matches).flatMap {
+                try DeadLetterReasons.all(of: [change.sequence], $0, logs)[change.sequence]
+            } : nil
+        // Match would crash again on a change that it crashed on.
+        let rules =
             try letter?.isOfCrash == true
             ? []
             : MatchReason(
                 change: change, logs: logs, finder: finder, user: subject.user, subscriptionID: subject.subscriptionID
             ).explanations()
-        told = ExplainedAnswer.join(told, flows, isPending)
-        explanations = told
+        let joined = ExplainedAnswer.join(rules, flows, isPending)
+        explanations = joined
         if let letter {
             explanations.insert(letter, at: 0)
         } else if recorded.isUnwatched {
-            explanations.append(Explanation(.matches, .changeUnmatched, "nobody's subscription watched it"))
+            explanations.append(Explanation(.matches, .changeUnmatched, "no subscription of any user watched it"))
         }
-        let unmatched = letter ?? ExplainedAnswer.unmatched(told, subject, isPending)
+        let unmatched = letter ?? ExplainedAnswer.unmatched(joined, subject, isPending)
         reason = unmatched
         try explainDevices(flows, unmatched, in: logs, finder)
     }
@@ -59,7 +60,7 @@ package struct ExplainedAnswer {
     private static func notARecord(_ change: ExplainedChange) -> Explanation {
         Explanation(
             .changes, .changeNotARecord,
-            "change \(change.sequence) is a \(change.type), no change of a record: nothing is pushed for it",
+            "change \(change.sequence) is a \(change.type), not a change of a record, so it is never pushed",
             [.init("type", change.type)])
     }
 }
@@ -67,12 +68,12 @@ package struct ExplainedAnswer {
 // MARK: - Subscriptions
 
 extension ExplainedAnswer {
-    /// What the rules say of each subscription, with what the logs tell of those that matched.
+    /// Adds what the logs contain to what the rules say about each subscription.
     private static func join(
-        _ told: [Explanation], _ flows: [RecordedFlow], _ isPending: Bool
+        _ rules: [Explanation], _ flows: [RecordedFlow], _ isPending: Bool
     ) -> [Explanation] {
         var rest = Dictionary(flows.map { ($0.identity, $0) }) { first, _ in first }
-        let joined = told.map { explanation in
+        let joined = rules.map { explanation in
             guard let flow = rest.removeValue(forKey: explanation.identity) else {
                 return isPending ? explanation : expected(explanation)
             }
@@ -81,20 +82,19 @@ extension ExplainedAnswer {
         return joined + flows.filter { rest[$0.identity] != nil }.map { with($0, unexpected($0)) }
     }
 
-    /// The rules say that it matched, and the log holds no match.
+    /// Notes a match that the rules expect and the log does not contain.
     private static func expected(_ explanation: Explanation) -> Explanation {
         guard explanation.code == .subscriptionMatched else { return explanation }
         var differing = explanation
         differing.parts.append(
-            Explanation(
-                .matches, .replayDiffers, "by today's rules it watches the change, but the log holds no match for it"))
+            Explanation(.matches, .replayDiffers, "it matches by today's rules, but the log contains no match for it"))
         return differing
     }
 
     private static func unexpected(_ flow: RecordedFlow) -> Explanation {
         Explanation(
             .matches, .replayDiffers,
-            "the log holds a match for \"\(flow.subscriptionID)\" of \(flow.user), which by today's rules there is not",
+            "the log contains a match for \"\(flow.subscriptionID)\" of \(flow.user), but it does not match by today's rules",
             [
                 .init(Member.subscriptionID.description, flow.subscriptionID.string),
                 .init(Member.match.description, flow.match.sequence),
@@ -110,11 +110,11 @@ extension ExplainedAnswer {
         return joined
     }
 
-    /// Why there is no match at all, in one reason.
+    /// Sums up why no subscription matched.
     private static func unmatched(
         _ explanations: [Explanation], _ subject: ResolvedSubject, _ isPending: Bool
     ) -> Explanation {
-        if isPending { return Explanation(.matches, .outcomePending, "match has not come so far yet") }
+        if isPending { return Explanation(.matches, .outcomePending, "match has not processed the change yet") }
         guard explanations.count == 1, let only = explanations.first else {
             return Explanation(
                 .matches, .subscriptionNotMatched,
@@ -128,14 +128,13 @@ extension ExplainedAnswer {
 }
 
 extension RecordedFlow {
-    /// As the explanation of its subscription has it.
     fileprivate var identity: [[UInt8]] {
         ([subscriptionID, user] + place).map { Explanation.Detail("", $0.string).json }
     }
 }
 
 extension Explanation {
-    /// The subscription that it tells of: its ID and user, its container, environment and database, as JSON.
+    /// The subscription's ID, user, container, environment and database, as JSON.
     fileprivate var identity: [[UInt8]] {
         ([.subscriptionID, .user, .container, .environment, .database] as [Member]).map(\.description).map { name in
             details.first { $0.name == name }?.json ?? []
@@ -151,19 +150,19 @@ extension ExplainedAnswer {
     ) throws {
         let place = try change.event.withJSON { ($0[.container]?.exact, $0[.environment]?.exact) }
         let log = logs.log(of: logs.path[0])
-        let known = subject.devices.filter { ($0.container, $0.environment) == place }
+        let known = subject.devices.filter { ($0.key.user.container, $0.key.user.environment) == place }
         let outcomes = Dictionary(grouping: flows.flatMap(\.outcomes).filter { $0.device != nil }) { $0.device ?? "" }
         let names = subject.device.map { [$0] } ?? Set(known.map(\.name) + outcomes.keys).sorted()
         let moment = flows.compactMap(\.pushed).last ?? change.event.now
         for name in names {
-            let told = outcomes[name] ?? []
+            let own = outcomes[name] ?? []
             let state =
-                try flows.isEmpty || !told.isEmpty
+                try flows.isEmpty || !own.isEmpty
                 ? nil : known.first { $0.name == name }?.state(atPush: moment, in: log, finder)
             let retired = state?.code == .deviceRegistered ? try retirement(of: name, by: moment, in: logs) : nil
-            let answer = device(name, retired ?? state, told, flows, unmatched)
+            let answer = device(name, retired ?? state, own, flows, unmatched)
             devices.append(answer)
-            if told.isEmpty, !flows.isEmpty, answer.reason.stage == LogKind.outcomes.stage {
+            if own.isEmpty, !flows.isEmpty, answer.reason.stage == LogKind.outcomes.stage {
                 explanations.append(answer.reason)
             }
         }
@@ -187,11 +186,11 @@ extension ExplainedAnswer {
         return Device(name: name, isPushed: false, reason: reason)
     }
 
-    /// Why deliver did not know the device any more, though it was registered.
+    /// Finds out whether deliver had retired a registered device.
     private func retirement(of name: ExactText, by moment: Instant, in logs: RecordedLogs) throws -> Explanation? {
         guard let stage = logs.stage(writing: .outcomes), let log = logs.existingLog(of: stage) else { return nil }
         var found: Explanation?
-        _ = try LogScan.events(in: log, from: .epoch, holding: [.text("device.retired"), .text(name)]) { event in
+        _ = try LogScan.events(in: log, from: .epoch, containing: [.text("device.retired"), .text(name)]) { event in
             guard event.now <= moment, event.json[.type]?.equals(EventName.deviceRetired) ?? false,
                 event.json[.user]?.exact == subject.user, event.json[.device]?.exact == name
             else { return }
@@ -208,7 +207,7 @@ extension ExplainedAnswer {
 
     private func missing(_ name: ExactText) -> Explanation {
         Explanation(
-            .outcomes, .replayDiffers, "\(name) was registered by then, but the log holds no outcome for it",
+            .outcomes, .replayDiffers, "\(name) was registered by then, but the log contains no outcome for it",
             [.init("device", name.string)])
     }
 
@@ -229,20 +228,18 @@ extension ExplainedAnswer {
 // MARK: - For programs
 
 extension ExplainedAnswer {
-    /// What it was or was not pushed to.
     var target: String {
         subject.device?.string ?? subject.subscriptionID.map { "\"\($0)\" of \(subject.user)" } ?? subject.user.string
     }
 
     var verdict: String {
         guard isPushed else { return "not pushed to \(target): \(reason.text)" }
-        let told = devices.filter(\.isPushed).map(\.name.string)
         if subject.device != nil { return "pushed to \(target)" }
+        let names = devices.filter(\.isPushed).map(\.name.string)
         return
-            "pushed to \(told.joined(separator: ", ")), \(told.count) of \(devices.count.of("device")) of \(subject.user)"
+            "pushed to \(names.joined(separator: ", ")), \(names.count) of \(devices.count.of("device")) of \(subject.user)"
     }
 
-    /// One object.
     package var json: String {
         ByteBuffer.object {
             $0.append("change", change.sequence)

@@ -3,7 +3,7 @@ import Events
 import JSON
 import StageTool
 
-/// The change that is asked about.
+/// The change that a question is about.
 package struct ExplainedChange {
     let event: LoggedEvent
     let type: String
@@ -17,7 +17,7 @@ package struct ExplainedChange {
     var sequence: UInt64 { event.sequence }
     var isRecord: Bool { type == "record.save" || type == "record.delete" }
 
-    /// - Throws: ``ToolFailure`` with 66 where the log does not hold it.
+    /// - Throws: ``ToolFailure`` with 66 if the log does not contain it.
     package init(_ sequence: UInt64, in logs: RecordedLogs) throws {
         let log = logs.log(of: logs.path[0])
         let summary = try EventLogs.summary(directory: log)
@@ -48,7 +48,7 @@ package struct ExplainedChange {
         }
         return ToolFailure(
             .noInput,
-            "there is no change \(sequence) in \(summary.name), which holds \(summary.firstSequence) to "
+            "there is no change \(sequence) in \(summary.name), which contains \(summary.firstSequence) to "
                 + "\(summary.lastSequence)")
     }
 

@@ -1,7 +1,7 @@
 import PipelineKit
 import StageTool
 
-/// Writes an answer as a tree for people, the verdict first.
+/// Prints an answer as a tree for people, the verdict first.
 package struct ExplanationPrinter {
     enum Mark { case good, bad, neutral }
 
@@ -44,7 +44,7 @@ package struct ExplanationPrinter {
         }
     }
 
-    /// Whether a reason speaks for a push or against it.
+    /// Good if a reason is for a push, bad if it is against it.
     static func mark(of code: ExplanationCode) -> Mark {
         switch code {
         case .subscriptionMatched, .scopeSame, .zoneSame, .recordTypeSame, .firesOnSame, .clauseTrue,

@@ -2,7 +2,7 @@ import BuiltIns
 import EventLog
 import PipelineKit
 
-/// A stage as it is when a pipeline starts, to be fed and asked.
+/// Makes a stage without any state, to be fed events and asked for explanations.
 enum FreshStage {
     static func make(_ stage: PipelineStage, _ context: StageContext) throws -> (any Stage)? {
         guard let type = Registry.builtIns.stages[stage.kind] else { return nil }

@@ -2,7 +2,9 @@ import Events
 import JSON
 import PipelineKit
 
-/// Why a user's subscriptions watched a change or did not: a fresh match stage is fed what it knew of them, and asked.
+/// Explains why a user's subscriptions watched a change or did not.
+///
+/// A fresh match stage is fed the subscriptions as they were at the time of the change.
 struct MatchReason {
     let change: ExplainedChange
     let logs: RecordedLogs
@@ -10,21 +12,23 @@ struct MatchReason {
     let user: ExactText
     let subscriptionID: ExactText?
 
-    /// One for each subscription that the user ever had, or for the one asked about; never empty.
+    /// One explanation for each subscription that the user ever had, or for the one asked about. Never empty.
     func explanations() throws -> [Explanation] {
         let histories = try SubscriptionHistory.all(
             in: logs.log(of: logs.path[0]), through: .max, user: user, subscriptionID: subscriptionID, finder)
         guard !histories.isEmpty else { return [none] }
-        let (told, spent) = try rerun(histories)
+        let (explained, uses) = try rerun(histories)
         return histories.map { history in
             let id = history.identity
-            if let told = history.entries.lazy.compactMap({ told[$0.event.sequence] }).first {
-                return with(replacements(history), told)
+            if var own = history.entries.lazy.compactMap({ explained[$0.event.sequence] }).first {
+                own.parts = replacements(history) + own.parts
+                return own
             }
-            let code = history.last(before: change.sequence)
             let name = "\"\(id.subscriptionID)\" of \(id.user)"
-            if let spender = spent[id] { return onceSpent(name, id, spender) }
-            guard let last = code else { return savedLater(name, history) }
+            if let use = uses[id] {
+                return explanation(.firesOnceSpent, "\(name) fires once, and change \(use) had used it up", id, use)
+            }
+            guard let last = history.last(before: change.sequence) else { return savedLater(name, history) }
             return explanation(
                 .subscriptionDeleted, "\(name) had been deleted at change \(last.event.sequence)", id,
                 last.event.sequence)
@@ -37,27 +41,27 @@ struct MatchReason {
             subscriptionID.map { "\(user) never had a subscription \"\($0)\"" } ?? "\(user) never had a subscription")
     }
 
-    /// - Returns: What the stage says, by the sequence at which the subscription was saved, and the change that used up
-    ///   each subscription that fires once.
+    /// - Returns: The stage's explanations, by the sequences of the subscriptions' saves, and the changes that used up
+    ///   fires-once subscriptions.
     private func rerun(
         _ histories: [SubscriptionHistory]
-    ) throws -> (told: [UInt64: Explanation], spent: [SubscriptionHistory.Identity: UInt64]) {
+    ) throws -> (explained: [UInt64: Explanation], uses: [SubscriptionHistory.Identity: UInt64]) {
         guard let stage = logs.stage(writing: .matches),
             var fresh = try FreshStage.make(stage, try logs.context(of: stage))
         else { return ([:], [:]) }
-        let spent = try FiresOnceUses(of: histories, before: change.sequence).find(in: logs, finder)
-        let crashes = try DeadLetter.crashes(of: stage, logs)
-        for history in histories where spent[history.identity] == nil {
+        let uses = try FiresOnceUses(of: histories, before: change.sequence).find(in: logs, finder)
+        let crashes = try DeadLetterReasons.crashes(of: stage, logs)
+        for history in histories where uses[history.identity] == nil {
             guard let last = history.last(before: change.sequence), last.isSave,
                 !crashes.contains(last.event.sequence)
             else { continue }
             try fresh.feed(last.event)
         }
         let subject = ExplainedSubject(user: user.string, subscriptionID: subscriptionID?.string)
-        let told = try fresh.explain(change.event, for: subject).compactMap { told in
-            told.detail("saved").flatMap { UInt64($0) }.map { ($0, told) }
+        let explained = try fresh.explain(change.event, for: subject).compactMap { explanation in
+            explanation.detail("saved").flatMap { UInt64($0) }.map { ($0, explanation) }
         }
-        return (Dictionary(told) { first, _ in first }, spent)
+        return (Dictionary(explained) { first, _ in first }, uses)
     }
 }
 
@@ -83,24 +87,14 @@ extension MatchReason {
                 .subscriptionSavedLater, "\(name) was first saved at change \(first)", history.identity, first)
     }
 
-    private func onceSpent(_ name: String, _ id: SubscriptionHistory.Identity, _ spender: UInt64) -> Explanation {
-        explanation(.firesOnceSpent, "\(name) fires once, and change \(spender) had used it up", id, spender)
-    }
-
     private func replacements(_ history: SubscriptionHistory) -> [Explanation] {
         let saves = history.saves(before: change.sequence)
         guard saves.count > 1, let first = saves.first, let last = saves.last else { return [] }
         return [
             explanation(
                 .subscriptionReplaced,
-                "it was first saved at change \(first.event.sequence) and, in the form that counted, at change "
+                "it was first saved at change \(first.event.sequence); the version used here was saved at change "
                     + "\(last.event.sequence)", history.identity, last.event.sequence)
         ]
-    }
-
-    private func with(_ parts: [Explanation], _ told: Explanation) -> Explanation {
-        var told = told
-        told.parts = parts + told.parts
-        return told
     }
 }

@@ -5,8 +5,8 @@ import JSON
 import PipelineKit
 
 extension NotificationTrail {
-    /// The longest that settings let a notification wait.
-    private static let patience = Duration.seconds(36_000)
+    /// The longest time that the settings allow a notification to wait.
+    private static let waitMax = Duration.seconds(36_000)
 
     mutating func notifications(of open: [Position], _ stage: PipelineStage) throws -> [Position] {
         guard let newest = open.map(\.event).max(by: { $0.sequence < $1.sequence }) else { return [] }
@@ -15,12 +15,12 @@ extension NotificationTrail {
             return []
         }
         var search = try NotificationSearch(change, try open.map(trail), in: upstream(of: stage))
-        let (user, limit) = (user, newest.now.advanced(by: NotificationTrail.patience))
+        let (user, limit) = (user, newest.now.advanced(by: NotificationTrail.waitMax))
         var last: BatchHeader?
         _ = try LogScan.events(
-            in: log, from: open.map(\.event.now).min() ?? newest.now, holding: [.text(user)]
+            in: log, from: open.map(\.event.now).min() ?? newest.now, containing: [.text(user)]
         ) { event in
-            if event.json[.user]?.equals(user.string) ?? false { try search.look(at: event) }
+            if event.json[.user]?.equals(user.string) ?? false { try search.read(event) }
         } isEnough: { header in
             last = header
             return search.isOver(hasReachedAll: header.reaches(newest.sequence), isTooLate: header.now > limit)
@@ -67,7 +67,7 @@ extension NotificationTrail {
             (json[.notificationID]?.string ?? "", json.causes, json[.atLimit]?.string)
         }
         let text =
-            "notification \(id) was made" + (causes.count > 1 ? ", which stands for \(causes.count) changes" : "")
+            "notification \(id) was made" + (causes.count > 1 ? " for \(causes.count) changes" : "")
         flows[flow].causes = causes
         flows[flow].steps.append(
             Explanation(
@@ -79,35 +79,31 @@ extension NotificationTrail {
     private static func flushed(_ policy: String, _ stage: PipelineStage) -> Explanation {
         Explanation(
             stage.kind, .notificationFlushed,
-            "the user had as many notifications pending as allowed, so this one left at once (\(policy))",
+            "the user's limit of pending notifications was reached, so this one was sent at once (\(policy))",
             [.init("atLimit", policy)])
     }
 
     private static func held(_ stage: PipelineStage) -> Explanation {
-        Explanation(stage.kind, .notificationHeld, "the notification waits for a newer one that may replace it")
+        Explanation(stage.kind, .notificationHeld, "the notification is held back in case a newer one replaces it")
     }
 }
 
-/// Follows one user's matches through those that replaced them to the notifications that stand for them.
+/// Finds the notifications made of one user's matches, also of matches that newer ones replaced.
 private struct NotificationSearch {
     struct Trail {
-        /// The match that counts now, and its change.
+        /// The newest match that replaced the original, and its change.
         fileprivate(set) var match: UInt64
         fileprivate(set) var change: UInt64
-        /// Whose match it is; nil where the log does not hold it any more.
+        /// The match's subscription; nil if the log no longer contains the match.
         fileprivate(set) var subscription: ExactText?
         let mayWait: Bool
         fileprivate(set) var replacements = 0
         fileprivate(set) var found: LoggedEvent?
 
         fileprivate var address: Address { Address(change: change, subscription: subscription) }
-
-        init(match: UInt64, change: UInt64, subscription: ExactText, mayWait: Bool) {
-            (self.match, self.change, self.subscription, self.mayWait) = (match, change, subscription, mayWait)
-        }
     }
 
-    /// What a match and its notification both say, of all that one user has.
+    /// Connects a match with its notification, within one user.
     struct Address: Hashable {
         let change: UInt64
         let subscription: ExactText?
@@ -118,10 +114,9 @@ private struct NotificationSearch {
     private var byMatch: [UInt64: [Int]]
     private var byAddress: [Address: [Int]]
     private var matches: MatchedSubscriptions
-    /// Trails without a notification: those that need not wait for one, and those that may.
+    /// How many trails have no notification yet: those whose notification is made at once, and those that may wait.
     private var (atOnce, waiting): (Int, Int)
 
-    /// - Parameter log: The matches.
     init(_ change: UInt64, _ trails: [Trail], in log: String?) throws {
         (self.change, self.trails, matches) = (change, trails, try MatchedSubscriptions(log: log))
         byMatch = Dictionary(grouping: trails.indices) { trails[$0].match }
@@ -134,7 +129,7 @@ private struct NotificationSearch {
         waiting == 0 ? atOnce == 0 || hasReachedAll : isTooLate
     }
 
-    mutating func look(at event: LogScan.Event) throws {
+    mutating func read(_ event: LogScan.Event) throws {
         let json = event.json
         if json[.type]?.equals(EventName.coalesced) ?? false {
             try replace(json)
@@ -145,14 +140,12 @@ private struct NotificationSearch {
             let found =
                 byAddress.removeValue(forKey: address) ?? byAddress.removeValue(
                     forKey: Address(change: newest, subscription: nil)) ?? []
-            for trail in found { end(trail, with: event) }
+            for trail in found {
+                byMatch[trails[trail].match] = nil
+                trails[trail].found = event.copied
+                if trails[trail].mayWait { waiting -= 1 } else { atOnce -= 1 }
+            }
         }
-    }
-
-    private mutating func end(_ trail: Int, with event: LogScan.Event) {
-        byMatch[trails[trail].match] = nil
-        trails[trail].found = event.kept
-        if trails[trail].mayWait { waiting -= 1 } else { atOnce -= 1 }
     }
 
     private mutating func replace(_ json: JSONValue) throws {
@@ -171,24 +164,25 @@ private struct NotificationSearch {
     }
 }
 
-/// Whose matches are, read some at a time: those of one change stand together.
+/// Looks up the subscriptions of matches. Reads several at a time, since the matches of one change are neighbours.
 private struct MatchedSubscriptions {
     private let log: String?
     private let first: UInt64
     private var known: [UInt64: ExactText] = [:]
 
-    private static let atOnce: UInt64 = 256
+    private static let readAhead: UInt64 = 256
 
     init(log: String?) throws {
         self.log = log
         first = try log.map { try EventLogs.summary(directory: $0).firstSequence } ?? 0
     }
 
-    /// Nil where the log does not hold the match any more.
+    /// Nil if the log no longer contains the match.
     mutating func subscription(of match: UInt64) throws -> ExactText? {
         if let subscription = known[match] { return subscription }
         guard let log, match >= first else { return nil }
-        try LogScan().events(in: log, from: match, through: match + MatchedSubscriptions.atOnce, naming: []) { event in
+        try LogScan().events(in: log, from: match, through: match + MatchedSubscriptions.readAhead, naming: []) {
+            event in
             known[event.sequence] = event.json[.subscriptionID]?.exact
             return true
         }
@@ -197,13 +191,13 @@ private struct MatchedSubscriptions {
 }
 
 extension NotificationSearch.Trail {
-    /// Nothing where none replaced it.
+    /// Empty if no newer match replaced it.
     var replacement: [Explanation] {
         guard replacements > 0 else { return [] }
         let text =
             replacements == 1
-            ? "a newer notification, of change \(change), replaced it"
-            : "\(replacements) newer notifications replaced it one after the other, the last one of change \(change)"
+            ? "a newer notification, for change \(change), replaced it"
+            : "\(replacements) newer notifications replaced it in turn, the last one for change \(change)"
         return [
             Explanation(
                 .notifications, .coalescedInto, text,

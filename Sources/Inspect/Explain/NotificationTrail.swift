@@ -4,9 +4,9 @@ import JSON
 import PipelineKit
 import Time
 
-/// Follows the matches of one change and one user from log to log, and reads each log once for all of them.
+/// Follows the matches of one change and one user from log to log. Each log is read once.
 struct NotificationTrail {
-    /// A flow, and the event that it has been followed to.
+    /// A flow's event in the log that was read last.
     struct Position {
         let flow: Int
         let event: LoggedEvent
@@ -17,13 +17,12 @@ struct NotificationTrail {
     let logs: RecordedLogs
     var flows: [RecordedFlow]
 
-    /// - Parameter flows: Of one change, so that a subscription's ID tells them apart.
+    /// - Parameter flows: The matches of one change, so that each subscription ID is unique.
     init(_ flows: [RecordedFlow], _ change: UInt64, _ user: ExactText, _ logs: RecordedLogs) {
         (self.flows, self.change, self.user, self.logs) = (flows, change, user, logs)
     }
 
-    /// - Parameter stage: The one whose matches they are.
-    mutating func run(behind stage: PipelineStage) throws {
+    mutating func run(after stage: PipelineStage) throws {
         var open = flows.indices.map { Position(flow: $0, event: flows[$0].match) }
         for stage in logs.path.drop(while: { $0.name != stage.name }).dropFirst() {
             switch stage.writes {
@@ -37,16 +36,16 @@ struct NotificationTrail {
         }
     }
 
-    /// A stage of the pipeline's own may keep a match, a notification or a push to itself.
+    /// Follows flows through a plugin, which may drop some of them.
     private mutating func pass(_ open: [Position], through stage: PipelineStage) throws -> [Position] {
         let keys = try open.map { try $0.event.withJSON(PassedKey.init) }
         let (user, change) = (user, change)
-        return try answers(to: open, in: stage, holding: [.number(change)], keys) { json in
+        return try answers(to: open, in: stage, containing: [.number(change)], keys) { json in
             json[.user]?.equals(user.string) ?? false ? PassedKey(json) : nil
         }
     }
 
-    /// What an event of one user keeps when a stage passes it on.
+    /// Connects an event of one user with its copy behind a plugin.
     private struct PassedKey: Hashable {
         let type: ExactText
         let change: UInt64?
@@ -63,7 +62,7 @@ struct NotificationTrail {
 // MARK: - Pushes and outcomes
 
 extension NotificationTrail {
-    /// What makes a notification of one user itself: one change may make several of one ID.
+    /// Identifies a notification of one user. Notifications for several subscriptions may share an ID.
     private struct NotificationKey: Hashable {
         let id: ExactText
         let subscription: ExactText
@@ -78,7 +77,7 @@ extension NotificationTrail {
         let keys = try open.map { try $0.event.withJSON(NotificationKey.init) }
         let ids = Set(keys.map(\.id))
         let (user, shared) = (user, ids.count == 1 ? Array(ids) : [])
-        let pushes = try answers(to: open, in: stage, holding: shared.map(HeldValue.text), keys) { json in
+        let pushes = try answers(to: open, in: stage, containing: shared.map(RequiredValue.text), keys) { json in
             json[.type]?.equals(EventName.push) ?? false && json[.user]?.equals(user.string) ?? false
                 ? NotificationKey(json) : nil
         }
@@ -86,79 +85,78 @@ extension NotificationTrail {
         let fresh = try pushes.isEmpty ? nil : FreshStage.make(stage, try logs.context(of: stage))
         for push in pushes {
             guard let notification = notifications[push.flow] else { continue }
-            let told = try fresh?.explain(notification, for: ExplainedSubject()) ?? []
-            flows[push.flow].steps += try compared(told, with: push.event, stage)
+            let rules = try fresh?.explain(notification, for: ExplainedSubject()) ?? []
+            flows[push.flow].steps += try compared(rules, with: push.event, stage)
         }
         return pushes
     }
 
+    /// Adds a note if the recorded push was pruned and the rules would not prune it, or the reverse.
     private func compared(
-        _ told: [Explanation], with push: LoggedEvent, _ stage: PipelineStage
+        _ rules: [Explanation], with push: LoggedEvent, _ stage: PipelineStage
     ) throws -> [Explanation] {
         let (isPruned, hasBadge) = try push.withJSON { json in
             (json[.payload]?["ck"]?["p"] != nil, json[.payload]?["aps"]?[.badge] != nil)
         }
         let codes: [ExplanationCode] = [.payloadPruned, .payloadUnfit]
-        guard !hasBadge, told.contains(where: { codes.contains($0.code) }) != isPruned else { return told }
-        return told + [
-            Explanation(
-                stage.kind, .replayDiffers,
-                "the recorded push is \(isPruned ? "" : "not ")pruned, by today's rules it would\(isPruned ? " not" : "") be"
-            )
-        ]
+        guard !hasBadge, rules.contains(where: { codes.contains($0.code) }) != isPruned else { return rules }
+        let text =
+            isPruned
+            ? "the recorded push is pruned, but would not be by today's rules"
+            : "the recorded push is not pruned, but would be by today's rules"
+        return rules + [Explanation(stage.kind, .replayDiffers, text)]
     }
 
     private mutating func findOutcomes(of open: [Position], _ stage: PipelineStage) throws {
         guard let newest = open.map(\.event.sequence).max(), let start = open.map(\.event.now).min() else { return }
         guard let log = logs.existingLog(of: stage) else { return try close(open, in: stage, last: nil) }
         let flowsOf = Dictionary(grouping: open, by: \.event.sequence).mapValues { $0.map(\.flow) }
-        let shared: [HeldValue] = flowsOf.count == 1 ? [.number(newest)] : []
-        var (told, last) = ([Int: [RecordedOutcome]](), nil as BatchHeader?)
+        let required: [RequiredValue] = flowsOf.count == 1 ? [.number(newest)] : []
+        var (found, last) = ([Int: [RecordedOutcome]](), nil as BatchHeader?)
         var waiting: Set<ExactText> = []
-        _ = try LogScan.events(in: log, from: start, holding: [.text(user)] + shared) { event in
-            guard event.json.tellsOfPush, let push = event.json[.push]?.sequence, let flows = flowsOf[push]
+        _ = try LogScan.events(in: log, from: start, containing: [.text(user)] + required) { event in
+            guard event.json.isOutcomeOrAttempt, let push = event.json[.push]?.sequence, let flows = flowsOf[push]
             else { return }
             let outcome = RecordedOutcome(event.json, sequence: event.sequence)
             let place = ExactText("\(push) \(outcome.device?.string ?? "")")
             if outcome.isFinal { waiting.remove(place) } else { waiting.insert(place) }
-            for flow in flows { told[flow, default: []].append(outcome) }
+            for flow in flows { found[flow, default: []].append(outcome) }
         } isEnough: { header in
             last = header
             return header.reaches(newest) && waiting.isEmpty
         }
-        if told.values.contains(where: { $0.contains { !$0.isAccepted && $0.isFinal } }) {
-            try addRedrives(of: flowsOf, from: start, in: log, to: &told)
+        if found.values.contains(where: { $0.contains { !$0.isAccepted && $0.isFinal } }) {
+            try addRedrives(of: flowsOf, from: start, in: log, to: &found)
         }
-        for (flow, outcomes) in told {
+        for (flow, outcomes) in found {
             flows[flow].outcomes = outcomes
             flows[flow].steps += outcomes.map(\.explanation)
         }
-        try close(open.filter { told[$0.flow] == nil }, in: stage, last: last)
+        try close(open.filter { found[$0.flow] == nil }, in: stage, last: last)
     }
 }
 
 extension NotificationTrail {
-    /// What came of pushes that were sent again, and of those that were once more.
+    /// Adds the outcomes of redrives, also of redrives of redrives.
     private func addRedrives(
-        of flowsOf: [UInt64: [Int]], from start: Instant, in log: String, to told: inout [Int: [RecordedOutcome]]
+        of flowsOf: [UInt64: [Int]], from start: Instant, in log: String, to found: inout [Int: [RecordedOutcome]]
     ) throws {
         var flowsOf = flowsOf
         try LogScan.events(
-            in: log, from: start, holding: [.text(user), .text(ExactText(Member.redriveOf.description))]
+            in: log, from: start, containing: [.text(user), .text(ExactText(Member.redriveOf.description))]
         ) { event in
-            guard event.json.tellsOfPush, event.json[.user]?.equals(user.string) ?? false,
+            guard event.json.isOutcomeOrAttempt, event.json[.user]?.equals(user.string) ?? false,
                 let former = event.json[.redriveOf].flatMap(EventPlace.init),
                 let flows = flowsOf[former.sequence]
             else { return }
             if let push = event.json[.push]?.sequence { flowsOf[push] = flows }
-            for flow in flows { told[flow, default: []].append(RecordedOutcome(event.json, sequence: event.sequence)) }
+            for flow in flows { found[flow, default: []].append(RecordedOutcome(event.json, sequence: event.sequence)) }
         }
     }
 }
 
 extension JSONValue {
-    /// Whether the event says what became of a push at a device, for good or until further notice.
-    fileprivate var tellsOfPush: Bool {
+    fileprivate var isOutcomeOrAttempt: Bool {
         self[.type].map { $0.equals(EventName.outcome) || $0.equals("attempt") } ?? false
     }
 }
@@ -166,14 +164,14 @@ extension JSONValue {
 // MARK: - One pass for all
 
 extension NotificationTrail {
-    /// The first event of a stage's log that answers each of some; notes the end of those that have none.
+    /// Finds the first event of a stage's log for each flow, and ends the flows without an event.
     ///
     /// - Parameters:
-    ///   - values: What all answers hold beside the user's name.
-    ///   - keys: What the answer to each of them bears.
-    ///   - key: What an event bears; nil for one that answers none.
+    ///   - values: What all these events contain beside the user's name.
+    ///   - keys: The key of each flow's event.
+    ///   - key: Returns an event's key; nil for an event of no flow.
     private mutating func answers<Key: Hashable>(
-        to open: [Position], in stage: PipelineStage, holding values: [HeldValue], _ keys: [Key],
+        to open: [Position], in stage: PipelineStage, containing values: [RequiredValue], _ keys: [Key],
         key: (JSONValue) -> Key?
     ) throws -> [Position] {
         guard let newest = open.map(\.event.sequence).max(), let start = open.map(\.event.now).min() else { return [] }
@@ -183,9 +181,9 @@ extension NotificationTrail {
         }
         var waiting = Dictionary(grouping: zip(keys, open)) { $0.0 }.mapValues { $0.map(\.1.flow) }
         var (found, last) = ([Int: LoggedEvent](), nil as BatchHeader?)
-        _ = try LogScan.events(in: log, from: start, holding: [.text(user)] + values) { answer in
+        _ = try LogScan.events(in: log, from: start, containing: [.text(user)] + values) { answer in
             guard let key = key(answer.json), let flows = waiting.removeValue(forKey: key) else { return }
-            for flow in flows { found[flow] = answer.kept }
+            for flow in flows { found[flow] = answer.copied }
         } isEnough: { header in
             last = header
             return waiting.isEmpty || header.reaches(newest)
@@ -196,15 +194,15 @@ extension NotificationTrail {
 
     private func pending(_ stage: PipelineStage) -> Explanation {
         Explanation(
-            stage.kind, .outcomePending, "\(stage.name) has not come so far yet", [.init("stage", stage.name)])
+            stage.kind, .outcomePending, "\(stage.name) has not processed it yet", [.init("stage", stage.name)])
     }
 
-    /// Notes why flows came no further than a stage.
+    /// Records why flows ended before a stage.
     ///
-    /// - Parameter last: The last batch of the stage's log that was read; nil where there is none.
+    /// - Parameter last: The last batch of the stage's log that was read; nil if there is none.
     mutating func close(_ open: [Position], in stage: PipelineStage, last: BatchHeader?) throws {
         let lost = Set(open.map(\.event.sequence).filter { last?.reaches($0) ?? false })
-        let letters = try DeadLetter.all(of: lost, stage, logs)
+        let letters = try DeadLetterReasons.all(of: lost, stage, logs)
         for position in open {
             let sequence = position.event.sequence
             flows[position.flow].end = lost.contains(sequence) ? letters[sequence] ?? dropped(stage) : pending(stage)

@@ -4,21 +4,19 @@ import JSON
 import PipelineKit
 import Time
 
-/// What the logs tell of one match on its way to the user's devices.
+/// One match and its effects in the later logs.
 struct RecordedFlow {
     let match: LoggedEvent
     let user: ExactText
     let subscriptionID: ExactText
-    /// Container, environment and database.
     let place: [ExactText]
-    /// Notification, payload, outcomes.
+    /// What happened to it: notification, payload, outcomes.
     var steps: [Explanation] = []
     var outcomes: [RecordedOutcome] = []
-    /// All changes that its notification stands for.
+    /// All changes of its notification.
     var causes: [UInt64] = []
-    /// When the push came to deliver.
     var pushed: Instant?
-    /// Why it came no further.
+    /// Why it has no outcome; nil if it has one.
     var end: Explanation?
 
     init(_ match: LoggedEvent, _ user: ExactText) throws {
@@ -33,17 +31,14 @@ struct RecordedFlow {
     }
 }
 
-/// What the logs tell of a change and a user.
+/// The recorded matches of a change for one user, each followed to its end.
 struct RecordedFlows {
     let flows: [RecordedFlow]
-    /// Whether match has yet to answer the change.
     let isPending: Bool
-    /// Whether nobody's subscription watched it.
+    /// Whether no subscription of any user watched the change.
     let isUnwatched: Bool
 
-    /// The recorded matches of a change, each followed to its end.
-    ///
-    /// - Parameter subscriptionID: Only this one's.
+    /// - Parameter subscriptionID: Limits the flows to this subscription.
     init(
         of change: ExplainedChange, user: ExactText, subscriptionID: ExactText?, in logs: RecordedLogs
     ) throws {
@@ -54,7 +49,7 @@ struct RecordedFlows {
         var isWatched = false
         var matches: [LoggedEvent] = []
         let hasCome = try LogScan.events(
-            in: log, from: change.event.now, holding: [.number(change.sequence)]
+            in: log, from: change.event.now, containing: [.number(change.sequence)]
         ) { event in
             guard event.json[.type]?.equals(EventName.match) ?? false,
                 event.json[.change]?.int64 == Int64(change.sequence)
@@ -63,19 +58,19 @@ struct RecordedFlows {
             guard event.json[.user]?.equals(user.string) ?? false,
                 subscriptionID.map({ event.json[.subscriptionID]?.equals($0.string) ?? false }) ?? true
             else { return }
-            matches.append(event.kept)
+            matches.append(event.copied)
         } isEnough: {
             $0.reaches(change.sequence)
         }
-        var pursuit = NotificationTrail(try matches.map { try RecordedFlow($0, user) }, change.sequence, user, logs)
-        try pursuit.run(behind: stage)
-        flows = pursuit.flows
+        var trail = NotificationTrail(try matches.map { try RecordedFlow($0, user) }, change.sequence, user, logs)
+        try trail.run(after: stage)
+        flows = trail.flows
         (isPending, isUnwatched) = (matches.isEmpty && !hasCome, !isWatched && hasCome)
     }
 }
 
 extension BatchHeader {
-    /// Whether the log has answered an event of its upstream's.
+    /// Whether the stage has processed an event of its upstream log.
     func reaches(_ sequence: UInt64) -> Bool {
         guard let position = cursor.input?.position, position >= sequence else { return false }
         return cursor.firstOut.map { $0 > sequence } ?? true

@@ -2,31 +2,29 @@ import Events
 import JSON
 import PipelineKit
 
-/// What became of a push at one device, or that there was none.
+/// An outcome or an attempt of a push, explained.
 struct RecordedOutcome {
-    /// In its log.
     let sequence: UInt64
     let device: ExactText?
     let explanation: Explanation
 
     var isAccepted: Bool { explanation.code == .transportAccepted }
 
-    /// Whether nothing more will be said.
+    /// False for an attempt: an outcome follows it.
     let isFinal: Bool
 
-    /// Whether the push was sent again.
     let isRedrive: Bool
 
-    /// - Parameter json: An `outcome`, or an `attempt`.
+    /// - Parameter json: An `outcome` or `attempt` event.
     init(_ json: JSONValue, sequence: UInt64) {
         self.sequence = sequence
         let device = json[.device]?.exact
         let outcome = json[.outcome]?.string ?? ""
         let code = OutcomeCode(rawValue: outcome)
         (self.device, isFinal) = (device, code != nil)
-        let (explained, told) = code.map { RecordedOutcome.end($0, json) } ?? RecordedOutcome.wait(outcome, json)
+        let (explained, sentence) = code.map { RecordedOutcome.end($0, json) } ?? RecordedOutcome.wait(outcome, json)
         isRedrive = json[.redriveOf] != nil
-        let text = told + (isRedrive ? ", when it was redriven" : "")
+        let text = sentence + (isRedrive ? " (redrive)" : "")
         let details = ["device", "transport", "status", "reason", "attempts", "until", "since", "registered", "by"]
             .compactMap { key in
                 json.member(key).map { Explanation.Detail(key, $0) }
@@ -44,8 +42,8 @@ struct RecordedOutcome {
         case .unregistered: return (.transportUnregistered, "\(name) is no longer registered\(answer(json))")
         case .expired: return (.pushExpired, "the push to \(name) expired\(answer(json))")
         case .superseded:
-            let newer = json.natural(.by).map { "push \($0)" } ?? "a newer one"
-            return (.pushSuperseded, "the push to \(name) waited, and \(newer) took its place")
+            let newer = json.natural(.by).map { "push \($0)" } ?? "a newer push"
+            return (.pushSuperseded, "\(newer) replaced the push to \(name) while it waited")
         case .excludedOrigin: return (.originExcluded, "\(name) made the change")
         case .unknownTransport:
             let text = "\(name) registered with transport \(transport), which the pipeline does not have"
@@ -59,21 +57,20 @@ struct RecordedOutcome {
         let (name, transport) = (json[.device]?.string ?? "", json[.transport]?.string ?? "")
         guard outcome == "held" else {
             let until = json[.until]?.string.map { " until \($0)" } ?? ""
-            return (.pushWaiting, "the push to \(name) was put off\(until)\(answer(json))\(delay(json))")
+            return (.pushWaiting, "the push to \(name) was deferred\(until)\(answer(json))\(delay(json))")
         }
-        return (.appStopped, "transport \(transport) takes nothing from the app of \(name)\(answer(json))")
+        return (.appStopped, "transport \(transport) rejects every push of \(name)'s app\(answer(json))")
     }
 
-    /// Why it takes so long.
-    // Handling notification responses from APNs: the reasons that come with a 5xx.
     private static func delay(_ json: JSONValue) -> String {
+        // The reasons that come with a 5xx (Handling notification responses from APNs).
         let reasons = ["InternalServerError", "ServiceUnavailable", "Shutdown"]
         guard let reason = json[.reason]?.string, reasons.contains(reason) else { return "" }
-        return " (\(json[.transport]?.string ?? "") waits for retryAfter5xx after a 5xx, or longer where APNs asks)"
+        return
+            " (after a 5xx, \(json[.transport]?.string ?? "") waits for retryAfter5xx, or longer if APNs asks for it)"
     }
 
     private static func answer(_ json: JSONValue) -> String {
-        let words = [json[.status]?.int64.map { "\($0)" }, json[.reason]?.string].compactMap { $0 }
-        return words.isEmpty ? "" : ": " + words.joined(separator: " ")
+        [json[.status]?.int64.map { "\($0)" }, json[.reason]?.string].joined().map { ": " + $0 } ?? ""
     }
 }

@@ -3,7 +3,7 @@ import Events
 import JSON
 import PipelineKit
 
-/// What was saved and deleted under one subscription's name, in order.
+/// The saves and deletes of one subscription, in order.
 struct SubscriptionHistory {
     struct Identity: Hashable {
         let container: ExactText
@@ -32,18 +32,17 @@ struct SubscriptionHistory {
     let identity: Identity
     private(set) var entries: [Entry] = []
 
-    /// What counted when a change came; nil where nothing had been saved or deleted yet.
+    /// Nil if the subscription had not been saved or deleted yet.
     func last(before change: UInt64) -> Entry? { entries.last { $0.event.sequence < change } }
 
-    /// The saves before a change, up to the one that counted.
     func saves(before change: UInt64) -> [Entry] { entries.filter { $0.isSave && $0.event.sequence < change } }
 
-    /// All histories of a user or under an ID, by the sequence of their first event.
+    /// The subscriptions of a user or with an ID, in the order of their first events.
     static func all(
         in log: String, through last: UInt64, user: ExactText?, subscriptionID: ExactText?, _ finder: any EventFinder
     ) throws -> [SubscriptionHistory] {
         var (histories, numbers) = ([SubscriptionHistory](), [Identity: Int]())
-        let names = [user.map(SoughtName.user), subscriptionID.map(SoughtName.subscription)].compactMap { $0 }
+        let names = [user.map(SearchName.user), subscriptionID.map(SearchName.subscription)].compactMap { $0 }
         try finder.events(in: log, from: 1, through: last, naming: names) { event in
             let isSave = event.json[.type]?.equals(EventName.subscriptionSave) ?? false
             guard isSave || event.json[.type]?.equals(EventName.subscriptionDelete) ?? false,
@@ -54,7 +53,7 @@ struct SubscriptionHistory {
             if number == histories.count { histories.append(SubscriptionHistory(identity: identity)) }
             numbers[identity] = number
             let firesOnce = event.json[.subscription]?[.firesOnce]?.bool ?? false
-            histories[number].entries.append(Entry(event: event.kept, isSave: isSave, firesOnce: firesOnce))
+            histories[number].entries.append(Entry(event: event.copied, isSave: isSave, firesOnce: firesOnce))
             return true
         }
         return histories

@@ -5,14 +5,13 @@ import PipelineKit
 import PipelineRuntime
 import StageTool
 
-/// The logs that a command is to work on.
+/// The logs that a command works on, and the problems with other logs beside them.
 package struct LogChoice {
-    /// Their own folders, by name.
+    /// The logs' own folders, sorted by name.
     package var logs: [String]
-    /// Those that should be there too, each with what to do.
+    /// An error for each missing log.
     package var absent: [ToolFailure]
 
-    /// Logs whose beginning is missing, each with what to do.
     var gaps: [ToolFailure]
 
     init(logs: [String], absent: [ToolFailure]) throws {
@@ -20,31 +19,31 @@ package struct LogChoice {
         gaps = try logs.compactMap(AbsentLogs.gap)
     }
 
-    /// For a command that has done what it can with what is there.
+    /// For commands that first process all logs that exist.
     ///
-    /// - Throws: ``ToolFailure`` that names all that is not.
+    /// - Throws: ``ToolFailure`` that names everything missing.
     package func finish() throws { try AbsentLogs.check(absent + gaps) }
 
-    /// For a command whose answer would be wrong without the others.
+    /// For commands whose answer would be wrong if a log is missing.
     package func whole() throws -> [String] {
         try finish()
         return logs
     }
 }
 
-/// The logs that a place must hold and does not, so that no command takes what is left for all there is.
+/// Finds logs that a place should contain but does not, so that no command mistakes the rest for everything.
 package enum AbsentLogs {
-    /// - Throws: ``ToolFailure`` with 66 where a log is missing, with 65 where there is one without `log.json`.
+    /// - Throws: ``ToolFailure`` with 66 if a log is missing, with 65 if a log has no `log.json`.
     package static func check(_ place: String) throws { try check(find(in: place)) }
 
-    /// For a command that has answered from the logs in a place, but not from all that they once held.
+    /// For commands that have answered as far as the logs allow.
     ///
-    /// - Throws: ``ToolFailure`` with 65 where the beginning of one is missing.
+    /// - Throws: ``ToolFailure`` with 65 if the beginning of a log is missing.
     package static func checkGaps(in place: String) throws { try check(LogPlace.logs(in: place).compactMap(gap)) }
 
     package static func gap(ofLogAt directory: String) throws -> ToolFailure? {
         guard let range = try EventLogs.missingStart(directory: directory) else { return nil }
-        // Of a log that has lost all of them, repair can save nothing.
+        // Repair cannot help a log without segments.
         let other = range.upperBound == .max ? "" : ", or see 'belfry log repair \(directory)'"
         return ToolFailure(
             .badData,
@@ -57,20 +56,20 @@ package enum AbsentLogs {
         throw ToolFailure(first.status, absent.map(\.message).joined(separator: "\n"))
     }
 
-    /// Nothing where there is no log at all, as of a pipeline that never ran.
+    /// Empty if the place contains no log at all: then the pipeline never ran.
     package static func find(in place: String) throws -> [ToolFailure] {
-        var (present, headless) = ([String](), [ToolFailure]())
+        var (present, damaged) = ([String](), [ToolFailure]())
         for directory in try LogPlace.folders(in: place) {
             let name = LogPlace.name(ofLogAt: directory)
             do throws(EventLogError) {
                 if try EventLogs.isLog(directory: directory) { present.append(name) }
             } catch {
                 present.append(name)
-                headless.append(ToolFailure(ToolFailure.status(of: error), "log \(name): \(error)"))
+                damaged.append(ToolFailure(ToolFailure.status(of: error), "log \(name): \(error)"))
             }
         }
         guard !present.isEmpty else { return [] }
-        return try missing(from: place, present) + headless
+        return try missing(from: place, present) + damaged
     }
 
     private static func missing(from place: String, _ present: [String]) throws -> [ToolFailure] {
@@ -83,7 +82,7 @@ package enum AbsentLogs {
         }
     }
 
-    /// Without the pipeline's file, the logs themselves tell what they were made from.
+    /// Without a pipeline file, the `upstream.json` of each log names the log that it was made from.
     private static func missing(fromFolder folder: String, _ present: [String]) throws -> [ToolFailure] {
         var (reasons, read) = ([String: String](), Set<String>())
         for name in present {
@@ -98,18 +97,18 @@ package enum AbsentLogs {
         if begun.count > 1, let last = begun.last, let next = later.first, !read.contains(last), reasons[next] == nil {
             if let reader = try reader(ofLogAt: folder + "/" + last) {
                 reasons[next] =
-                    "which is made from \(last), as \(reader) tells; where the pipeline has no such log, name its file"
+                    "which was made from \(last) according to \(reader); if the pipeline has no such log, name its file"
             } else if !present.contains(where: later.contains) {
                 StandardError.write(
-                    "note: \(folder) holds no \(later.joined(separator: ", ")), and nothing shows that it ever did: "
-                        + "taken as the logs of stages that never ran")
+                    "note: \(folder) contains no \(later.joined(separator: ", ")); it is assumed that these stages never ran"
+                )
             }
         }
         return reasons.filter { !present.contains($0.key) }.sorted { $0.key < $1.key }
             .map { missing($0.key, $0.value, folder) }
     }
 
-    /// The file that tells of a stage which read the log; nil where there is none, as without retention.
+    /// The file that records which stages read a log; nil without retention.
     private static func reader(ofLogAt directory: String) throws -> String? {
         let path = directory + "/consumers.json"
         guard LogPlace.isFile(path) else { return nil }
@@ -121,8 +120,8 @@ package enum AbsentLogs {
     }
 
     private static func upstream(ofLogAt directory: String) throws(EventLogError) -> String? {
+        // Verification reports a damaged note.
         do throws(EventLogError) { return try UpstreamNote.read(directory: directory)?.log } catch .damaged {
-            // Verification says so.
             return nil
         }
     }

@@ -1,9 +1,9 @@
 import JSON
 
 extension ByteBuffer {
-    /// Writes an object anew, its keys as they are; what is no object is copied.
+    /// Copies an object with new values. Other JSON values are copied as they are.
     ///
-    /// - Parameter write: Appends a member's value, or returns false to leave the member out.
+    /// - Parameter write: Appends the value of a member, or returns false to leave the member out.
     package mutating func rewrite(
         _ object: JSONValue, _ write: (_ key: JSONValue, _ value: JSONValue, inout ByteBuffer) -> Bool
     ) {

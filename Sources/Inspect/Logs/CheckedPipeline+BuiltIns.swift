@@ -5,11 +5,9 @@ import StageTool
 extension CheckedPipeline {
     /// Checks the settings of every stage.
     ///
-    /// - Throws: ``ToolFailure`` with 66 where there is no file; ``PipelineFileError`` with everything wrong with it.
+    /// - Throws: ``ToolFailure`` with 66 if there is no file; ``PipelineFileError`` with all mistakes in it.
     package init(path: String) throws { try self.init(PipelineText(argument: path)) }
 
-    /// - Throws: ``PipelineFileError`` with everything wrong with it.
-    package init(_ text: PipelineText) throws {
-        try self.init(text, all: .builtIns)
-    }
+    /// - Throws: ``PipelineFileError`` with all mistakes in the file.
+    package init(_ text: PipelineText) throws { try self.init(text, all: .builtIns) }
 }

@@ -1,34 +1,33 @@
 import JSON
 
-/// A name by which events are found.
-package enum SoughtName: Hashable {
-    /// Whose device or subscription the event is about.
-    case user(ExactText)
-    case device(ExactText)
-    /// Whom a match, a notification, a push or an outcome is for.
-    case receiver(ExactText)
-    case subscription(ExactText)
-    /// Of a match.
-    case userSubscription(user: ExactText, ExactText)
-    case record(ExactText)
-    case token(ExactText)
+/// A name that events are searched by.
+package struct SearchName {
+    let texts: [ExactText]
+    let key: TraceKey
 
-    var texts: [ExactText] {
-        switch self {
-        case .user(let text), .device(let text), .receiver(let text), .subscription(let text), .record(let text),
-            .token(let text):
-            [text]
-        case .userSubscription(let user, let subscription): [user, subscription]
-        }
+    private init(_ kind: TraceKey.Kind, _ name: ExactText) { (texts, key) = ([name], TraceKey(kind, name)) }
+
+    /// The user whose device or subscription an event is about.
+    static func user(_ name: ExactText) -> SearchName { SearchName(.userState, name) }
+    static func device(_ name: ExactText) -> SearchName { SearchName(.deviceState, name) }
+    /// The user that a match, a notification, a push or an outcome is for.
+    static func receiver(_ name: ExactText) -> SearchName { SearchName(.user, name) }
+    static func subscription(_ id: ExactText) -> SearchName { SearchName(.subscription, id) }
+    static func record(_ name: ExactText) -> SearchName { SearchName(.record, name) }
+    static func token(_ token: ExactText) -> SearchName { SearchName(.token, token) }
+
+    init(receiver: ExactText, subscription: ExactText) {
+        (texts, key) = ([receiver, subscription], TraceKey(.userSubscription, receiver, subscription))
     }
 }
 
-/// Finds events anywhere in a log by the names in them.
+/// Finds events in a log by the names in them.
 package protocol EventFinder {
-    /// Calls `body` with every event from `first` through `last` that may hold all of the names as texts, in order,
-    /// until it returns false. Other events may come too: the caller checks each.
+    /// Calls `body` in order with each event from `first` through `last` that contains all names, until it returns false.
+    ///
+    /// Some events without the names may come too: the caller checks each.
     func events(
-        in log: String, from first: UInt64, through last: UInt64, naming names: [SoughtName],
+        in log: String, from first: UInt64, through last: UInt64, naming names: [SearchName],
         _ body: (LogScan.Event) throws -> Bool
     ) throws
 }

@@ -2,7 +2,7 @@ import Events
 import JSON
 import StageTool
 
-/// Where an event is, as users write it: `changes:17`.
+/// The log and sequence of an event; users write it as `changes:17`.
 package struct EventPlace: Hashable, Sendable, CustomStringConvertible {
     package var log: String
     package var sequence: UInt64
@@ -13,7 +13,7 @@ package struct EventPlace: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension EventPlace {
-    /// Nil for what is no position.
+    /// Nil if the value is not an object with `log` and `sequence`.
     init?(_ json: JSONValue) {
         guard let log = json[.log]?.string, let sequence = json[.sequence]?.sequence else { return nil }
         self.init(log: log, sequence: sequence)

@@ -3,11 +3,10 @@ import Events
 import PipelineKit
 
 extension LogKind {
-    /// Belfry's own kinds of stages by the logs that they write.
     private static let stages = Dictionary(
         uniqueKeysWithValues: allCases.map { ($0, Registry.builtIns.kind(writing: $0) ?? $0.rawValue) })
 
-    /// What explanations call the stage that writes such a log.
+    /// The kind of the built-in stage that writes such a log.
     var stage: String { LogKind.stages[self] ?? rawValue }
 }
 

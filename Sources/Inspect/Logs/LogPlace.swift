@@ -3,12 +3,12 @@ import Foundation
 import PipelineKit
 import StageTool
 
-/// Finds logs by what a user has at hand: a pipeline file, its data folder, a folder of logs, or a log.
+/// Finds logs by a path from the user: a pipeline file, its data folder, a folder of logs, or a log.
 package enum LogPlace {
-    /// What the log of a stage's dead letters has behind the name of the stage's own.
+    /// The name of a stage's log of dead letters is the name of its log with this suffix.
     package static let deadLetters = ".dead-letters"
 
-    /// Whether a path is a place for logs, and not a log.
+    /// Whether a path is a pipeline file or a folder of logs, and not a log.
     static func isPlace(_ path: String) throws -> Bool {
         if isFile(path) { return true }
         return try isFolder(path) && !EventLogs.isLog(directory: path)
@@ -17,26 +17,27 @@ package enum LogPlace {
     /// Whether a path is a log's own folder.
     package static func isLog(_ path: String) -> Bool { isFile(path + "/log.json") }
 
-    /// The folder that holds logs.
+    /// The folder of the logs.
     ///
-    /// - Throws: ``ToolFailure`` with 66 where there is none.
+    /// - Throws: ``ToolFailure`` with 66 if there is none.
     package static func folder(_ path: String) throws -> String {
         try checkIsNoInput(path)
-        if isFile(path) { return try CheckedFile.logs(of: path) }
+        if isFile(path) {
+            try PipelineArgument.check(path)
+            // An invalid setting of a stage does not matter for reading its log.
+            return try PipelineFile.load(path: path, registry: .builtIns).data + "/logs"
+        }
         guard isFolder(path) else { throw missing(path) }
         return isFolder(path + "/logs") ? path + "/logs" : path
     }
 
-    /// The logs' own folders in a place, by name, also of those that are damaged. See ``AbsentLogs`` for what is not
-    /// there.
-    package static func logs(in path: String) throws -> [String] {
-        try folders(in: path).filter(isLog)
-    }
+    /// The logs' own folders in a place, sorted by name. See ``AbsentLogs`` for missing ones.
+    package static func logs(in path: String) throws -> [String] { try folders(in: path).filter(isLog) }
 
-    /// All folders in a place that may be logs', by name.
+    /// All folders in a place that may be logs, sorted by name.
     static func folders(in path: String) throws -> [String] {
         let folder = try folder(path)
-        // A pipeline that never ran has no logs, and no folder for them.
+        // A pipeline that never ran has no folder for its logs.
         if isFile(path), mode(folder) == nil { return [] }
         do {
             return try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }.sorted()
@@ -46,7 +47,7 @@ package enum LogPlace {
         }
     }
 
-    /// What to say of a place without logs.
+    /// The error message for a place without logs.
     package static func nothing(in path: String) throws -> String {
         let folder = try folder(path)
         return isFile(path) ? "no logs yet in \(folder): start it with `belfry up \(path)`" : "no logs in \(folder)"
@@ -59,11 +60,12 @@ package enum LogPlace {
         return try existing(folder + "/" + path, named: path, in: folder)
     }
 
-    /// - Parameter hint: What to do where a bare name is no log below this folder.
+    /// - Parameter hint: What to do if the path is a name and the current folder contains no such log.
     private static func log(_ path: String, hint: String) throws -> String {
         if try isFolder(path) && EventLogs.isLog(directory: path) { return path }
         try checkIsNoInput(path)
-        let (place, name) = split(path)
+        let parent = NSString(string: path).deletingLastPathComponent
+        let (place, name) = (parent.isEmpty ? "." : parent, NSString(string: path).lastPathComponent)
         guard !name.isEmpty, isFile(place) || isFolder(place) else { throw missing(path) }
         let folder = try folder(place)
         do { return try existing(folder + "/" + name, named: name, in: folder) } catch let failure as ToolFailure {
@@ -72,28 +74,28 @@ package enum LogPlace {
         }
     }
 
-    /// The folder of a log of which `log.json` may be missing.
+    /// The folder of a log whose `log.json` may be missing.
     package static func folder(ofLog path: String, pipeline: String?) throws -> String {
         let candidate = try pipeline.map { try folder($0) + "/" + path } ?? path
-        if isFolder(candidate), try isLogOrHeadless(candidate) { return candidate }
+        if isFolder(candidate), try isLogOrLacksManifest(candidate) { return candidate }
         if pipeline == nil, try isPlace(path), case let names = try logs(in: path).map(name), !names.isEmpty {
             throw ToolFailure(
                 .usage,
-                "\(path) holds several logs; name one of them: \(names.joined(separator: ", ")), with -p \(path)")
+                "\(path) contains several logs; name one of \(names.joined(separator: ", ")), with -p \(path)")
         }
         return try log(path, pipeline: pipeline)
     }
 
-    private static func isLogOrHeadless(_ directory: String) throws(EventLogError) -> Bool {
+    private static func isLogOrLacksManifest(_ directory: String) throws(EventLogError) -> Bool {
         do throws(EventLogError) { return try EventLogs.isLog(directory: directory) } catch {
             guard case .withoutManifest = error else { throw error }
             return true
         }
     }
 
-    /// The logs in a place, or the log that a path is.
+    /// The log at a path, or all logs in a place.
     ///
-    /// - Throws: ``ToolFailure`` with 66 where there is none.
+    /// - Throws: ``ToolFailure`` with 66 if there is none.
     package static func oneOrAll(_ place: String) throws -> LogChoice {
         guard try isPlace(place) else { return try LogChoice(logs: [log(place, hint: placeHint)], absent: []) }
         let choice = try LogChoice(logs: logs(in: place), absent: AbsentLogs.find(in: place))
@@ -124,13 +126,14 @@ package enum LogPlace {
         path.split(separator: "/").last.map(String.init) ?? path
     }
 
-    /// What `belfry trace --export` and `belfry log export` write, and scenarios.
+    /// Refuses cases, exports and scenarios.
     private static func checkIsNoInput(_ path: String) throws {
         guard isFile(path), path.hasSuffix(".ndjson") else { return }
         throw ToolFailure(
             .noInput,
-            "\(path) holds lines, not logs: make logs of inputs with `belfry run PIPELINE \(path) --logs FOLDER`, of an "
-                + "export with `belfry log import \(path) --to FOLDER`, and name FOLDER")
+            "\(path) is a file of lines, not of logs. Make logs first, and name their FOLDER: from inputs with "
+                + "`belfry run PIPELINE \(path) --logs FOLDER`, from an export with `belfry log import \(path) --to FOLDER`"
+        )
     }
 
     private static let placeHint = "name a pipeline file, its data folder, a folder of logs, or a log"
@@ -139,28 +142,11 @@ package enum LogPlace {
         ToolFailure(.noInput, "there is no \(path); \(placeHint)")
     }
 
-    private static func split(_ path: String) -> (place: String, name: String) {
-        let trimmed = path.hasSuffix("/") ? String(path.dropLast()) : path
-        guard let slash = trimmed.lastIndex(of: "/") else { return (".", trimmed) }
-        return (
-            slash == trimmed.startIndex ? "/" : String(trimmed[..<slash]),
-            String(trimmed[trimmed.index(after: slash)...])
-        )
-    }
-
     package static func isFolder(_ path: String) -> Bool { mode(path) == S_IFDIR }
     package static func isFile(_ path: String) -> Bool { mode(path) == S_IFREG }
 
     private static func mode(_ path: String) -> mode_t? {
         var status = stat()
         return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
-    }
-}
-
-private enum CheckedFile {
-    /// A file need not be right in every stage for its logs to be read.
-    static func logs(of path: String) throws -> String {
-        try PipelineArgument.check(path)
-        return try PipelineFile.load(path: path, registry: .builtIns).data + "/logs"
     }
 }

@@ -1,11 +1,11 @@
 import EventLog
 import Time
 
-/// A place in a log as a user names it: `17`, `2026-11-20T09:30:00Z`, or `-10m` (also `10m ago`).
+/// A position in a log as a user writes it: `17`, `2026-11-20T09:30:00Z`, or `-10m` (also `10m ago`).
 package enum LogPosition: Equatable, Sendable {
     case sequence(UInt64)
     case time(Instant)
-    /// So long before the log's last time.
+    /// This long before the log's last event.
     case back(Duration)
 
     package init?(argument: String) {
@@ -21,10 +21,9 @@ package enum LogPosition: Equatable, Sendable {
         }
     }
 
-    /// What it means in one log.
+    /// The position in one log.
     ///
-    /// - Parameter directory: The log's own folder. Read only for a duration; ``LogPoint/time(_:)`` at the epoch where
-    ///   the log is empty.
+    /// - Parameter directory: The log's own folder. An empty log counts as ending at the epoch.
     package func point(in directory: String) throws(EventLogError) -> LogPoint {
         switch self {
         case .sequence(let sequence): return .sequence(sequence)
@@ -42,12 +41,12 @@ package enum LogPosition: Equatable, Sendable {
     }
 }
 
-/// A place in one log.
+/// A position in one log.
 package enum LogPoint: Equatable {
     case sequence(UInt64)
     case time(Instant)
 
-    /// Where to begin reading, so that the point is the first thing that counts.
+    /// Starts reading at this point.
     package var start: EventLogReader.Start {
         switch self {
         case .sequence(let sequence): .sequence(sequence)
@@ -55,7 +54,7 @@ package enum LogPoint: Equatable {
         }
     }
 
-    /// Whether a batch lies wholly behind it.
+    /// Whether a whole batch comes after it.
     package func isBefore(_ header: BatchHeader) -> Bool {
         switch self {
         case .sequence(let last): header.firstSequence > last
@@ -69,7 +68,7 @@ extension Duration {
         ("us", 1), ("ms", 1_000), ("s", 1_000_000), ("m", 60_000_000), ("h", 3_600_000_000), ("d", 86_400_000_000),
     ]
 
-    /// Whole numbers with units, as in `90s` and `1h30m`; nil for anything else.
+    /// Parses whole numbers with units, such as `90s` and `1h30m`.
     init?(words text: some StringProtocol) {
         var (rest, sum) = (Substring(text), Int64(0))
         guard !rest.isEmpty else { return nil }

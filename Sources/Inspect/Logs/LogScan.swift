@@ -4,15 +4,15 @@ import JSON
 import PipelineRuntime
 import Time
 
-/// Reads a part of a log from its beginning to its end.
+/// Finds events by reading a range of a log.
 package struct LogScan: EventFinder {
     static let limits = JSONLimits(bytesMax: 64 << 20, depthMax: 512)
 
-    /// Ends with the call that it is given to.
+    /// Valid during the call that gets it; see ``copied``.
     package struct Event: ~Escapable {
         let sequence: UInt64
         let now: Instant
-        let json: JSONValue
+        package let json: JSONValue
         let line: UnsafeRawBufferPointer
         let cursor: Cursor
 
@@ -21,17 +21,17 @@ package struct LogScan: EventFinder {
             (self.sequence, self.now, self.json, self.line, self.cursor) = (sequence, now, json, line, cursor)
         }
 
-        var kept: LoggedEvent { LoggedEvent(sequence: sequence, now: now, cursor: cursor, line: Array(line)) }
+        var copied: LoggedEvent { LoggedEvent(sequence: sequence, now: now, cursor: cursor, line: Array(line)) }
     }
 
     package init() {}
 
     package func events(
-        in log: String, from first: UInt64, through last: UInt64, naming names: [SoughtName],
+        in log: String, from first: UInt64, through last: UInt64, naming names: [SearchName],
         _ body: (LogScan.Event) throws -> Bool
     ) throws {
         guard first <= last else { return }
-        let filter = LineFilter(names.flatMap(\.texts).map(HeldValue.text))
+        let filter = LineFilter(names.flatMap(\.texts).map(RequiredValue.text))
         try LogScan.batches(in: log, from: first > 1 ? .sequence(first) : .beginning) { batch in
             guard batch.header.firstSequence <= last else { return false }
             return try LogScan.events(of: batch, filter) { event in
@@ -41,14 +41,13 @@ package struct LogScan: EventFinder {
         }
     }
 
-    /// Reads on from a moment until `body` has enough, then to the end of that batch; a batch is asked last whether it
-    /// was the last to look at.
+    /// Reads whole batches from a time on, until `isEnough` returns true for the batch that was just read.
     ///
-    /// - Parameter values: Events that do not hold all of them are passed over; some that do not may come too.
-    /// - Returns: Whether the log had come so far.
+    /// - Parameter values: Leaves out events without these values, but not all of them.
+    /// - Returns: False if the log ended first.
     @discardableResult
     static func events(
-        in log: String, from now: Instant, holding values: [HeldValue] = [], body: (Event) throws -> Void,
+        in log: String, from now: Instant, containing values: [RequiredValue] = [], body: (Event) throws -> Void,
         isEnough: (BatchHeader) -> Bool = { _ in false }
     ) throws -> Bool {
         let filter = LineFilter(values)
@@ -64,11 +63,11 @@ package struct LogScan: EventFinder {
         return wasEnough
     }
 
-    /// One event; nil where the log does not hold it.
+    /// Nil if the log does not contain the event.
     static func event(_ sequence: UInt64, in log: String) throws -> LoggedEvent? {
         var found: LoggedEvent?
         try LogScan().events(in: log, from: sequence, through: sequence, naming: []) { event in
-            found = event.kept
+            found = event.copied
             return false
         }
         return found
@@ -103,7 +102,7 @@ package struct LogScan: EventFinder {
 }
 
 extension LogScan {
-    /// The sequence of the first event that is not earlier than a moment; one behind the last where there is none.
+    /// The sequence of the first event at or after a time; the next free sequence if there is no such event.
     static func firstSequence(in log: String, notBefore now: Instant) throws -> UInt64 {
         let reader = try EventLogReader(directory: log, from: .time(now))
         if let header = try reader.nextHeader() { return header.firstSequence }
@@ -120,9 +119,9 @@ extension LoggedEvent {
 }
 
 extension JSONValue {
-    /// The sequence that the number stands for; nil when the value is not a whole number from 1 on.
+    /// Nil if the value is not a whole number from 1 on.
     var sequence: UInt64? { int64.flatMap { $0 > 0 ? UInt64($0) : nil } }
 
-    /// The sequences of the changes that a notification, push or outcome stands for.
+    /// The sequences of the changes that led to a notification, push or outcome.
     var causes: [UInt64] { self[.causes]?.elements.compactMap { $0[.sequence]?.sequence } ?? [] }
 }

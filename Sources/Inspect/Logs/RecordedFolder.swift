@@ -6,104 +6,108 @@ import PipelineKit
 import PipelineRuntime
 import StageTool
 
-/// Makes a pipeline of what logs say about the stages that wrote them.
+/// Reconstructs a pipeline from a folder of logs.
 struct RecordedFolder {
     private let folder: String
 
-    /// - Parameter folder: A folder of logs.
     init(_ folder: String) { self.folder = folder }
 
-    /// The stages by their kinds, with the settings that they had last.
+    /// The stages, named by their kinds, with their last settings.
     ///
-    /// - Parameter isCompleted: Whether the built-in stages that come after those with a log are there too, and those
-    ///   whose settings nobody keeps: programs in another language, known by the log that they read.
-    /// - Throws: ``ToolFailure`` with 66 where the logs do not say enough.
+    /// - Parameter isCompleted: Adds the built-in stages that have no log yet, and the programs in other languages, whose
+    ///   settings are not recorded.
+    /// - Throws: ``ToolFailure`` with 66 if the logs do not say enough.
     func pipeline(isCompleted: Bool = false) throws -> PipelineFile {
         let logs = try LogPlace.logs(in: folder).filter { !$0.hasSuffix(LogPlace.deadLetters) }
         guard !logs.isEmpty else { throw ToolFailure(.noInput, try LogPlace.nothing(in: folder)) }
         let plugins = isCompleted ? try logs.filter(isPlugin) : []
         let builtIns = logs.filter { !plugins.contains($0) }
         try checkKinds(of: builtIns)
-        var text = ByteBuffer()
-        text.append("{\"pipeline\":\"recorded\",\"data\":")
-        text.appendJSON(folder)
-        text.append(",\"stages\":{")
-        for (index, log) in logs.enumerated() {
-            if index > 0 { text.append(",") }
-            if plugins.contains(log) { try writePlugin(log, to: &text) } else { try write(log, to: &text) }
+        var stages = try logs.map { log in
+            try plugins.contains(log) ? plugin(log) : stage(log)
         }
-        if isCompleted { try writeRest(after: builtIns, to: &text) }
-        text.append("}}")
-        return try PipelineFile.parse(text.text, file: folder, folder: folder, registry: .builtIns, check: check)
+        if isCompleted { stages += try laterStages(builtIns) }
+        return try PipelineFile.parse(
+            RecordedFolder.text(data: folder, stages), file: folder, folder: folder, registry: .builtIns, check: check)
     }
 
-    /// No log tells what a plugin's program is called.
+    /// Plugins are not checked, since no log names their programs.
     private func check(_ stage: PipelineStage) throws(PipelineFileError) {
         if stage.command.isEmpty { try StageCheck(registry: .builtIns)(stage) }
     }
 
-    /// Nothing where the logs are not those of the first built-in stages.
-    private func writeRest(after logs: [String], to text: inout ByteBuffer) throws {
+    /// The built-in stages without a log; empty unless the logs are those of the first built-in stages.
+    private func laterStages(_ logs: [String]) throws -> [String] {
         let first = LogKind.allCases.prefix(logs.count).map(\.stage)
-        guard try Set(logs.map { try entry(of: $0).kind }) == Set(first) else { return }
-        RecordedFolder.write(LogKind.allCases.dropFirst(first.count), after: first.last, to: &text)
+        guard try Set(logs.map { try entry(of: $0).kind }) == Set(first) else { return [] }
+        return RecordedFolder.stages(LogKind.allCases.dropFirst(first.count), after: first.last)
     }
 
-    /// The built-in stages alone, for logs that do not tell of theirs.
+    /// The built-in stages, for logs without recorded settings.
     static func standardPipeline() throws -> PipelineFile {
-        var text = ByteBuffer()
-        text.append("{\"pipeline\":\"recorded\",\"data\":\"/\",\"stages\":{")
-        text.appendJSON(LogKind.changes.stage)
-        text.append(":{}")
-        write(LogKind.allCases.dropFirst(), after: LogKind.changes.stage, to: &text)
-        text.append("}}")
-        return try PipelineFile.parse(text.text, file: "the folder's logs", registry: .builtIns)
+        try PipelineFile.parse(
+            text(data: "/", stages(LogKind.allCases[...], after: nil)), file: "the folder's logs", registry: .builtIns)
     }
 
-    /// The stages that write some logs, each behind the one before it.
-    private static func write(_ logs: ArraySlice<LogKind>, after first: String?, to text: inout ByteBuffer) {
-        var before = first ?? ""
-        for log in logs {
-            text.append(",")
-            text.appendJSON(log.stage)
-            text.append(":{\"from\":")
-            text.appendJSON(before)
-            if log == .outcomes { text.append(",\"transports\":{\"none\":{\"use\":\"console\"}}") }
-            text.append("}")
-            before = log.stage
+    /// A pipeline file.
+    ///
+    /// - Parameter stages: Members of its `stages`.
+    private static func text(data: String, _ stages: [String]) -> String {
+        ByteBuffer.object {
+            $0.append("pipeline", "recorded")
+            $0.append("data", data)
+            $0.append("stages", raw: "{" + stages.joined(separator: ",") + "}")
+        }.text
+    }
+
+    private static func member(_ name: String, _ write: (inout ByteBuffer) throws -> Void) rethrows -> String {
+        var text = ByteBuffer()
+        text.appendJSON(name)
+        text.append(":")
+        try text.object(write)
+        return text.text
+    }
+
+    /// Built-in stages, each reading from the one before.
+    private static func stages(_ logs: ArraySlice<LogKind>, after first: String?) -> [String] {
+        zip(logs, [first] + logs.map(\.stage)).map { log, before in
+            member(log.stage) {
+                $0.append("from", before)
+                if log == .outcomes { $0.append("transports", raw: #"{"none":{"use":"console"}}"#) }
+            }
         }
     }
 
-    /// Stages are called by their kinds, and what a program of its own did stands in the pipeline file alone.
+    /// Refuses two stages of one kind and stages of unknown kinds: the logs do not say how they are connected.
     private func checkKinds(of logs: [String]) throws {
-        for (kind, logs) in try Dictionary(grouping: logs, by: { try entry(of: $0).kind }).sorted(by: {
-            $0.key < $1.key
-        }) {
+        let kinds = try Dictionary(grouping: logs) { try entry(of: $0).kind }
+        for (kind, logs) in kinds.sorted(by: { $0.key < $1.key }) {
             guard logs.count > 1 || Registry.builtIns.stages[kind] == nil else { continue }
             let names = logs.map(LogPlace.name).joined(separator: ", ")
             throw ToolFailure(
                 .noInput,
-                "\(names) in \(folder): made by \(logs.count.of("stage")) of kind \(kind), whose place only the pipeline file tells: "
-                    + "name it, and the logs with --logs")
+                "\(names) in \(folder): written by \(logs.count.of("stage")) of kind \(kind). Only the pipeline file says how "
+                    + "they are connected: name it, and the logs with --logs")
         }
     }
 
-    private func write(_ log: String, to text: inout ByteBuffer) throws {
+    private func stage(_ log: String) throws -> String {
         let entry = try entry(of: log)
-        try writePlace(of: log, as: entry.kind, to: &text)
-        try RecordedSettings(settings(of: entry, in: log)).write(to: &text)
-        text.append("}")
+        return try RecordedFolder.member(entry.kind) {
+            try writePlace(of: log, to: &$0)
+            try RecordedSettings.write(settings(of: entry, in: log), to: &$0)
+        }
     }
 
-    private func writePlugin(_ log: String, to text: inout ByteBuffer) throws {
-        try writePlace(of: log, as: LogPlace.name(ofLogAt: log), to: &text)
-        text.append(",\"command\":[\"unknown\"]}")
+    private func plugin(_ log: String) throws -> String {
+        try RecordedFolder.member(LogPlace.name(ofLogAt: log)) {
+            try writePlace(of: log, to: &$0)
+            $0.append("command", ["unknown"])
+        }
     }
 
-    private func writePlace(of log: String, as name: String, to text: inout ByteBuffer) throws {
-        text.appendJSON(name)
-        text.append(":{\"log\":")
-        text.appendJSON(LogPlace.name(ofLogAt: log))
+    private func writePlace(of log: String, to text: inout ByteBuffer) throws {
+        text.append("log", LogPlace.name(ofLogAt: log))
         guard let note = try UpstreamNote.read(directory: log) else { return }
         let upstream = folder + "/" + note.log
         text.append("from", try isPlugin(upstream) ? note.log : entry(of: upstream).kind)
@@ -115,7 +119,7 @@ struct RecordedFolder {
         return try SettingsHistory(logDirectory: log).entries.isEmpty && UpstreamNote.read(directory: log) != nil
     }
 
-    /// With what an earlier build did not put on record.
+    /// The recorded settings, with defaults that earlier versions did not record.
     private func settings(of entry: SettingsHistory.Entry, in log: String) throws -> String {
         let reader = try SettingsHistory(logDirectory: log).reader(of: entry)
         return reader?.spelt(Registry.builtIns.changedDefaults(ofKind: entry.kind), as: \.before)
@@ -128,24 +132,20 @@ struct RecordedFolder {
         if let last = history.entries.last { return last }
         throw ToolFailure(
             .noInput,
-            "\(history.path) is not there, so that nothing tells how \(log) was made: name the pipeline file, and the "
-                + "logs with --logs")
+            "\(history.path) is missing, so the settings of \(log) are unknown: name the pipeline file, and the logs with "
+                + "--logs")
     }
 }
 
-/// A stage's settings as they were recorded, in which numbers and truth values stand in quotes as everything else does.
-private struct RecordedSettings {
-    private let record: String
-
-    init(_ record: String) { self.record = record }
-
-    /// Appends its members as a pipeline file has them.
-    func write(to text: inout ByteBuffer) throws {
+/// Recorded settings of a stage, in which numbers and booleans are strings.
+private enum RecordedSettings {
+    /// Appends the settings in the form of a pipeline file.
+    static func write(_ record: String, to text: inout ByteBuffer) throws {
         var parser = JSONParser()
         try Array(record.utf8).withUnsafeBytes { bytes in
             for (key, value) in try parser.parse(bytes).members {
                 text.append(",")
-                RecordedSettings.write(key, value, to: &text)
+                write(key, value, to: &text)
             }
         }
     }

@@ -1,43 +1,38 @@
 import BuiltIns
 import EventLog
 import Events
-import Foundation
 import JSON
 import PipelineKit
 import StageTool
 
-/// The logs of a pipeline by what the stages that wrote them do.
+/// A pipeline's logs with the stages that wrote them.
 package struct RecordedLogs {
     package let folder: String
     let file: PipelineFile
-    /// Whether `file` is the pipeline's own, and not a guess from a folder of logs.
+    /// Whether `file` was given, and not derived from a folder of logs.
     package let isOwn: Bool
-    /// The stages that a change goes through, the source first.
+    /// The stages that a change passes through, the source first.
     package let path: [PipelineStage]
 
     /// - Parameters:
-    ///   - place: What ``LogPlace`` takes.
-    ///   - logs: Where the logs are instead.
+    ///   - place: See ``LogPlace``.
+    ///   - logs: The folder of the logs, if they are elsewhere.
     package init(place: String, logs: String? = nil) throws {
         folder = try LogPlace.folder(logs ?? place)
-        var isDirectory: ObjCBool = false
-        isOwn = FileManager.default.fileExists(atPath: place, isDirectory: &isDirectory) && !isDirectory.boolValue
+        isOwn = LogPlace.isFile(place)
         file = try isOwn ? CheckedPipeline(path: place).file : RecordedLogs.recorded(in: folder)
         path = RecordedLogs.path(of: file)
         try AbsentLogs.check(logs ?? place)
         let changes = folder + "/" + (path.first?.logName ?? LogKind.changes.rawValue)
-        guard FileManager.default.fileExists(atPath: changes + "/log.json") else {
-            throw ToolFailure(.noInput, "there is no log of changes in \(folder); \(hint(place))")
+        guard LogPlace.isLog(changes) else {
+            let hint =
+                isOwn
+                ? "the pipeline has not run yet (belfry up \(place)), or its logs are elsewhere"
+                : "name the pipeline file (with -p or --pipeline if the command has this option)"
+            throw ToolFailure(.noInput, "there is no log of changes in \(folder); \(hint)")
         }
     }
 
-    private func hint(_ place: String) -> String {
-        isOwn
-            ? "the pipeline has not run yet (belfry up \(place)), or its logs lie elsewhere"
-            : "name the pipeline's file (with -p or --pipeline where the command has that)"
-    }
-
-    /// - Parameter folder: The folder that holds the logs of the pipeline.
     init(file: PipelineFile, folder: String) {
         (self.file, self.folder, isOwn) = (file, folder, true)
         path = RecordedLogs.path(of: file)
@@ -45,17 +40,16 @@ package struct RecordedLogs {
 
     package func log(of stage: PipelineStage) -> String { folder + "/" + stage.logName }
 
-    /// Nil where the pipeline has no such stage, or the stage never ran.
+    /// Nil if the pipeline has no such stage, or the stage never ran.
     func existingLog(_ log: LogKind) -> String? { stage(writing: log).flatMap(existingLog) }
 
-    /// Nil where the stage never ran.
+    /// Nil if the stage never ran.
     func existingLog(of stage: PipelineStage) -> String? {
-        FileManager.default.fileExists(atPath: log(of: stage) + "/log.json") ? log(of: stage) : nil
+        LogPlace.isLog(log(of: stage)) ? log(of: stage) : nil
     }
 
     func stage(writing log: LogKind) -> PipelineStage? { path.first { $0.writes == log } }
 
-    /// What the stage knew of where it stood.
     func context(of stage: PipelineStage) throws -> StageContext {
         let own = try EventLogs.summary(directory: log(of: stage)).identity
         let upstream = file.upstream(of: stage) ?? stage
@@ -79,8 +73,7 @@ package struct RecordedLogs {
     /// The logs of the built-in stages, in the order in which they are made from each other.
     package static let standardNames = LogKind.allCases.map(\.rawValue)
 
-    /// The pipeline that the logs tell of, with the settings that it had last; the built-in stages where they do not say
-    /// enough.
+    /// The pipeline that wrote the logs, with its last settings; a standard pipeline if the logs do not say enough.
     static func recorded(in folder: String) throws -> PipelineFile {
         do { return try RecordedFolder(folder).pipeline(isCompleted: true) } catch {
             return try RecordedFolder.standardPipeline()

@@ -6,16 +6,16 @@ import PipelineRuntime
 import Replay
 import StageTool
 
-/// A pipeline beside the logs that it made, by what a user has at hand: its file, or the logs alone.
+/// A pipeline with its logs, found by its file or by the logs alone.
 package struct RecordedPlace {
     package let checked: CheckedPipeline
     package let recorded: RecordedPipeline
 
-    /// Says on standard error of which stages' past the settings are not known.
+    /// Notes on standard error which stages have no recorded settings.
     ///
     /// - Parameters:
     ///   - place: A pipeline file, a data folder or a folder of logs.
-    ///   - logs: Where the logs are instead.
+    ///   - logs: The folder of the logs, if they are elsewhere.
     package init(_ place: String, logs: String?) throws {
         if LogPlace.isFolder(place) {
             try AbsentLogs.check(place)
@@ -24,15 +24,29 @@ package struct RecordedPlace {
         } else {
             checked = try CheckedPipeline(path: place)
         }
-        recorded = try RecordedPipeline.find(checked, logs: logs)
+        recorded = try RecordedPlace.recorded(checked, logs: logs)
         for stage in try recorded.stagesWithoutSettings {
             StandardError.write(
-                "\(stage.log.directory)/settings.ndjson is not there: the settings that \(place) has now are taken for all "
-                    + "of \(stage.name)'s past\(RecordedPlace.earlierDefaults(of: stage.stage))")
+                "\(stage.log.directory)/settings.ndjson is missing: the current settings of \(place) are used for the whole "
+                    + "log of \(stage.name)\(RecordedPlace.earlierDefaults(of: stage.stage))")
         }
     }
 
-    /// What counts where the pipeline file is silent: a log without settings is from before they were kept.
+    private static func recorded(_ checked: CheckedPipeline, logs: String?) throws -> RecordedPipeline {
+        let place = logs ?? checked.path
+        let folder = try LogPlace.folder(place)
+        do { return try RecordedPipeline(checked.file, logs: folder) } catch EventLogError.notALog(let directory) {
+            guard try !LogPlace.logs(in: place).isEmpty else {
+                throw ToolFailure(.noInput, try LogPlace.nothing(in: place))
+            }
+            throw ToolFailure(
+                .noInput,
+                "log \(LogPlace.name(ofLogAt: directory)) of \(checked.path) is missing: there is no \(directory); "
+                    + "restore it from a copy, or start its stage if it never ran")
+        }
+    }
+
+    /// A log without settings was written by an early version, whose defaults apply.
     private static func earlierDefaults(of stage: PipelineStage) -> String {
         let silent = Registry.builtIns.changedDefaults(of: stage).filter { !stage.settings.contains($0.key) }
         guard !silent.isEmpty else { return "" }

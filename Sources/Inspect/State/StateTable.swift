@@ -2,7 +2,7 @@ import Events
 import JSON
 import StageTool
 
-/// A state's objects: as they are for programs, in columns for people.
+/// The objects of a stage's state: JSON lines for programs, a table for people.
 package struct StateTable {
     package private(set) var lines: [String] = []
     private var keys: [String] = []
@@ -10,7 +10,9 @@ package struct StateTable {
 
     private static let cellCharactersMax = 48
 
-    /// - Parameter user: Leave out what concerns others.
+    /// - Parameters:
+    ///   - user: Leaves out objects of other users.
+    ///   - needsRows: Whether ``rows`` is used.
     package init(_ text: String, user: String?, needsRows: Bool) throws {
         var parser = JSONParser(limits: JSONLimits(bytesMax: 128 << 20))
         for line in text.split(separator: "\n") {
@@ -36,9 +38,9 @@ package struct StateTable {
     /// One row for each object, one column for each member.
     package var rows: [String] {
         guard !objects.isEmpty else { return ["nothing"] }
-        let cells = [keys.map { $0.uppercased() }] + objects.map { object in keys.map { StateTable.cell(object[$0]) } }
-        let widths = keys.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
-        return cells.map { row in row.indices.map { row[$0].padded(to: widths[$0]) }.joined(separator: "  ") }
+        var table = TextTable(keys.map { $0.uppercased() }, leftColumns: Set(keys.indices))
+        for object in objects { table.add(keys.map { StateTable.cell(object[$0]) }) }
+        return table.lines
     }
 
     private static func cell(_ text: String?) -> String {

@@ -1,11 +1,10 @@
 import Events
 import JSON
 
-/// What deliver's answers brought about beside a push's outcome: retired devices, what their app's backend was told, and
-/// apps that were stopped.
+/// The events that deliver writes beside outcomes: retired devices, notices to an app's backend, and stopped apps.
 extension Causality {
-    /// - Parameter event: Of any log.
-    func aftermath(of event: TraceEvent) throws -> [TraceEvent] {
+    /// What an event of deliver's log led to in the same log.
+    func deliveryEffects(of event: TraceEvent) throws -> [TraceEvent] {
         guard let log = logs.log(named: event.log), log.role == .making(.outcomes) else { return [] }
         switch event.type {
         case EventName.outcome: return try retirement(by: event, in: log)
@@ -16,24 +15,25 @@ extension Causality {
         }
     }
 
-    /// The outcome by which a device was retired.
     func outcome(behind event: TraceEvent) throws -> TraceEvent? {
         guard let log = logs.log(named: event.log), let push = event.facts.push else { return nil }
-        return try logs.events(.push(push), in: log, range: 1...event.sequence, newestFirst: true, limit: 1) { facts in
+        let range = 1...event.sequence
+        return try logs.events(TraceKey(.push, push), in: log, range: range, newestFirst: true, limit: 1) { facts in
             facts.type == EventName.outcome.description && facts.isSameDevice(as: event.facts)
         }.first
     }
 
     private func retirement(by outcome: TraceEvent, in log: TracedLog) throws -> [TraceEvent] {
         guard let push = outcome.facts.push else { return [] }
-        return try logs.events(.push(push), in: log, range: outcome.sequence...UInt64.max, limit: 1) { facts in
+        return try logs.events(TraceKey(.push, push), in: log, range: outcome.sequence...UInt64.max, limit: 1) {
+            facts in
             facts.type == "device.retired" && facts.isSameDevice(as: outcome.facts)
         }
     }
 
     private func notices(of retired: TraceEvent, in log: TracedLog) throws -> [TraceEvent] {
         guard let push = retired.facts.push else { return [] }
-        return try logs.events(.push(push), in: log, range: retired.sequence...UInt64.max) { facts in
+        return try logs.events(TraceKey(.push, push), in: log, range: retired.sequence...UInt64.max) { facts in
             facts.type.hasPrefix("notice.") && facts.isSameDevice(as: retired.facts)
                 && facts.registered == retired.facts.registered
         }
@@ -41,25 +41,26 @@ extension Causality {
 
     // MARK: Apps
 
-    /// That the app was stopped: by this push, or before it came.
+    /// The `app.stopped` event that a held push caused, or because of which it was held.
     private func stop(of held: TraceEvent, in log: TracedLog) throws -> [TraceEvent] {
         guard let app = try app(of: held) else { return [] }
         let before = try logs.events(
-            .app, in: log, range: 1...held.sequence, newestFirst: true, limit: 1, where: app.isOf
+            TraceKey(.app, 0), in: log, range: 1...held.sequence, newestFirst: true, limit: 1, where: app.isAbout
         ).filter { $0.type == "app.stopped" }
-        // What an answer changes is written after all answers of its window.
-        let later = try logs.events(.app, in: log, range: held.sequence...UInt64.max, limit: 1, where: app.isOf)
+        // The event that a push causes comes after the answers of its whole window.
+        let later = try logs.events(
+            TraceKey(.app, 0), in: log, range: held.sequence...UInt64.max, limit: 1, where: app.isAbout)
         return held.facts.answer == "stopped" || before.isEmpty ? later.filter { $0.type == "app.stopped" } : before
     }
 
     private func resumption(of stop: TraceEvent, in log: TracedLog) throws -> [TraceEvent] {
         let app = DeliveredApp(stop.facts)
-        return try logs.events(.app, in: log, range: stop.sequence...UInt64.max, limit: 1) { facts in
-            facts.type == "app.resumed" && app.isOf(facts)
+        return try logs.events(TraceKey(.app, 0), in: log, range: stop.sequence...UInt64.max, limit: 1) { facts in
+            facts.type == "app.resumed" && app.isAbout(facts)
         }
     }
 
-    /// The app of the device that a push was held for: its push names the container, its registration the topic.
+    /// The app of a held push. The push names its container, the device's registration its topic.
     private func app(of held: TraceEvent) throws -> DeliveredApp? {
         guard let log = logs.log(named: held.log), let upstream = log.upstream, let number = held.facts.push,
             let push = try logs.event(at: EventPlace(log: upstream, sequence: number)), let user = held.facts.user
@@ -73,7 +74,7 @@ extension Causality {
     }
 }
 
-/// What deliver stops as one.
+/// An app as deliver stops and resumes it.
 private struct DeliveredApp: Equatable {
     let container: ExactText?
     let environment: ExactText?
@@ -85,7 +86,7 @@ private struct DeliveredApp: Equatable {
         (transport, topic) = (facts.transport, facts.topic)
     }
 
-    func isOf(_ facts: EventFacts) -> Bool { facts.isApp && DeliveredApp(facts) == self }
+    func isAbout(_ facts: EventFacts) -> Bool { facts.isApp && DeliveredApp(facts) == self }
 }
 
 extension EventFacts {

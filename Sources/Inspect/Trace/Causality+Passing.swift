@@ -1,10 +1,11 @@
 import JSON
 
-/// Events that stages pass on as they are: each stage in order, in the first batch that has come as far.
+/// Finds copies of events that stages pass on unchanged, such as device registrations.
 ///
-/// Several events may say the same, such as a device that registers again. Those of one batch go on in their order.
+/// Several events may have the same content, as when a device registers again. A stage passes them on in their order, in
+/// the first batch whose cursor reaches them.
 extension Causality {
-    /// The same event in the log of a stage that passes it on.
+    /// The copy of an event in the log of a stage that passes it on.
     func passed(_ event: TraceEvent, in log: TracedLog) throws -> TraceEvent? {
         guard let key = event.passingKey, let own = logs.log(named: event.log) else { return nil }
         let copies = try same(as: event, key, in: log)
@@ -16,7 +17,7 @@ extension Causality {
         return batch.dropFirst(before).first ?? batch.last
     }
 
-    /// The event that this one was before any stage passed it on.
+    /// The original of an event that stages passed on.
     func first(of event: TraceEvent) throws -> TraceEvent {
         guard let key = event.passingKey, let upstream = logs.log(named: event.log)?.upstream,
             let log = logs.log(named: upstream), let own = logs.log(named: event.log)
@@ -45,9 +46,9 @@ extension Causality {
 }
 
 extension TraceEvent {
-    /// A key that an event keeps when a stage passes it on; nil for what is never passed on.
+    /// A key that an event shares with its copies; nil for events that are never passed on.
     fileprivate var passingKey: TraceKey? {
-        if facts.isChange { return facts.recordName.map(TraceKey.record) }
-        return facts.isMade ? nil : .content(content)
+        if facts.isChange { return facts.recordName.map { TraceKey(.record, $0) } }
+        return facts.isMade ? nil : TraceKey(content: content)
     }
 }

@@ -1,46 +1,46 @@
 import Events
 import JSON
 
-/// What follows from an event of a pipeline, and what it goes back to, read from what the events say of each other.
+/// Finds the causes and effects of a pipeline's events by the references in them.
 ///
-/// A match names its change; a notification, a push and an outcome name all changes that they stand for; a
-/// `coalesced` event names the match that it tells of and the one that took its place; an outcome names its push. One
-/// change may make several notifications of one ID: user and subscription keep them apart.
+/// A match names its change. A notification, a push and an outcome name all their changes. A `coalesced` event names the
+/// replaced match and the newer one. An outcome names its push. Several notifications of a change may have one ID, but
+/// they differ in user or subscription.
 package final class Causality {
     let logs: TraceLogs
-    /// What a log says of one change, as far as that is not too much.
-    private var told: [Question: [TraceEvent]] = [:]
+    /// The events about one change in one log, up to ``eventsMax``.
+    private var known: [LoggedChange: [TraceEvent]] = [:]
 
-    private struct Question: Hashable {
+    private struct LoggedChange: Hashable {
         let log: String
         let change: UInt64
     }
 
-    /// Where a change has more matches, each of them is looked for by user and subscription.
-    private static let toldMax = 2_000
-    /// The most changes that are gone back to from one event, the newest of them.
+    /// If a log has more events about a change, each notification is looked up by its user and subscription.
+    private static let eventsMax = 2_000
+    /// The most changes that one event is traced back to; older ones are left out.
     static let originsMax = 50
     /// The most matches of one change that are followed.
     static let matchesMax = 1_000
 
     package init(_ logs: TraceLogs) { self.logs = logs }
 
-    /// What an event led to in the logs downstream, in the order of the logs.
+    /// The direct effects of an event, in the order of the logs.
     ///
-    /// - Parameter user: Only what concerns this user, where a change concerns many.
+    /// - Parameter user: Leaves out the effects of a change on other users.
     func effects(of event: TraceEvent, user: ExactText? = nil) throws -> [TraceEvent] {
         var effects = try deadLetters(of: event)
         for log in logs.downstream(of: event.log) { effects += try self.effects(of: event, in: log, user: user) }
         if event.type == "push" || event.facts.isRedrive { effects += try redrives(of: event) }
         if event.type == "coalesced" { effects += try successors(of: event) }
-        effects += try aftermath(of: event)
-        // Counted are those that nobody watched, not those that were refused.
+        effects += try deliveryEffects(of: event)
+        // A `not_matched` event counts a range of changes. A refused change may lie in it without being counted.
         return effects.contains { $0.type != "not_matched" } ? effects.filter { $0.type != "not_matched" } : effects
     }
 
-    /// The oldest events that an event goes back to: the changes, where it has such. Itself where it has none.
+    /// The first causes of an event, mostly changes; the event itself if it has no cause.
     ///
-    /// - Returns: At most ``originsMax``, and how many were left out.
+    /// - Returns: At most ``originsMax`` events, and how many were left out.
     package func origins(of event: TraceEvent) throws -> (events: [TraceEvent], left: Int) {
         if let refused = event.facts.refused {
             guard let source = try logs.event(at: refused) else { return ([event], 0) }
@@ -78,20 +78,20 @@ extension Causality {
             facts.type == EventName.match.description && facts.change == change && (user == nil || user == facts.user)
         }
         guard let user else {
-            return try logs.events(.change(change), in: log, limit: Causality.matchesMax, where: isWanted)
+            return try logs.events(TraceKey(.change, change), in: log, limit: Causality.matchesMax, where: isWanted)
         }
         return try logs.events(
-            .change(change), .user(user), in: log, limit: Causality.matchesMax, where: isWanted)
+            TraceKey(.change, change), TraceKey(.user, user), in: log, limit: Causality.matchesMax, where: isWanted)
     }
 
     private func unmatched(_ change: UInt64, in log: TracedLog) throws -> [TraceEvent] {
-        try logs.events(.unmatched(TraceKey.thousand(of: change)), in: log, limit: 1) { facts in
+        try logs.events(TraceKey(.unmatched, TraceKey.thousand(of: change)), in: log, limit: 1) { facts in
             guard let first = facts.first, let last = facts.last else { return false }
             return facts.type == "not_matched" && first <= change && change <= last
         }
     }
 
-    /// What became of a match, a notification or a push in the next stage.
+    /// The effects of a match, a notification or a push in the next stage's log.
     private func next(of event: TraceEvent, in log: TracedLog) throws -> [TraceEvent] {
         guard let change = event.facts.anchor else { return [] }
         return try about(change, event.facts, in: log).filter { next in
@@ -103,28 +103,26 @@ extension Causality {
         }
     }
 
-    /// All that a log says of one change, or, where that is much, of one notification of it.
+    /// A log's events about one change or, if there are too many, about one notification of it.
     private func about(_ change: UInt64, _ facts: EventFacts, in log: TracedLog) throws -> [TraceEvent] {
-        let question = Question(log: log.name, change: change)
-        if told[question] == nil {
-            told[question] = try logs.events(.change(change), in: log, limit: Causality.toldMax)
-        }
-        if let events = told[question], events.count < Causality.toldMax { return events }
+        let (place, key) = (LoggedChange(log: log.name, change: change), TraceKey(.change, change))
+        if known[place] == nil { known[place] = try logs.events(key, in: log, limit: Causality.eventsMax) }
+        if let events = known[place], events.count < Causality.eventsMax { return events }
         guard let user = facts.user, let subscription = facts.subscriptionID else { return [] }
         // An outcome names no subscription.
         return try log.role == .making(.outcomes)
-            ? logs.events(.change(change), .user(user), in: log)
-            : logs.events(.change(change), .userSubscription(user: user, subscription), in: log)
+            ? logs.events(key, TraceKey(.user, user), in: log)
+            : logs.events(key, TraceKey(.userSubscription, user, subscription), in: log)
     }
 
     private func outcomes(ofRedrive event: TraceEvent, in log: TracedLog) throws -> [TraceEvent] {
-        try logs.events(.push(event.sequence), in: log) { $0.push == event.sequence }
+        try logs.events(TraceKey(.push, event.sequence), in: log) { $0.push == event.sequence }
     }
 
-    /// Where a push was sent again: in its own log, or, where that has not come so far, among the changes.
+    /// The redrives of a push in its own log or, if they have not come there yet, among the changes.
     private func redrives(of push: TraceEvent) throws -> [TraceEvent] {
         for log in [logs.log(named: push.log), logs.changes].compactMap({ $0 }) {
-            let found = try logs.events(.redrive(push.sequence), in: log) {
+            let found = try logs.events(TraceKey(.redrive, push.sequence), in: log) {
                 $0.isRedrive && $0.redriveOf == push.place
             }
             if !found.isEmpty { return found }
@@ -134,7 +132,7 @@ extension Causality {
 
     private func deadLetters(of event: TraceEvent) throws -> [TraceEvent] {
         try logs.logs(as: .deadLetters).filter { $0.upstream == event.log }.flatMap { log in
-            try logs.events(.deadLetter(event.sequence), in: log) { $0.refused == event.place }
+            try logs.events(TraceKey(.deadLetter, event.sequence), in: log) { $0.refused == event.place }
         }
     }
 }
@@ -142,13 +140,13 @@ extension Causality {
 // MARK: - Replaced by a newer one
 
 extension Causality {
-    /// The notification that at last stood for a match that was replaced; none while it is held.
+    /// The notification that replaced a coalesced match in the end; empty while it is held back.
     private func successors(of coalesced: TraceEvent) throws -> [TraceEvent] {
         guard let log = logs.log(named: coalesced.log), let change = coalesced.facts.change,
             let user = coalesced.facts.user
         else { return [] }
         let replacing = coalesced.facts.replacedByChange ?? 0
-        let notifications = try logs.events(.change(change), .user(user), in: log) { facts in
+        let notifications = try logs.events(TraceKey(.change, change), TraceKey(.user, user), in: log) { facts in
             facts.type == "notification" && facts.user == user && facts.change ?? 0 >= replacing
         }
         guard notifications.count > 1, let last = try lastReplacement(of: coalesced, in: log) else {
@@ -157,11 +155,10 @@ extension Causality {
         return notifications.filter { $0.facts.isSameNotification(as: last.facts) }
     }
 
-    /// The match that was not replaced any more.
     private func lastReplacement(of coalesced: TraceEvent, in log: TracedLog) throws -> TraceEvent? {
         var current = coalesced
         while let match = current.facts.replacedBy {
-            let next = try logs.events(.match(match), in: log, limit: 1) {
+            let next = try logs.events(TraceKey(.match, match), in: log, limit: 1) {
                 $0.type == "coalesced" && $0.match == match
             }
             guard let next = next.first else {
@@ -175,7 +172,7 @@ extension Causality {
 }
 
 extension Causality {
-    /// The change at a position, or, where it is gone, the matches that it had.
+    /// A change or, if the log no longer contains it, its matches.
     private func start(of change: UInt64, for event: TraceEvent) throws -> [TraceEvent] {
         guard let changes = logs.changes else { return [] }
         if let found = try logs.event(at: change, in: changes) { return [try first(of: found)] }
@@ -186,7 +183,7 @@ extension Causality {
 }
 
 extension EventFacts {
-    /// The change that an event's place in the story is looked for by.
+    /// The change by which an event's effects are looked up.
     fileprivate var anchor: UInt64? { change ?? causes.last }
 
     fileprivate var changeNamed: [UInt64] {

@@ -1,13 +1,13 @@
 import Events
 import JSON
 
-/// The members of an event that tell how it hangs together with others. Nil where it has none such.
+/// The members of an event that a trace needs: its references to other events, and what its summary shows.
 struct EventFacts: Hashable, Sendable {
     var type = ""
     var isJSON = true
-    /// In a match, a notification and what replaced one: the position of the change.
+    /// The sequence of the change, in `match`, `notification` and `coalesced`.
     var change: UInt64?
-    /// The changes that a notification, push or outcome stands for.
+    /// The sequences of all changes that led to a notification, push or outcome.
     var causes: [UInt64] = []
     var notificationID: ExactText?
     var container: ExactText?
@@ -16,12 +16,12 @@ struct EventFacts: Hashable, Sendable {
     var subscriptionID: ExactText?
     var recordName: ExactText?
     var recordType: String?
-    /// `create`, `update` or `delete`; in an outcome and a dead letter why.
+    /// `create`, `update` or `delete`; in an outcome and a dead letter the reason of the failure.
     var reason: String?
     var originUser: ExactText?
     var originDevice: ExactText?
     var push: UInt64?
-    /// In a `push.redrive` and its outcome: the push that is sent again.
+    /// The original push, in a `push.redrive` and its outcome.
     var redriveOf: EventPlace?
     var match: UInt64?
     var replacedBy: UInt64?
@@ -29,31 +29,27 @@ struct EventFacts: Hashable, Sendable {
     var device: ExactText?
     var transport: String?
     var topic: ExactText?
-    /// The push's, or the `webhook-id` of a notice.
+    /// The push's `apns-id`, or the notice's `webhook-id`.
     var apnsID: ExactText?
     var outcome: String?
     var status: Int64?
     var attempts: Int64?
-    /// The transport's own word, where it is another.
+    /// The transport's answer, if it is not the outcome.
     var answer: String?
-    /// Of a device that was retired: when it had been registered.
     var registered: String?
-    /// Of an app that is stopped: when it is tried again.
     var probeAt: String?
-    /// Of a push that is put off: when it is sent again.
     var until: String?
-    /// How many pushes went on with their app.
     var held: Int64?
-    /// In `not_matched`: the range of changes, and how many of it nobody watched.
+    /// In `not_matched`: the range of changes, and how many of them no subscription watched.
     var first: UInt64?
     var last: UInt64?
     var count: Int64?
-    /// In a dead letter: the event that was refused, by which stage, and why.
+    /// In a dead letter: the refused event, the stage that refused it, and why.
     var refused: EventPlace?
     var stage: String?
     var code: String?
     var path: String?
-    /// What a push shows.
+    /// The first text that a push shows; nil if it is silent.
     var alert: String?
 
     init(_ line: [UInt8]) {
@@ -68,13 +64,13 @@ struct EventFacts: Hashable, Sendable {
     var isChange: Bool { type == "record.save" || type == "record.delete" }
     var isDevice: Bool { type.hasPrefix("device.") }
     var isRedrive: Bool { type == "push.redrive" }
-    /// Whether it is about a retired device, and what its app's backend was told.
+    /// Whether it is about a retired device or the notices of it.
     var isRetirement: Bool { type == "device.retired" || type.hasPrefix("notice.") }
     var isApp: Bool { type.hasPrefix("app.") }
-    /// Whether a stage makes such events itself; all others are passed on as they came.
+    /// Whether a stage made it. Stages pass all other events on unchanged.
     var isMade: Bool { EventFacts.madeTypes.contains(type) || isRetirement || isApp || type.isEmpty }
 
-    /// Whether both are about one notification: one change may make several of one ID, for several subscriptions.
+    /// Whether both are about one notification. Notifications for several subscriptions may share an ID.
     func isSameNotification(as other: EventFacts) -> Bool {
         notificationID != nil && notificationID == other.notificationID && user == other.user
             && subscriptionID == other.subscriptionID
@@ -133,7 +129,6 @@ struct EventFacts: Hashable, Sendable {
         alert = EventFacts.alert(of: event)
     }
 
-    /// What a push shows, in short; nil where it is silent.
     static func alert(of push: JSONValue) -> String? {
         let shown = push[.payload]?["aps"]?["alert"]
         return (shown?["title"] ?? shown?["title-loc-key"] ?? shown?["body"] ?? shown?["loc-key"] ?? shown)?.string

@@ -3,18 +3,18 @@ import Events
 import JSON
 
 extension KeyScheme {
-    /// The keys of all events of a pipeline, see ``TraceKey``. Raise the version with every change.
+    /// Extracts the ``TraceKey``s of a pipeline's events. Raise the version with every change.
     package static let trace = KeyScheme(name: "belfry trace", version: 5) {
         let extraction = TraceExtraction()
         return { line, keys in extraction.keys(of: line, into: &keys) }
     }
 }
 
-/// Reads the keys out of events; keeps its parser for all of them.
+/// Reads the keys of events, with one parser for all.
 private final class TraceExtraction {
     private var parser = JSONParser(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax, depthMax: 512))
-    /// A count of changes beyond it is not ours.
-    private static let thousandsMax: UInt64 = 1_000
+    /// No `not_matched` event of Belfry counts more changes.
+    private static let thousandsMax = 1_000
 
     func keys(of line: UnsafeRawBufferPointer, into keys: inout [UInt64]) {
         do throws(JSONError) {
@@ -22,16 +22,16 @@ private final class TraceExtraction {
             guard let type = event[.type] else { return }
             if !add(event, type, to: &keys) { addState(event, to: &keys) }
         } catch {
-            // A line that is no JSON has no keys; `belfry log verify` tells of it.
+            // Not JSON, so without keys; `belfry log verify` reports it.
             return
         }
     }
 
-    /// False where the type is none of those that changes lead to.
+    /// - Returns: False for devices, subscriptions and other state.
     private func add(_ event: JSONValue, _ type: JSONValue, to keys: inout [UInt64]) -> Bool {
         if type.equals(EventName.recordSave) || type.equals(EventName.recordDelete) {
-            keys.add(TraceHash.of(.record, event[.record]?[.recordName]))
-            keys.add(TraceHash.of(.device, event[.origin]?[.device]))
+            keys.add(TraceKey(.record, texts: event[.record]?[.recordName]))
+            keys.add(TraceKey(.device, texts: event[.origin]?[.device]))
         } else if type.equals(EventName.match) {
             keys.add(.change, event[.change])
             addNotification(event, to: &keys)
@@ -44,10 +44,10 @@ private final class TraceExtraction {
             || type.equals(EventName.noticeAttempt)
         {
             addOutcome(event, to: &keys)
-            keys.add(TraceHash.of(.userState, event[.user]))
-            keys.add(TraceHash.of(.deviceState, event[.device]))
+            keys.add(TraceKey(.userState, texts: event[.user]))
+            keys.add(TraceKey(.deviceState, texts: event[.device]))
         } else if type.equals(EventName.appStopped) || type.equals(EventName.appResumed) {
-            keys.append(TraceHash.of(.app, 0))
+            keys.add(TraceKey(.app, 0))
         } else if type.equals(EventName.coalesced) {
             addCoalesced(event, to: &keys)
         } else if type.equals(EventName.notMatched) {
@@ -61,16 +61,16 @@ private final class TraceExtraction {
     }
 
     private func addNotification(_ event: JSONValue, to keys: inout [UInt64]) {
-        keys.add(TraceHash.of(.notification, event[.notificationID]))
-        keys.add(TraceHash.of(.record, event[.recordName]))
+        keys.add(TraceKey(.notification, texts: event[.notificationID]))
+        keys.add(TraceKey(.record, texts: event[.recordName]))
         addAddress(event, to: &keys)
     }
 
     private func addAddress(_ event: JSONValue, to keys: inout [UInt64]) {
         let (user, subscription) = (event[.user], event[.subscriptionID])
-        keys.add(TraceHash.of(.user, user))
-        keys.add(TraceHash.of(.subscription, subscription))
-        keys.add(TraceHash.of(.userSubscription, user, subscription))
+        keys.add(TraceKey(.user, texts: user))
+        keys.add(TraceKey(.subscription, texts: subscription))
+        keys.add(TraceKey(.userSubscription, texts: user, subscription))
     }
 
     private func addCauses(_ event: JSONValue, to keys: inout [UInt64]) {
@@ -81,10 +81,10 @@ private final class TraceExtraction {
     private func addOutcome(_ event: JSONValue, to keys: inout [UInt64]) {
         addCauses(event, to: &keys)
         keys.add(.push, event[.push])
-        keys.add(TraceHash.of(.notification, event[.notificationID]))
-        keys.add(TraceHash.of(.user, event[.user]))
-        keys.add(TraceHash.of(.device, event[.device]))
-        keys.add(TraceHash.of(.apnsID, event[.apnsID] ?? event[.webhookID]))
+        keys.add(TraceKey(.notification, texts: event[.notificationID]))
+        keys.add(TraceKey(.user, texts: event[.user]))
+        keys.add(TraceKey(.device, texts: event[.device]))
+        keys.add(TraceKey(.apnsID, texts: event[.apnsID] ?? event[.webhookID]))
     }
 
     private func addCoalesced(_ event: JSONValue, to keys: inout [UInt64]) {
@@ -97,31 +97,27 @@ private final class TraceExtraction {
     private func addUnmatched(_ event: JSONValue, to keys: inout [UInt64]) {
         guard let first = event[.first]?.sequence, let last = event[.last]?.sequence, first <= last else { return }
         let thousands = TraceKey.thousand(of: first)...TraceKey.thousand(of: last)
-        for thousand in thousands.prefix(Int(TraceExtraction.thousandsMax)) {
-            keys.append(TraceHash.of(.unmatched, thousand))
-        }
+        for thousand in thousands.prefix(Self.thousandsMax) { keys.add(TraceKey(.unmatched, thousand)) }
     }
 
-    /// Devices and subscriptions, and what plugins add to the language.
+    /// Devices, subscriptions, redrives and events of types that plugins add.
     private func addState(_ event: JSONValue, to keys: inout [UInt64]) {
-        keys.append(TraceHash.of(content: event.canonical))
+        keys.add(TraceKey(content: event.canonical))
         keys.add(.redrive, event[.redriveOf]?[.sequence])
         let subscription = event[.subscription]?[.subscriptionID] ?? event[.subscriptionID]
-        keys.add(TraceHash.of(.device, event[.device]))
-        keys.add(TraceHash.of(.deviceState, event[.device]))
-        keys.add(TraceHash.of(.token, event[.token]))
-        keys.add(TraceHash.of(.userState, event[.user]))
-        keys.add(TraceHash.of(.subscription, subscription))
-        keys.add(TraceHash.of(.userSubscription, event[.user], subscription))
+        keys.add(TraceKey(.device, texts: event[.device]))
+        keys.add(TraceKey(.deviceState, texts: event[.device]))
+        keys.add(TraceKey(.token, texts: event[.token]))
+        keys.add(TraceKey(.userState, texts: event[.user]))
+        keys.add(TraceKey(.subscription, texts: subscription))
+        keys.add(TraceKey(.userSubscription, texts: event[.user], subscription))
     }
 }
 
 extension [UInt64] {
-    fileprivate mutating func add(_ key: UInt64?) {
-        if let key { append(key) }
-    }
+    fileprivate mutating func add(_ key: TraceKey?) { if let key { append(key.hash) } }
 
-    fileprivate mutating func add(_ kind: TraceHash.Kind, _ value: JSONValue?) {
-        if let number = value?.sequence { append(TraceHash.of(kind, number)) }
+    fileprivate mutating func add(_ kind: TraceKey.Kind, _ value: JSONValue?) {
+        if let number = value?.sequence { add(TraceKey(kind, number)) }
     }
 }

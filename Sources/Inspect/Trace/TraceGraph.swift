@@ -2,23 +2,22 @@ import Events
 import JSON
 import Time
 
-/// Events and what follows from each: all that some events, the targets, go back to and led to.
+/// All causes and effects of some events, the targets.
 package struct TraceGraph {
     struct Node {
         var event: TraceEvent
-        /// What follows from it, in the order of the logs.
+        /// In the order of the logs.
         var effects: [EventPlace] = []
-        /// The log in which what follows from it is not yet, or never comes: a stage may be behind, or hold it.
+        /// The log that should contain an effect but does not: its stage may be behind, or may hold the effect back.
         var waitsFor: String?
     }
 
     private(set) var nodes: [EventPlace: Node] = [:]
-    /// Events without a cause, in their order.
+    /// The events without a cause, in the order of their times.
     private(set) var roots: [EventPlace] = []
     private(set) var targets: Set<EventPlace>
-    /// Changes that were left out because there are too many.
     private(set) var changesLeftOut = 0
-    /// Whether a change has more matches than the ``Causality/matchesMax`` that were followed.
+    /// Whether a change has more matches than ``Causality/matchesMax``.
     private(set) var isCut = false
 
     package init(of targets: [TraceEvent], _ causality: Causality) throws {
@@ -33,7 +32,7 @@ package struct TraceGraph {
         prune()
     }
 
-    /// Whom all targets concern; nil where they concern several, or everyone.
+    /// The only user of all targets; nil if they are for several users, or for everyone.
     private static func user(of targets: [TraceEvent]) -> ExactText? {
         let users = Set(targets.map { $0.facts.isChange || $0.facts.isDevice ? nil : $0.facts.user })
         return users.count == 1 ? users.first ?? nil : nil
@@ -53,7 +52,7 @@ package struct TraceGraph {
         }
     }
 
-    /// Keeps what leads to a target and what follows from one.
+    /// Removes events that are neither causes nor effects of a target.
     private mutating func prune() {
         var causes: [EventPlace: [EventPlace]] = [:]
         for (place, node) in nodes { for effect in node.effects { causes[effect, default: []].append(place) } }
@@ -79,17 +78,16 @@ package struct TraceGraph {
 }
 
 extension TraceGraph {
-    /// A node where a walk from the roots meets it.
+    /// A node with its place in a tree.
     struct Visit {
         var node: Node
-        /// The time from its cause; nil at a root.
         var since: Duration?
         var isTarget: Bool
-        /// Whether it was met before, by way of another cause: then what follows from it was told there.
+        /// Whether the node is in the tree before, as the effect of another cause. Its effects are only there.
         var isRepeated: Bool
     }
 
-    /// Makes a tree, children first; what has several causes is whole where it is met first.
+    /// Builds one tree for each root, children first.
     func trees<Tree>(_ make: (Visit, [Tree]) -> Tree) -> [Tree] {
         var seen: Set<EventPlace> = []
         return roots.compactMap { tree($0, nil, &seen, make) }
@@ -112,7 +110,7 @@ extension TraceGraph {
 }
 
 extension TraceEvent {
-    /// The log in which something must follow from an event of this type; nil where nothing need.
+    /// The log that must contain an effect of such an event; nil if it need not have any.
     fileprivate func expected(in logs: TraceLogs) -> String? {
         switch type {
         case EventName.recordSave, EventName.recordDelete, EventName.match, EventName.notification, EventName.push:

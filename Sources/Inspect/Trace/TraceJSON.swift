@@ -1,12 +1,12 @@
 import Events
 import JSON
+import Time
 
-/// A trace for programs: one JSON object in one line.
+/// Prints a trace as one JSON object on one line.
 package enum TraceJSON {
-    /// `{"asked":…,"as":…,"targets":["changes:17"],"changesLeftOut":0,"isCut":false,"trace":[node, …]}`;
-    /// a node is
+    /// `{"asked":…,"as":…,"targets":["changes:17"],"changesLeftOut":0,"isCut":false,"trace":[node, …]}`, where a node is
     /// `{"log":…,"sequence":…,"now":…,"sinceCauseMicroseconds":…,"type":…,"target":true,"event":{…},"waitsFor":…,
-    /// "effects":[node, …]}`, and where it was met before, `"repeated":true` in place of event and effects.
+    /// "effects":[node, …]}`. A repeated node has `"repeated":true` in place of event and effects.
     package static func text(_ graph: TraceGraph, asked: String, as kind: TraceIDKind) -> String {
         ByteBuffer.object {
             $0.append("asked", asked)
@@ -40,7 +40,7 @@ package enum TraceJSON {
     private static func node(_ visit: TraceGraph.Visit, _ effects: [String]) -> String {
         ByteBuffer.object {
             append(visit.node.event, to: &$0)
-            $0.append("sinceCauseMicroseconds", visit.since?.microseconds)
+            $0.append("sinceCauseMicroseconds", visit.since?.wholeMicroseconds)
             if visit.isTarget { $0.append("target", true) }
             guard !visit.isRepeated else { return $0.append("repeated", true) }
             append(event: visit.node.event, to: &$0)
@@ -69,13 +69,5 @@ package enum TraceJSON {
 extension TraceGraph {
     var targetsInOrder: [EventPlace] {
         targets.sorted { ($0.log, $0.sequence) < ($1.log, $1.sequence) }
-    }
-}
-
-extension Duration {
-    /// Whole microseconds.
-    var microseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
     }
 }

@@ -1,27 +1,24 @@
 import EventLog
 import JSON
 
-/// A pipeline's logs, and the way to their events by key. Belongs to one thread at a time.
+/// Finds events in a pipeline's logs by key. Belongs to one thread at a time.
 ///
-/// Each log's index is brought up to date when the log is asked for the first time; all answers are of that moment.
+/// A log is indexed when it is first used; events that come later are not found.
 package final class TraceLogs {
     let logs: [TracedLog]
-    private let usesIndexFiles: Bool
-    private let progress: IndexProgress
-    private var indexes: [String: LogIndex] = [:]
+    private let indexes: LogIndexes
 
     /// - Parameters:
     ///   - place: A pipeline file, its data folder or a folder of logs.
-    ///   - folder: Where the logs are instead.
-    ///   - usesIndexFiles: False reads each log whole, and writes nothing.
+    ///   - folder: The folder of the logs, if they are elsewhere.
+    ///   - usesIndexFiles: False to read whole logs instead, and to write nothing.
     package convenience init(place: String, logs folder: String? = nil, usesIndexFiles: Bool = true) throws {
         self.init(try TracedLog.all(in: place, logs: folder), usesIndexFiles: usesIndexFiles)
     }
 
     package init(_ logs: [TracedLog], usesIndexFiles: Bool = true) {
         self.logs = logs
-        self.usesIndexFiles = usesIndexFiles
-        progress = IndexProgress()
+        indexes = LogIndexes(usesFiles: usesIndexFiles)
     }
 
     func log(named name: String) -> TracedLog? { logs.first { $0.name == name } }
@@ -32,22 +29,15 @@ package final class TraceLogs {
         logs.filter { $0.upstream == name && $0.role != .deadLetters }
     }
 
-    /// The log whose positions matches call `change`.
+    /// The log that match reads: the `change` of a match is a sequence in it.
     package var changes: TracedLog? {
         let read = logs.first { $0.role == .making(.matches) }?.upstream
         return read.flatMap(log(named:)) ?? logs(as: .source).first
     }
 
-    func index(of log: TracedLog) throws -> LogIndex {
-        if let index = indexes[log.name] { return index }
-        let index = try LogIndex(directory: log.directory, scheme: .trace, usesFiles: usesIndexFiles)
-        defer { progress.end() }
-        try index.update(progress: progress.report(log.name))
-        indexes[log.name] = index
-        return index
-    }
+    func index(of log: TracedLog) throws -> LogIndex { try indexes.index(of: log.directory) }
 
-    /// The events of a log that have all of some keys, in their order or the newest first.
+    /// The events of a log that have all these keys, in the order of the log or the newest first.
     func events(
         _ keys: TraceKey..., in log: TracedLog, range: ClosedRange<UInt64> = 1...UInt64.max, newestFirst: Bool = false,
         limit: Int = .max, where isWanted: (EventFacts) -> Bool = { _ in true }
@@ -62,7 +52,7 @@ package final class TraceLogs {
         return events
     }
 
-    /// One event; nil where the log has not come to it, or has no such event any more.
+    /// Nil if the log does not contain the event yet, or any more.
     func event(at sequence: UInt64, in log: TracedLog) throws -> TraceEvent? {
         let index = try index(of: log)
         guard sequence >= index.firstSequence else { return nil }
@@ -75,9 +65,9 @@ package final class TraceLogs {
 }
 
 extension TraceLogs {
-    /// A user's `device.*` events among the changes, in their order.
+    /// A user's `device.*` events among the changes, in the order of the log.
     func devices(of user: ExactText) throws -> [TraceEvent] {
         guard let changes else { return [] }
-        return try events(.userState(user), in: changes) { $0.isDevice && $0.user == user }
+        return try events(TraceKey(.userState, user), in: changes) { $0.isDevice && $0.user == user }
     }
 }

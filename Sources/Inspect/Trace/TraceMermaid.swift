@@ -1,6 +1,6 @@
 import StageTool
 
-/// A trace as a Mermaid flowchart, for documents and tickets.
+/// Prints a trace as a Mermaid flowchart, for documents and tickets.
 package enum TraceMermaid {
     package static func lines(_ graph: TraceGraph) -> [String] {
         var names: [EventPlace: String] = [:]
@@ -26,7 +26,7 @@ package enum TraceMermaid {
         return visit.isTarget ? "  \(name)([\"\(text)\"])" : "  \(name)[\"\(text)\"]"
     }
 
-    /// Texts are users' own: what Mermaid or HTML would read as their own signs is written as an entity.
+    /// Writes characters with a meaning in Mermaid or HTML as entities.
     private static func escaped(_ text: String) -> String {
         var result = ""
         for character in text.unicodeScalars {

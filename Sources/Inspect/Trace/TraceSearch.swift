@@ -2,9 +2,9 @@ import Events
 import JSON
 import StageTool
 
-/// What an ID may be.
+/// The kinds of ID that can be traced.
 package enum TraceIDKind: String, CaseIterable {
-    /// A position: of a change, or of any event as `LOG:SEQUENCE`.
+    /// The sequence of a change, or the place of any event as `LOG:SEQUENCE`.
     case change
     case record
     case notification
@@ -12,13 +12,13 @@ package enum TraceIDKind: String, CaseIterable {
     case device
 }
 
-/// What an ID was found to be.
+/// The result of looking up an ID.
 package enum TraceFinding {
-    /// One thing, told in one trace.
+    /// The ID is unique: one trace shows all these events.
     case targets([TraceEvent], TraceIDKind)
-    /// Several things of which one is to be chosen, the newest first. `hasMore`: these are not all.
+    /// The ID has several meanings, the newest first. `hasMore`: some were left out.
     case hits([TraceHit], hasMore: Bool)
-    /// Nothing; each line says what was looked for and where.
+    /// The ID was not found. Each line says what was searched for and where.
     case nothing([String])
 }
 
@@ -27,12 +27,11 @@ package struct TraceHit {
     package var event: TraceEvent
 }
 
-/// Finds out what an ID is by looking it up.
+/// Looks up an ID in a pipeline's logs.
 package struct TraceSearch {
     let logs: TraceLogs
-    /// The most hits to list.
     let limit: Int
-    /// Events that one notification ID may lead to: one for each subscription that watched the change.
+    /// One notification ID has an event for each subscription that watched the change.
     private static let notificationsMax = Causality.matchesMax
 
     package init(logs: TraceLogs, limit: Int) { (self.logs, self.limit) = (logs, limit) }
@@ -44,14 +43,14 @@ package struct TraceSearch {
             tried.append(try missing(place))
         } else if kind == .change {
             tried.append(
-                "'\(id.printable)' is no position: give a sequence, as 17, or a log's name and one, as matches:5")
+                "'\(id.printable)' is not a position; give a sequence like 17, or a log and a sequence like matches:5")
         }
         let kinds = kind.map { [$0] } ?? TraceIDKind.allCases
         let groups = try kinds.filter { $0 != .change }.map { ($0, try events(ExactText(id), $0)) }
-        return combined(groups.filter { !$0.1.isEmpty }) ?? .nothing(tried + looked(for: kinds))
+        return combined(groups.filter { !$0.1.isEmpty }) ?? .nothing(tried + searched(for: kinds))
     }
 
-    /// One notification may be several events, and is still one thing to tell of; anything else is not.
+    /// Several events of one notification are one target. In all other cases several events are several hits.
     private func combined(_ groups: [(TraceIDKind, [TraceEvent])]) -> TraceFinding? {
         guard let (kind, events) = groups.first else { return nil }
         if groups.count == 1, kind == .notification || events.count == 1 { return .targets(events, kind) }
@@ -74,15 +73,15 @@ package struct TraceSearch {
         guard let log = logs.log(named: place.log) else { return "no log \(place.log)" }
         let index = try logs.index(of: log)
         if index.lastSequence < index.firstSequence { return "no event \(place.sequence) in \(log.name): it is empty" }
-        return "no event \(place.sequence) in \(log.name): it holds \(index.firstSequence) to \(index.lastSequence)"
+        return "no event \(place.sequence) in \(log.name): it contains \(index.firstSequence) to \(index.lastSequence)"
     }
 
-    private func looked(for kinds: [TraceIDKind]) -> [String] {
+    private func searched(for kinds: [TraceIDKind]) -> [String] {
         let searched: [(TraceIDKind, String, [TracedLog.Role])] = [
-            (.record, "no record of that name", [.source]),
-            (.notification, "no notification of that ID", [.making(.notifications), .making(.matches)]),
-            (.apnsID, "no outcome with that apns-id", [.making(.outcomes)]),
-            (.device, "no device of that name", [.making(.outcomes), .source]),
+            (.record, "no record with this name", [.source]),
+            (.notification, "no notification with this ID", [.making(.notifications), .making(.matches)]),
+            (.apnsID, "no outcome with this apns-id", [.making(.outcomes)]),
+            (.device, "no device with this name", [.making(.outcomes), .source]),
         ]
         return searched.filter { kinds.contains($0.0) }.map { _, text, roles in
             "\(text) in \(roles.flatMap(logs.logs(as:)).map(\.name).joined(separator: " or "))"
@@ -94,11 +93,11 @@ extension TraceSearch {
     private func events(_ id: ExactText, _ kind: TraceIDKind) throws -> [TraceEvent] {
         switch kind {
         case .change: []
-        case .record: try newest(.record(id), .source) { $0.recordName == id && $0.isChange }
-        case .apnsID: try newest(.apnsID(id), .making(.outcomes)) { $0.apnsID == id }
+        case .record: try newest(TraceKey(.record, id), .source) { $0.recordName == id && $0.isChange }
+        case .apnsID: try newest(TraceKey(.apnsID, id), .making(.outcomes)) { $0.apnsID == id }
         case .device:
-            try newest(.device(id), .making(.outcomes)) { $0.device == id }
-                + newest(.device(id), .source) { $0.device == id || $0.originDevice == id }
+            try newest(TraceKey(.device, id), .making(.outcomes)) { $0.device == id }
+                + newest(TraceKey(.device, id), .source) { $0.device == id || $0.originDevice == id }
         case .notification: try notifications(id)
         }
     }
@@ -111,11 +110,11 @@ extension TraceSearch {
         }
     }
 
-    /// The notifications of an ID; the matches, where none was made of them.
+    /// The notifications with an ID or, if none was made, the matches with it.
     private func notifications(_ id: ExactText) throws -> [TraceEvent] {
         for (log, type) in [(LogKind.notifications, EventName.notification), (.matches, EventName.match)] {
             let events = try logs.logs(as: .making(log)).flatMap { log in
-                try logs.events(.notification(id), in: log, limit: TraceSearch.notificationsMax) {
+                try logs.events(TraceKey(.notification, id), in: log, limit: TraceSearch.notificationsMax) {
                     $0.notificationID == id && $0.type == type.description
                 }
             }

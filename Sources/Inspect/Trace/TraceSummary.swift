@@ -1,7 +1,8 @@
 import Events
 import StageTool
+import Time
 
-/// What an event says, in a few words for people.
+/// Sums up an event in a few words for people.
 enum TraceSummary {
     static func text(_ event: TraceEvent) -> String {
         let facts = event.facts
@@ -17,32 +18,33 @@ enum TraceSummary {
             case EventName.outcome, EventName.attempt, EventName.noticeOutcome, EventName.noticeAttempt: outcome(facts)
             case EventName.deviceRetired: outcome(facts)
             case EventName.appStopped:
-                [facts.transport, facts.topic?.string, said(facts), facts.probeAt.map { "tried again at \($0)" }]
+                [
+                    facts.transport, facts.topic?.string, statusAndReason(facts),
+                    facts.probeAt.map { "next try at \($0)" },
+                ]
             case EventName.appResumed:
-                [facts.transport, facts.topic?.string, facts.held.map { "\(Int($0).of("push")) held until then" }]
+                [facts.transport, facts.topic?.string, facts.held.map { "\(Int($0).of("held push")) released" }]
             case EventName.deadLetter: ["by \(facts.stage ?? "?"):", facts.code, facts.path, facts.reason]
             default: [address(facts), facts.device?.string, facts.transport]
             }
-        return parts.compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: " ").printable
+        return parts.joined()?.printable ?? ""
     }
 
     private static func record(_ facts: EventFacts) -> String? {
-        [facts.recordType, facts.recordName?.string].compactMap { $0 }.joined(separator: " ")
+        [facts.recordType, facts.recordName?.string].joined()
     }
 
     private static func origin(_ facts: EventFacts) -> String? {
-        let names = [facts.originUser, facts.originDevice].compactMap { $0?.string }
-        return names.isEmpty ? nil : "by \(names.joined(separator: "/"))"
+        [facts.originUser?.string, facts.originDevice?.string].joined(by: "/").map { "by \($0)" }
     }
 
     private static func address(_ facts: EventFacts) -> String? {
-        let names = [facts.user, facts.subscriptionID].compactMap { $0?.string }
-        return names.isEmpty ? nil : names.joined(separator: " ")
+        [facts.user?.string, facts.subscriptionID?.string].joined()
     }
 
     private static func unmatched(_ facts: EventFacts) -> String {
         let range = "\(facts.first ?? 0) to \(facts.last ?? 0)"
-        return "no subscription watched it: one of \(facts.count ?? 0) among \(range)"
+        return "no subscription watched \(facts.count ?? 0) of the changes \(range)"
     }
 
     private static func standsFor(_ facts: EventFacts) -> String? {
@@ -56,13 +58,12 @@ enum TraceSummary {
         "match \(facts.replacedBy ?? 0) (change \(facts.replacedByChange ?? 0))"
     }
 
-    private static func device(_ facts: EventFacts) -> String {
-        [facts.user, facts.device].compactMap { $0?.string }.joined(separator: "/")
+    private static func device(_ facts: EventFacts) -> String? {
+        [facts.user?.string, facts.device?.string].joined(by: "/")
     }
 
-    private static func said(_ facts: EventFacts) -> String? {
-        let words = [facts.status.map(String.init), facts.reason].compactMap { $0 }
-        return words.isEmpty ? nil : words.joined(separator: " ") + ","
+    private static func statusAndReason(_ facts: EventFacts) -> String? {
+        [facts.status.map(String.init), facts.reason].joined().map { $0 + "," }
     }
 
     private static func outcome(_ facts: EventFacts) -> [String?] {
@@ -76,12 +77,10 @@ enum TraceSummary {
 }
 
 extension Duration {
-    /// The time between two events: as ``text``, and in microseconds where that would be 0.
+    /// The time between two events: ``text``, or microseconds below a millisecond.
     var sinceText: String {
-        let (seconds, attoseconds) = components
-        let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
-        if 0 < microseconds, microseconds < 1_000 { return "+\(microseconds) µs" }
-        // Clocks of two machines: an effect may bear the earlier time.
+        if 0 < wholeMicroseconds, wholeMicroseconds < 1_000 { return "+\(wholeMicroseconds) µs" }
+        // The clocks of two machines may differ, so an effect can have the earlier time.
         return self < .zero ? "-\((.zero - self).text)" : "+\(text)"
     }
 }

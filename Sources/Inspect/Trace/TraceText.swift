@@ -1,7 +1,7 @@
 import Events
 import StageTool
 
-/// A trace for people: a tree of lines, each an event's place, time, time since its cause, type and summary.
+/// Prints a trace for people as a tree. Each line has an event's place, time, time since its cause, type and summary.
 package struct TraceText {
     private let painter: Painter
 
@@ -14,7 +14,7 @@ package struct TraceText {
         }
         if graph.isCut {
             lines.append(
-                painter.dim("(of a change, only the first \(Causality.matchesMax.of(EventName.match.description)))"))
+                painter.dim("(only the first \(Causality.matchesMax.of(EventName.match.description)) of a change)"))
         }
         return lines + graph.trees(tree).flatMap { $0 }
     }
@@ -24,7 +24,7 @@ package struct TraceText {
         return columns.joined(separator: "  ")
     }
 
-    /// A node's line, and those of its effects behind branches.
+    /// A node's line, followed by its effects' lines as branches.
     private func tree(_ visit: TraceGraph.Visit, _ children: [[String]]) -> [String] {
         var branches = children
         if let log = visit.node.waitsFor, !visit.isRepeated { branches.append([painter.dim("nothing in \(log) yet")]) }

@@ -4,29 +4,28 @@ import Foundation
 import PipelineKit
 import StageTool
 
-/// One log of a pipeline, as a trace sees it.
+/// One log of a pipeline, with its place in the flow.
 package struct TracedLog: Hashable, Sendable {
     enum Role: Hashable, Sendable {
         case source
-        /// A stage that writes one of Belfry's logs.
         case making(LogKind)
-        /// Any other stage: what it does with an event can be told from the event alone.
+        /// The log of any other stage.
         case other
         case deadLetters
     }
 
     package var name: String
     var role: Role
-    /// The log that its stage reads; for dead letters, the one that the refused events are in.
+    /// The log that its stage reads; for dead letters, the log with the refused events.
     var upstream: String?
     /// The log's own folder.
     package var directory: String
 }
 
 extension TracedLog {
-    /// The logs of a place, each after the one it is made from; logs that do not exist yet are left out.
+    /// The existing logs of a pipeline, each after its upstream log.
     ///
-    /// - Parameter logs: Where the logs are instead.
+    /// - Parameter logs: The folder of the logs, if they are elsewhere.
     static func all(in place: String, logs: String? = nil) throws -> [TracedLog] {
         let folder = try LogPlace.folder(logs ?? place)
         let file =
@@ -37,7 +36,7 @@ extension TracedLog {
         return found
     }
 
-    /// The logs of a pipeline that are in a folder.
+    /// The logs of a pipeline that exist in a folder.
     package static func all(of file: PipelineFile, in folder: String) -> [TracedLog] {
         file.stagesInOrder.flatMap { stage in
             logs(stage.logName, role(stage), upstream: file.upstream(of: stage)?.logName, folder)
@@ -49,7 +48,7 @@ extension TracedLog {
         return stage.command.isEmpty ? stage.writes.map(Role.making) ?? .other : .other
     }
 
-    /// A stage's log and its dead letters'.
+    /// A stage's log and its log of dead letters.
     private static func logs(_ name: String, _ role: Role, upstream: String?, _ folder: String) -> [TracedLog] {
         let log = TracedLog(name: name, role: role, upstream: upstream, directory: "\(folder)/\(name)")
         let letters = name + LogPlace.deadLetters
@@ -61,7 +60,7 @@ extension TracedLog {
     private static func nothing(in place: String, _ folder: String) throws -> String {
         let others = try LogPlace.logs(in: place).map(LogPlace.name)
         if others.isEmpty { return try LogPlace.nothing(in: place) }
-        return "\(folder) holds the logs \(others.joined(separator: ", ")) but none of a pipeline that is known; "
+        return "\(folder) contains the logs \(others.joined(separator: ", ")), but they belong to no known pipeline; "
             + "name the pipeline file with -p"
     }
 }

@@ -1,4 +1,4 @@
-/// A rule of the plugin contract that a conformance check tries.
+/// A rule of the plugin contract that conformance checks test.
 public enum ConformanceRule: String, CaseIterable, Sendable, Hashable {
     case opens
     case answers
@@ -18,73 +18,73 @@ public enum ConformanceRule: String, CaseIterable, Sendable, Hashable {
 }
 
 extension ConformanceRule {
-    /// Those that a stage in Swift must keep.
+    /// The rules for stages in Swift.
     public static let ofStages: [ConformanceRule] = [
         .json, .repeats, .cuts, .causes, .unknown, .odd, .deadlines, .snapshots, .recalls,
     ]
 
-    /// Those that a program behind `command:` must keep.
+    /// The rules for programs named by `command:`.
     public static let ofPrograms: [ConformanceRule] = [
         .opens, .answers, .json, .repeats, .cuts, .causes, .unknown, .odd, .restarts, .frames, .gaps, .ends,
     ]
 
-    /// What is so where the rule is kept, in one sentence.
+    /// The rule in one sentence.
     public var sentence: String {
         switch self {
         case .opens: "The program opens its link with protocol 1 and a name."
-        case .answers: "It answers each batch once, in order, and says nothing unasked."
-        case .json: "Each output is one JSON object on a line of its own, and fits the log."
-        case .repeats: "The same events at the same times give the same output again."
-        case .cuts: "How events are cut into batches, and long outputs into parts, does not show."
-        case .causes: "Nothing is put out before there is input, and no output names a cause that did not come."
-        case .unknown: "Events of a type that it does not know are passed on, or set aside with a reason."
-        case .odd: "Events with missing members and members of other types do no harm."
-        case .deadlines: "After a wake the deadline is later than the wake, and without input the wakes come to an end."
-        case .snapshots: "A stage that goes on from a snapshot does what it would have done without."
-        case .recalls: "A source that has read its own log back does what it would have done without."
-        case .restarts:
-            "A program that is killed between two batches and started again does what it would have done without."
-        case .frames: "Control frames of a type that it does not know are passed over."
-        case .gaps: "It goes on behind an event that was set aside: the next batch begins one sequence later."
+        case .answers: "It answers each batch once and in order, and sends nothing else."
+        case .json: "Each output is one JSON object on a line of its own, and fits into the log."
+        case .repeats: "The same events at the same times always give the same output."
+        case .cuts: "The output does not depend on how events are cut into batches, or long outputs into parts."
+        case .causes:
+            "There is no output before the first input, and no output names a cause that was not in the input."
+        case .unknown: "Events of an unknown type are passed on, or set aside with a reason."
+        case .odd: "Events with missing members, or with members of wrong types, do no harm."
+        case .deadlines: "After a wake, the deadline is later than the wake. Without input, the wakes end."
+        case .snapshots: "A stage that continues from a snapshot gives the same output as one without a restart."
+        case .recalls: "A source that has read back its own log gives the same output as one without a restart."
+        case .restarts: "A program that is killed between two batches and started again gives the same output."
+        case .frames: "Control frames of an unknown type are ignored."
+        case .gaps: "It continues after an event that was set aside: the next batch begins one sequence later."
         case .ends: "It ends soon after `close`, after SIGTERM, and when its standard input ends."
         }
     }
 }
 
-/// What became of one rule.
+/// The result for one rule.
 public struct ConformanceResult: Hashable, Sendable {
     /// A skipped rule is neither kept nor broken.
     public enum Verdict: Hashable, Sendable {
         case passed
-        /// What was seen that must not be.
+        /// The observation that breaks the rule.
         case failed(String)
-        /// Why there was nothing to try.
+        /// Why the rule could not be tested.
         case skipped(String)
     }
 
-    /// The rule that was tried.
+    /// The rule that was tested.
     public var rule: ConformanceRule
-    /// What the trial showed.
+    /// Whether the rule is kept.
     public var verdict: Verdict
 
     /// Made by the checks of this module.
     public init(_ rule: ConformanceRule, _ verdict: Verdict) { (self.rule, self.verdict) = (rule, verdict) }
 
-    /// The rule and what was seen; nil where the rule is kept.
+    /// The rule and the observation; nil if the rule is not broken.
     public var problem: String? {
         guard case .failed(let seen) = verdict else { return nil }
         return "\(rule.rawValue): \(seen)"
     }
 }
 
-/// Why a rule cannot be tried.
+/// A rule that does not apply.
 struct NothingToTry: Error {
     let reason: String
 
     init(_ reason: String) { self.reason = reason }
 }
 
-/// A stage that is woken to no end: nothing else can be tried with it.
+/// A stage whose wakes do not end. No other rule can be tested with it.
 struct WakesWithoutEnd: Error, CustomStringConvertible {
     let description: String
 
@@ -92,9 +92,9 @@ struct WakesWithoutEnd: Error, CustomStringConvertible {
 }
 
 extension ConformanceResult {
-    /// Tries a rule.
+    /// Tests a rule.
     ///
-    /// - Parameter attempt: Throws a ``Breach`` where the rule is broken, ``NothingToTry`` where it says nothing.
+    /// - Parameter attempt: Throws ``RuleViolation`` if the rule is broken, ``NothingToTry`` if it does not apply.
     init(_ rule: ConformanceRule, _ attempt: () throws -> Void) {
         do {
             try attempt()
@@ -102,7 +102,7 @@ extension ConformanceResult {
         } catch let nothing as NothingToTry {
             self.init(rule, .skipped(nothing.reason))
         } catch let wakes as WakesWithoutEnd where rule != .deadlines {
-            self.init(rule, .skipped("the stage cannot be followed to an end: \(wakes)"))
+            self.init(rule, .skipped("the stage's wakes do not end: \(wakes)"))
         } catch {
             self.init(rule, .failed("\(error)"))
         }

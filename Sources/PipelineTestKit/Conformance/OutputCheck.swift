@@ -3,16 +3,16 @@ import Events
 import JSON
 import PipelineRuntime
 
-/// What can be said of an output by itself.
+/// Checks single outputs, and reads what the other rules need.
 struct OutputCheck: ~Copyable {
     private var parser = JSONParser(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax - 1))
 
-    /// - Throws: ``Breach`` where a log would not take the line.
+    /// - Throws: ``RuleViolation`` if a log would not accept the line.
     mutating func check(_ line: String) throws {
-        if let problem = problem(with: line) { throw Breach("an output \(problem): \(line.excerpt)") }
+        if let problem = problem(with: line) { throw RuleViolation("an output \(problem): \(line.excerpt)") }
     }
 
-    /// Whether a log would take all of them.
+    /// Whether a log would accept all lines.
     mutating func areJSON(_ lines: [String]) -> Bool {
         for line in lines where problem(with: line) != nil { return false }
         return true
@@ -20,46 +20,62 @@ struct OutputCheck: ~Copyable {
 
     private mutating func problem(with line: String) -> String? {
         Array(line.utf8).withUnsafeBytes { bytes in
-            do throws(JSONError) { return try parser.parse(bytes).isObject ? nil : "is no JSON object" } catch {
-                return "is no JSON: \(error)"
+            do throws(JSONError) { return try parser.parse(bytes).isObject ? nil : "is not a JSON object" } catch {
+                return "is not JSON: \(error)"
             }
         }
     }
 
-    /// The sequences that an event names as its causes, or as the change that it tells of.
+    /// The sequences that an event names as its causes, its change or its push.
     mutating func causes(of line: String) -> Set<UInt64> {
-        Array(line.utf8).withUnsafeBytes { bytes in
-            do throws(JSONError) {
-                let event = try parser.parse(bytes)
-                let causes = event[.causes].map { $0.elements.compactMap { $0.natural(.sequence) } } ?? []
-                return Set(causes + [event.natural(.change), event.natural(.push)].compactMap(\.self))
-            } catch { return [] }
+        line.withJSON { event in
+            let causes = event[.causes].map { $0.elements.compactMap { $0.natural(.sequence) } } ?? []
+            return Set(causes + [event.natural(.change), event.natural(.push)].compactMap(\.self))
+        } ?? []
+    }
+
+    /// Checks that outputs name only causes that were in the input before.
+    ///
+    /// - Parameter outputs: Returns the outputs for the sample at an index.
+    mutating func checkCauses(of samples: [SampleEvent], _ outputs: (Int) throws -> [String]) throws {
+        var known: Set<UInt64> = []
+        for (index, sample) in samples.enumerated() {
+            known.formUnion(causes(of: sample.line))
+            known.insert(UInt64(index) + 1)
+            for line in try outputs(index) {
+                guard let unknown = causes(of: line).subtracting(known).min() else { continue }
+                throw RuleViolation("an output names \(unknown), which was not in the input: \(line.excerpt)")
+            }
         }
     }
 
-    /// The same text for events that are the same, however they are spelt.
+    /// Equal for events with the same content.
     mutating func canonical(_ line: String) -> String {
-        Array(line.utf8).withUnsafeBytes { bytes in
-            do throws(JSONError) { return String(decoding: try parser.parse(bytes).canonical, as: UTF8.self) } catch {
-                return line
-            }
-        }
+        line.withJSON { String(decoding: $0.canonical, as: UTF8.self) } ?? line
     }
 }
 
 extension String {
-    /// Enough of it to recognise it by.
+    /// Calls `body` with the parsed text; returns nil if the text is not JSON.
+    func withJSON<Result>(_ body: (JSONValue) -> Result) -> Result? {
+        var parser = JSONParser(limits: EventReader.linkLimits)
+        return Array(utf8).withUnsafeBytes { bytes in
+            do throws(JSONError) { return body(try parser.parse(bytes)) } catch { return nil }
+        }
+    }
+
+    /// The beginning of a long text.
     var excerpt: String { count > 120 ? "\(prefix(120))…" : self }
 }
 
-/// Where two courses of the same events part.
+/// Compares the outputs of two runs.
 enum OutputDifference {
-    /// - Parameter names: What the two are called.
-    /// - Returns: Nil where they are the same.
+    /// - Parameter names: Describe the two runs.
+    /// - Returns: The first difference; nil if there is none.
     static func text(_ one: [String], _ other: [String], _ names: (String, String)) -> String? {
         guard one != other else { return nil }
         if let place = zip(one, other).enumerated().first(where: { $1.0 != $1.1 })?.offset {
-            return "output \(place + 1) is \(one[place].excerpt) \(names.0), and \(other[place].excerpt) \(names.1)"
+            return "output \(place + 1) is \(one[place].excerpt) \(names.0), but \(other[place].excerpt) \(names.1)"
         }
         let (many, name) = one.count > other.count ? (one, names.0) : (other, names.1)
         return

@@ -3,13 +3,13 @@ import PipelineKit
 import PipelineRuntime
 import ZeroMQ
 
-/// Tries whether a program keeps to what the host of a `command:` stage relies on.
+/// Checks whether a plugin program follows the rules that the host of a `command:` stage relies on.
 ///
 ///     let check = try ProgramConformance(["/usr/bin/python3", "quiet_types.py", "Draft"], directory: "plugins")
 ///     #expect(try await check.problems() == [])
 ///
-/// The program is started about ten times, fed events of every type that the logs of a pipeline hold, or those that are
-/// given, killed and stopped. What it prints goes to standard error.
+/// The program is started about ten times, and fed with sample events of all types or with the given events. Its output goes
+/// to standard error.
 public struct ProgramConformance: Sendable {
     let command: [String]
     let directory: String?
@@ -17,10 +17,10 @@ public struct ProgramConformance: Sendable {
     let limit: Duration
 
     /// - Parameters:
-    ///   - directory: The folder that it starts in.
-    ///   - events: What it is fed, one JSON object each; nil: samples of all that Belfry's logs hold.
+    ///   - directory: The program's working directory.
+    ///   - events: The events to feed, one JSON object each; nil for samples of all types in Belfry's logs.
     ///   - limit: How long it may take to start, to answer, and to end.
-    ///   - registry: Has the stages that make samples.
+    ///   - registry: The stages that make the samples.
     public init(
         _ command: [String], directory: String? = nil, events: [String]? = nil, limit: Duration = .seconds(5),
         registry: Registry
@@ -29,35 +29,35 @@ public struct ProgramConformance: Sendable {
         samples = try events.map(SampleEvents.own) ?? SampleEvents.logged(registry)
     }
 
-    /// What is wrong, each beginning with the rule that is broken; nothing where all is well.
+    /// The broken rules, each with what was observed.
     public func problems() async throws -> [String] { try await results().compactMap(\.problem) }
 
-    /// What became of each rule.
+    /// The result for each rule.
     public func results() async throws -> [ConformanceResult] {
         try await SocketThread.run(name: "conformance") {
-            let tried = TriedProgram(self)
+            let program = TestedProgram(self)
             var results: [ConformanceResult] = []
             for rule in ConformanceRule.ofPrograms {
                 guard !results.prefix(2).contains(where: { $0.problem != nil }) else {
-                    let reason = "not tried, since the program does not answer batches as it must"
+                    let reason = "not tested, because the program does not answer batches correctly"
                     results.append(ConformanceResult(rule, .skipped(reason)))
                     continue
                 }
-                results.append(ConformanceResult(rule) { try tried.attempt(rule) })
+                results.append(ConformanceResult(rule) { try program.attempt(rule) })
             }
             return results
         }
     }
 }
 
-/// A program, and what it said when it was fed all samples for the first time. Belongs to one thread.
-private final class TriedProgram {
+/// A program and its answers to the first run of all samples. Belongs to one thread.
+private final class TestedProgram {
     private let conformance: ProgramConformance
     private var samples: [SampleEvent] { conformance.samples }
-    /// What each batch of one event was answered with.
+    /// The answer to each event, in batches of one.
     private var answers: [[String]] = []
-    private var said: [String] { answers.flatMap { $0 } }
-    /// Whether another process said the same.
+    private var outputs: [String] { answers.flatMap { $0 } }
+    /// Whether a second process gave the same outputs.
     private var repeatsItself = false
 
     init(_ conformance: ProgramConformance) { self.conformance = conformance }
@@ -76,7 +76,7 @@ private final class TriedProgram {
         case .frames: try checkFrames()
         case .gaps: try checkGaps()
         case .ends: try checkEnds()
-        default: throw NothingToTry("a rule of stages in Swift")
+        default: throw NothingToTry("a rule for stages in Swift")
         }
     }
 
@@ -86,14 +86,14 @@ private final class TriedProgram {
             limit: conformance.limit)
     }
 
-    /// Starts the program and takes its `open`.
+    /// Starts the program and receives its `open`.
     private func opened(after: UInt64 = 0) throws -> ProgramRig {
         let rig = try start()
         _ = try rig.open(after: after)
         return rig
     }
 
-    /// All samples, in batches of so many.
+    /// Feeds all samples to a new process, in batches of this size.
     private func run(in batch: Int) throws -> [String] {
         let rig = try opened()
         return try stride(from: 0, to: samples.count, by: batch).flatMap { start in
@@ -102,7 +102,7 @@ private final class TriedProgram {
     }
 
     private func compare(_ other: [String], _ names: (String, String)) throws {
-        if let found = OutputDifference.text(said, other, names) { throw Breach(found) }
+        if let found = OutputDifference.text(outputs, other, names) { throw RuleViolation(found) }
     }
 
     // MARK: The link
@@ -111,24 +111,26 @@ private final class TriedProgram {
         let rig = try start()
         let open = try rig.open()
         guard open.version == UInt64(LinkFrame.version) else {
-            throw Breach("open says no \"protocol\":\(LinkFrame.version): \(open.control.excerpt)")
+            throw RuleViolation("open has no \"protocol\":\(LinkFrame.version): \(open.control.excerpt)")
         }
-        guard let name = open.name, !name.isEmpty else { throw Breach("open has no \"name\": \(open.control.excerpt)") }
+        guard let name = open.name, !name.isEmpty else {
+            throw RuleViolation("open has no \"name\": \(open.control.excerpt)")
+        }
     }
 
     private func checkAnswers() throws {
         let rig = try opened()
         if let early = try rig.next(within: .milliseconds(200)) {
-            throw Breach("before any batch the program says \(early.control.excerpt)")
+            throw RuleViolation("before the first batch the program sends \(early.control.excerpt)")
         }
         answers = try samples.indices.map { try rig.outputs(of: samples[$0...$0], first: UInt64($0) + 1) }
         if let late = try rig.next(within: .milliseconds(200)) {
-            throw Breach("behind the last answer the program says \(late.control.excerpt)")
+            throw RuleViolation("after the last answer the program sends \(late.control.excerpt)")
         }
         try checkSeveralInFlight()
     }
 
-    /// A host sends what it has, and waits for no answer.
+    /// Sends several batches before reading the answers, as a host does.
     private func checkSeveralInFlight() throws {
         let rig = try opened()
         let places = samples.indices.prefix(8)
@@ -159,7 +161,7 @@ private final class TriedProgram {
             _ = try rig.outputs(of: samples[...0], first: 1)
             try end(rig)
             guard try rig.ends(within: conformance.limit) else {
-                throw Breach("the program still runs \(conformance.limit) after \(name)")
+                throw RuleViolation("the program is still running \(conformance.limit) after \(name)")
             }
         }
     }
@@ -167,8 +169,8 @@ private final class TriedProgram {
     // MARK: Outputs
 
     private func checkJSON() throws {
-        var outputs = OutputCheck()
-        for line in said { try outputs.check(line) }
+        var check = OutputCheck()
+        for line in outputs { try check.check(line) }
     }
 
     private func checkRepeats() throws {
@@ -176,9 +178,9 @@ private final class TriedProgram {
         repeatsItself = true
     }
 
-    /// What two courses of the same events show is worth something only where one and the same course repeats itself.
+    /// Comparing two runs means something only if equal runs have equal outputs.
     private func checkThatItRepeats() throws {
-        if !repeatsItself { throw NothingToTry("the same events give something else each time") }
+        if !repeatsItself { throw NothingToTry("the same events give other output each time") }
     }
 
     private func checkCuts() throws {
@@ -189,51 +191,43 @@ private final class TriedProgram {
     }
 
     private func checkCauses() throws {
-        var outputs = OutputCheck()
-        var known: Set<UInt64> = []
-        for (place, sample) in samples.enumerated() {
-            known.formUnion(outputs.causes(of: sample.line))
-            known.insert(UInt64(place) + 1)
-            for line in answers[place] {
-                guard let strange = outputs.causes(of: line).subtracting(known).min() else { continue }
-                throw Breach("an output names \(strange), which no input was or named: \(line.excerpt)")
-            }
-        }
+        var check = OutputCheck()
+        try check.checkCauses(of: samples) { answers[$0] }
     }
 
     private func checkUnknown() throws {
-        var outputs = OutputCheck()
+        var check = OutputCheck()
         let passesOn = zip(samples, answers).contains { sample, answer in
-            answer.map { outputs.canonical($0) }.contains(outputs.canonical(sample.line))
+            answer.map { check.canonical($0) }.contains(check.canonical(sample.line))
         }
         let rig = try opened()
         let time = samples.last?.time ?? .epoch
         for (place, line) in SampleEvents.unknown.enumerated() {
             let event = SampleEvent(time: time, line: line)
             let answer = try rig.outputs(of: [event][...], first: UInt64(place) + 1)
-            if !passesOn || answer.map({ outputs.canonical($0) }).contains(outputs.canonical(line)) { continue }
-            throw Breach(
-                "unknown event \(place + 1) is not passed on, so the stages behind never get it: \(line.excerpt)")
+            if !passesOn || answer.map({ check.canonical($0) }).contains(check.canonical(line)) { continue }
+            throw RuleViolation(
+                "unknown event \(place + 1) is not passed on, so later stages never get it: \(line.excerpt)")
         }
     }
 
     private func checkOdd() throws {
         let rig = try opened()
-        var outputs = OutputCheck()
-        let isJSON = outputs.areJSON(said)
+        var check = OutputCheck()
+        let isJSON = check.areJSON(outputs)
         let time = samples.last?.time ?? .epoch
         for (place, odd) in SampleEvents.odd(samples).enumerated() {
             let event = SampleEvent(time: time, line: odd.line)
             do {
                 let lines = try rig.outputs(of: [event][...], first: UInt64(place) + 1)
-                if isJSON { for output in lines { try outputs.check(output) } }
-            } catch let breach as Breach { throw Breach("\(breach); the event is a \(odd.name)") }
+                if isJSON { for output in lines { try check.check(output) } }
+            } catch let breach as RuleViolation { throw RuleViolation("\(breach); the event is a \(odd.name)") }
         }
     }
 
     // MARK: State
 
-    /// A program has no snapshots: what it was given before it was killed it never gets again.
+    /// A killed program does not get its earlier input again, since programs have no snapshots.
     private func checkRestarts() throws {
         try checkThatItRepeats()
         let cut = samples.count / 2
@@ -241,7 +235,7 @@ private final class TriedProgram {
         var other = try outputs(of: 0..<cut, by: first)
         first.child.signal(SIGKILL)
         other += try outputs(of: cut..<samples.count, by: try opened(after: UInt64(cut)))
-        try compare(other, ("without a restart", "where the program was killed behind event \(cut)"))
+        try compare(other, ("without a restart", "with a restart after event \(cut)"))
     }
 
     private func outputs(of places: Range<Int>, by rig: ProgramRig) throws -> [String] {

@@ -6,18 +6,18 @@ import PipelineRuntime
 import Time
 import ZeroMQ
 
-/// The host's side of the link of one program behind `command:`. Belongs to one thread.
+/// The host's side of a plugin program's link. Belongs to one thread.
 final class ProgramRig {
-    /// What the program sent.
+    /// A message from the program.
     struct Frame {
         var type: String?
         var through: UInt64?
         var control: String
         var version: UInt64?
         var name: String?
-        /// The lines behind it; nil where there is no second frame.
+        /// The lines of the second frame; nil if there is none.
         var lines: [String]?
-        /// What is wrong with them.
+        /// The mistake in the lines.
         var fault: String?
     }
 
@@ -29,13 +29,13 @@ final class ProgramRig {
     private var parser = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
     private var peer: [UInt8]?
     private let limit: Duration
-    /// Of every batch: how events are cut must not show in their times.
+    /// The time of all batches, so that it does not depend on how events are cut into batches.
     private let now: Instant
     private let log = LogIdentity(seed: "conformance", name: "upstream")
 
     /// Starts the program.
     ///
-    /// - Parameter limit: How long it may take over each answer, and over its start.
+    /// - Parameter limit: How long the start and each answer may take.
     init(_ command: [String], directory: String?, now: Instant, limit: Duration) throws {
         (self.now, self.limit) = (now, limit)
         socket = try ZMQSocket(try HostContext().zmq, .router)
@@ -52,20 +52,22 @@ final class ProgramRig {
         unlink(path)
     }
 
-    // MARK: What the host says
+    // MARK: Sending
 
     /// Waits for `open`, and answers it.
     func open(after: UInt64 = 0) throws -> Frame {
         guard let frame = try next(within: limit) else {
-            throw Breach("the program has not opened the link in BELFRY_LINK within \(limit)")
+            throw RuleViolation("the program has not opened the link in BELFRY_LINK within \(limit)")
         }
-        guard frame.type == "open" else { throw Breach("the first frame is \(frame.control.excerpt), and not open") }
+        guard frame.type == "open" else {
+            throw RuleViolation("the first frame is not open but \(frame.control.excerpt)")
+        }
         try send([LinkFrame.welcome(log: "upstream", identity: log, last: after, after: after)])
         return frame
     }
 
     func send(_ frames: [[UInt8]]) throws {
-        guard try socket.send([peer ?? []] + frames, wait: false) == .sent else { throw Breach(left("")) }
+        guard try socket.send([peer ?? []] + frames, wait: false) == .sent else { throw RuleViolation(left("")) }
     }
 
     func sendBatch(_ events: ArraySlice<SampleEvent>, first: UInt64) throws {
@@ -73,9 +75,7 @@ final class ProgramRig {
         try send([LinkFrame.batch(first: first, count: events.count, now: now), Array(lines.utf8)])
     }
 
-    /// Gives a batch, and takes its answer.
-    ///
-    /// - Returns: The lines of the answer.
+    /// Sends a batch and returns the lines of the answer.
     func outputs(of events: ArraySlice<SampleEvent>, first: UInt64) throws -> [String] {
         try sendBatch(events, first: first)
         return try answer(through: first + UInt64(events.count) - 1)
@@ -83,32 +83,32 @@ final class ProgramRig {
 
     func answer(through last: UInt64) throws -> [String] {
         guard let frame = try next(within: limit, answering: last) else {
-            throw Breach("the batch through \(last) is not answered within \(limit)")
+            throw RuleViolation("the batch through \(last) is not answered within \(limit)")
         }
         guard frame.type == "outputs" else {
-            throw Breach("the batch through \(last) is answered with \(frame.control.excerpt), and not with outputs")
+            throw RuleViolation("the answer to the batch through \(last) is not outputs but \(frame.control.excerpt)")
         }
         guard frame.through == last else {
             let through = frame.through.map { "\($0)" } ?? "nothing"
-            throw Breach("the batch through \(last) is answered with outputs through \(through)")
+            throw RuleViolation("the answer to the batch through \(last) has outputs through \(through)")
         }
-        if let fault = frame.fault { throw Breach("the batch through \(last) is answered wrongly: \(fault)") }
+        if let fault = frame.fault { throw RuleViolation("the answer to the batch through \(last) is wrong: \(fault)") }
         return frame.lines ?? []
     }
 
-    // MARK: What the program says
+    // MARK: Receiving
 
-    /// The next frame; nil where none comes in time.
+    /// The next frame; nil if none comes in time.
     func next(within limit: Duration, answering last: UInt64? = nil) throws -> Frame? {
         let end = ContinuousClock.now + limit
         while try socket.receive(into: message, wait: false) == .empty {
             if child.exited != nil {
-                throw Breach(left(last.map { " instead of answering the batch through \($0)" } ?? ""))
+                throw RuleViolation(left(last.map { " instead of answering the batch through \($0)" } ?? ""))
             }
             guard .now < end else { return nil }
             _ = try poller.poll(timeoutMilliseconds: 20)
         }
-        guard message.count >= 2 else { throw Breach("the program sent a message without a frame") }
+        guard message.count >= 2 else { throw RuleViolation("the program sent a message without a frame") }
         peer = message.bytes(at: 0)
         return try frame()
     }
@@ -126,16 +126,16 @@ final class ProgramRig {
             (frame.version, frame.name) = (control.natural("protocol"), control.text("name"))
             let lines = message.count > 2 ? message[2] : UnsafeRawBufferPointer(start: nil, count: 0)
             frame.fault = LinkFrame.fault(ofOutputs: control, lines)
-        } catch { throw Breach("a control frame is no JSON: \(text.excerpt): \(error)") }
+        } catch { throw RuleViolation("a control frame is not JSON: \(text.excerpt): \(error)") }
         guard message.count > 2 else { return frame }
         let bytes = message[2]
         frame.lines = Lines(bytes).map { String(decoding: $0, as: UTF8.self) }
         return frame
     }
 
-    /// Waits for the end of the program, and takes no notice of what it says.
+    /// Waits for the end of the program, and ignores its messages.
     ///
-    /// - Returns: Whether it came in time.
+    /// - Returns: Whether it ended in time.
     func ends(within limit: Duration) throws -> Bool {
         let end = ContinuousClock.now + limit
         while child.exited == nil {

@@ -5,56 +5,44 @@ import PipelineRuntime
 import Replay
 import Time
 
-/// An event as a stage's host gives it.
+/// An event with its time.
 struct SampleEvent: Hashable, Sendable {
     var time: Instant
-    /// One JSON object, without a line feed.
     var line: String
 }
 
-/// What conformance checks feed: events of every type that the logs of a pipeline hold, made by the stages that Belfry
-/// brings along, in the order of their times.
+/// The events for conformance checks.
 enum SampleEvents {
-    /// The log of a pipeline, all in one.
+    /// Events of all types in a pipeline's logs, made by Belfry's stages, in the order of their times.
     ///
-    /// - Parameter registry: Has the stages that Belfry brings along.
+    /// - Parameter registry: Belfry's stages.
     static func logged(_ registry: Registry) throws -> [SampleEvent] {
         let chain = try Chain(
             try PipelineFile.parse(yaml, file: "the sample pipeline", registry: registry), registry: registry,
             seed: "conformance")
         for command in commandLines { try chain.send(command) }
         try chain.finish()
-        let events = chain.logs.flatMap { log in chain.events(of: log).map { SampleEvent(time: $0.now, line: $0.text) }
-        }
+        let events = chain.logs.flatMap(chain.events(of:)).map { SampleEvent(time: $0.now, line: $0.text) }
         return events.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }.map(\.element)
     }
 
-    /// What producers send to ingest.
     static func commands() -> [SampleEvent] { own(commandLines) }
 
-    /// A caller's own events: each at the `time` that it names, or a tenth of a second after the one before.
+    /// Events from the caller: each at its own `time`, or a tenth of a second after the event before.
     static func own(_ lines: [String]) -> [SampleEvent] {
         var (time, events) = (Instant.testStart, [SampleEvent]())
         for line in lines {
-            time = max(time.advanced(by: .milliseconds(100)), self.time(of: line) ?? .epoch)
+            let own = member(.time, of: line).flatMap { Instant(rfc3339: $0) }
+            time = max(time.advanced(by: .milliseconds(100)), own ?? .epoch)
             events.append(SampleEvent(time: time, line: line))
         }
         return events
     }
 
-    private static func time(of line: String) -> Instant? {
-        member(.time, of: line).flatMap { Instant(rfc3339: $0) }
-    }
+    /// A string member; nil if the line has none.
+    static func member(_ name: StaticString, of line: String) -> String? { line.withJSON { $0.text(name) } ?? nil }
 
-    /// A string member; nil where the line has none.
-    static func member(_ name: StaticString, of line: String) -> String? {
-        var parser = JSONParser(limits: EventReader.linkLimits)
-        return Array(line.utf8).withUnsafeBytes { bytes in
-            do throws(JSONError) { return try parser.parse(bytes).text(name) } catch { return nil }
-        }
-    }
-
-    /// Of a type that no stage knows.
+    /// Events of types that no stage knows.
     static let unknown = [
         #"{"type":"conformance.unknown"}"#,
         #"{"type":"conformance.unknown","text":"ä \" \\ \u2028 \ud83d\udd14","numbers":[0,-1,1.5e300],"nested":{"a":{"b":[{}]}}}"#,
@@ -63,14 +51,14 @@ enum SampleEvents {
         "{}",
     ]
 
-    /// An event that is not as its type should be.
+    /// An event that does not conform to its type.
     struct Odd {
-        /// What is odd about it, such as `match with "user":null`.
+        /// The defect, such as `match with "user":null`.
         var name: String
         var line: String
     }
 
-    /// The first event of each type, with each of its members left out, and with each of another type.
+    /// Variants of the first event of each type: without each member, and with each member of a wrong type.
     static func odd(_ events: [SampleEvent]) -> [Odd] {
         var types: Set<String> = []
         return events.filter { types.insert(member(.type, of: $0.line) ?? "").inserted }.flatMap { odd($0.line) }
@@ -93,19 +81,13 @@ enum SampleEvents {
         }
     }
 
-    /// The members of an event, as they stand there.
+    /// The members of an event, as JSON texts.
     private static func members(of line: String) -> [(key: String, value: String)] {
-        var parser = JSONParser(limits: EventReader.linkLimits)
-        return Array(line.utf8).withUnsafeBytes { bytes in
-            do throws(JSONError) {
-                return try parser.parse(bytes).members.map {
-                    (
-                        key: String(decoding: $0.key.raw, as: UTF8.self),
-                        value: String(decoding: $0.value.raw, as: UTF8.self)
-                    )
-                }
-            } catch { return [] }
-        }
+        line.withJSON { event in
+            event.members.map {
+                (key: String(decoding: $0.key.raw, as: UTF8.self), value: String(decoding: $0.value.raw, as: UTF8.self))
+            }
+        } ?? []
     }
 
     private static func object(_ members: [(key: String, value: String)]) -> String {

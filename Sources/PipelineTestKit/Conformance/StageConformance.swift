@@ -2,50 +2,50 @@ import JSON
 import PipelineKit
 import Time
 
-/// Tries whether a stage keeps to what hosts and replays rely on.
+/// Checks whether a stage follows the rules that hosts and replays rely on.
 ///
 ///     let check = try StageConformance(UpperCaseStage.self)
 ///     #expect(check.problems() == [])
 ///
-/// The stage is fed events of every type that the logs of a pipeline hold, or those that are given. A stage that traps
-/// ends the process that tries it; `belfry conformance` tries each rule in a process of its own.
+/// The stage is fed with sample events of all types, or with the given events. A stage that traps ends the process;
+/// `belfry conformance` therefore checks each rule in a process of its own.
 public struct StageConformance: Sendable {
     private let attempt: @Sendable (ConformanceRule) throws -> Void
-    private let course: @Sendable () throws -> [String]
+    private let run: @Sendable () throws -> [String]
 
     /// - Parameters:
-    ///   - settings: The stage's, as a pipeline file has them.
-    ///   - events: What it is fed, one JSON object each; nil: samples of all that Belfry's logs hold, or for a source what
-    ///     ingest takes.
-    ///   - registry: What its settings may choose from, and the stages that make samples.
-    /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` where the settings are refused.
+    ///   - settings: The stage's settings, as in a pipeline file.
+    ///   - events: The events to feed, one JSON object each; nil for samples of all types in Belfry's logs, or of ingest
+    ///     commands for a source.
+    ///   - registry: The plugins for the settings, and the stages that make the samples.
+    /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` if the settings are invalid.
     public init<S: Stage>(
         _ stage: S.Type, settings: String = "{}", events: [String]? = nil, registry: Registry
     ) throws {
         let settings = try SettingsReader(text: settings, file: "settings").decode(S.Settings.self)
         let samples =
             try events.map(SampleEvents.own) ?? (S.isSource ? SampleEvents.commands() : SampleEvents.logged(registry))
-        let tried = TriedStage<S>(settings: settings, samples: samples, registry: registry)
-        _ = try tried.fresh()
-        attempt = { try tried.attempt($0) }
-        course = { try tried.drive().said }
+        let stage = TestedStage<S>(settings: settings, samples: samples, registry: registry)
+        _ = try stage.fresh()
+        attempt = { try stage.attempt($0) }
+        run = { try stage.drive().outputs }
     }
 
-    /// What became of each rule.
+    /// The result for each rule.
     public func results() -> [ConformanceResult] { ConformanceRule.ofStages.map(result) }
 
-    /// What became of one rule.
+    /// The result for one rule.
     public func result(_ rule: ConformanceRule) -> ConformanceResult { ConformanceResult(rule) { try attempt(rule) } }
 
-    /// What is wrong, each beginning with the rule that is broken; nothing where all is well.
+    /// The broken rules, each with what was observed.
     public func problems() -> [String] { results().compactMap(\.problem) }
 
-    /// All that the stage says to the events. Another process must get the same: no two order their hash tables alike.
-    package func said() throws -> [String] { try course() }
+    /// The stage's outputs. They must be the same in another process, where hash tables have another order.
+    package func outputs() throws -> [String] { try run() }
 }
 
-/// One kind of stage with its settings, and what it is fed.
-private struct TriedStage<S: Stage>: Sendable {
+/// A kind of stage with its settings and samples.
+private struct TestedStage<S: Stage>: Sendable {
     let settings: S.Settings
     let samples: [SampleEvent]
     let registry: Registry
@@ -70,13 +70,13 @@ private struct TriedStage<S: Stage>: Sendable {
         case .deadlines: _ = try drive()
         case .snapshots: try checkSnapshots()
         case .recalls: try checkRecalls()
-        default: throw NothingToTry("a rule of programs")
+        default: throw NothingToTry("a rule for programs")
         }
     }
 
     /// Feeds all samples to a new stage.
-    func drive(batch: Int = 1, partBytes: Int = Outbox.partBytes) throws -> StageDrive<S> {
-        let drive = StageDrive(try fresh(), batch: batch, partBytes: partBytes)
+    func drive(batch: Int = 1, partBytes: Int = Outbox.partBytes) throws -> StageDriver<S> {
+        let drive = StageDriver(try fresh(), batch: batch, partBytes: partBytes)
         for sample in samples { try drive.receive(sample) }
         try drive.wake(through: .distantFuture)
         return drive
@@ -92,45 +92,43 @@ private struct TriedStage<S: Stage>: Sendable {
     }
 
     private func checkRepeats() throws {
-        let (one, other) = (try drive().said, try drive().said)
-        if let found = OutputDifference.text(one, other, ("the first time", "the second time")) { throw Breach(found) }
+        let (one, other) = (try drive().outputs, try drive().outputs)
+        if let found = OutputDifference.text(one, other, ("the first time", "the second time")) {
+            throw RuleViolation(found)
+        }
     }
 
-    /// What two courses of the same events show is worth something only where one and the same course repeats itself.
+    /// Comparing two runs means something only if equal runs have equal outputs.
     private func checkThatItRepeats() throws {
-        guard try drive().said != drive().said else { return }
-        throw NothingToTry("the same events give something else each time")
+        guard try drive().outputs != drive().outputs else { return }
+        throw NothingToTry("the same events give other output each time")
     }
 
     private func checkCuts() throws {
         try checkThatItRepeats()
-        let single = try drive().said
+        let single = try drive().outputs
         for batch in [3, samples.count] {
             let found = OutputDifference.text(
-                single, try drive(batch: batch).said, ("in batches of 1", "in batches of \(batch)"))
-            if let found { throw Breach(found) }
+                single, try drive(batch: batch).outputs, ("in batches of 1", "in batches of \(batch)"))
+            if let found { throw RuleViolation(found) }
         }
-        let parts = OutputDifference.text(single, try drive(partBytes: 1).said, ("in one part", "in small parts"))
-        if let parts { throw Breach(parts) }
+        let parts = OutputDifference.text(single, try drive(partBytes: 1).outputs, ("in one part", "in small parts"))
+        if let parts { throw RuleViolation(parts) }
     }
 
     private func checkCauses() throws {
-        let idle = StageDrive(try fresh())
+        let idle = StageDriver(try fresh())
         try idle.wake(through: .distantFuture)
-        if let first = idle.said.first { throw Breach("before any input there is the output \(first.excerpt)") }
+        if let first = idle.outputs.first {
+            throw RuleViolation("there is output before the first input: \(first.excerpt)")
+        }
         guard !S.isSource else { return }
-        var outputs = OutputCheck()
-        var known: Set<UInt64> = []
-        let drive = StageDrive(try fresh())
-        for sample in samples {
-            known.formUnion(outputs.causes(of: sample.line))
-            known.insert(drive.sequence + 1)
+        var check = OutputCheck()
+        let drive = StageDriver(try fresh())
+        try check.checkCauses(of: samples) { index in
             let before = drive.steps.count
-            try drive.receive(sample)
-            for line in drive.steps[before...].flatMap(\.lines) {
-                guard let strange = outputs.causes(of: line).subtracting(known).min() else { continue }
-                throw Breach("an output names \(strange), which no input was or named: \(line.excerpt)")
-            }
+            try drive.receive(samples[index])
+            return drive.steps[before...].flatMap(\.lines)
         }
     }
 
@@ -151,8 +149,8 @@ private struct TriedStage<S: Stage>: Sendable {
             let isPassed = steps.contains { $0.lines.contains(line) }
             let isRejected = steps.contains { !$0.rejections.isEmpty }
             if isPassed || isRejected || !passesOn { continue }
-            throw Breach(
-                "unknown event \(index + 1) is neither passed on nor set aside, so the stages behind never get it: \(line.excerpt)"
+            throw RuleViolation(
+                "unknown event \(index + 1) is neither passed on nor set aside, so later stages never get it: \(line.excerpt)"
             )
         }
     }
@@ -164,7 +162,7 @@ private struct TriedStage<S: Stage>: Sendable {
         for odd in SampleEvents.odd(samples) {
             let before = drive.steps.count
             try drive.receive(SampleEvent(time: drive.clock.now, line: odd.line))
-            // Where outputs are never JSON, odd events are not to blame.
+            // If other outputs are not JSON either, odd events are not the cause.
             if isJSON { for output in drive.steps[before...].flatMap(\.lines) { try outputs.check(output) } }
         }
         try drive.wake(through: .distantFuture)
@@ -174,41 +172,41 @@ private struct TriedStage<S: Stage>: Sendable {
 
     private func checkSnapshots() throws {
         guard S.snapshotVersion != nil else {
-            throw NothingToTry("the stage takes no snapshots, so it is rebuilt from all of its input")
+            throw NothingToTry("the stage has no snapshots, so it is rebuilt from its whole input")
         }
         try checkThatItRepeats()
         let whole = try drive().steps
         for cut in 0...samples.count {
-            let first = StageDrive(try fresh())
+            let first = StageDriver(try fresh())
             for sample in samples[..<cut] { try first.receive(sample) }
             let state = first.snapshot()
-            let second = try restored(state, at: first, behind: cut)
+            let second = try restored(state, at: first, after: cut)
             guard second.snapshot() == state else {
-                throw Breach(
-                    "the state behind event \(cut) is another when it was taken over: the snapshot lacks something")
+                throw RuleViolation(
+                    "the state after event \(cut) is different after restoring it: the snapshot lacks something")
             }
             for sample in samples[cut...] { try second.receive(sample) }
             try second.wake(through: .distantFuture)
-            let names = ("without a restart", "from a snapshot behind event \(cut)")
-            let expected = whole.dropFirst(first.steps.count).flatMap(\.said)
-            if let found = OutputDifference.text(expected, second.said, names) { throw Breach(found) }
+            let names = ("without a restart", "from a snapshot after event \(cut)")
+            let expected = whole.dropFirst(first.steps.count).flatMap(\.outputs)
+            if let found = OutputDifference.text(expected, second.outputs, names) { throw RuleViolation(found) }
         }
         try checkShortSnapshots()
     }
 
-    private func restored(_ state: [UInt8], at drive: StageDrive<S>, behind cut: Int) throws -> StageDrive<S> {
+    private func restored(_ state: [UInt8], at drive: StageDriver<S>, after cut: Int) throws -> StageDriver<S> {
         var stage = try fresh()
         var reader = SnapshotReader(state.span.bytes)
         do throws(SnapshotError) { try stage.restore(from: &reader) } catch {
-            throw Breach("its own snapshot behind event \(cut) is refused: \(error)")
+            throw RuleViolation("the stage refuses its own snapshot after event \(cut): \(error)")
         }
-        if !reader.isAtEnd { throw Breach("of its own snapshot behind event \(cut) the stage reads only a part") }
-        return StageDrive(stage, now: drive.clock.now, sequence: drive.sequence)
+        if !reader.isAtEnd { throw RuleViolation("the stage does not read all of its own snapshot after event \(cut)") }
+        return StageDriver(stage, now: drive.clock.now, sequence: drive.sequence)
     }
 
-    /// What is not a whole snapshot is refused, or taken; it is never the end of the process.
+    /// Restores incomplete snapshots. A stage may accept or refuse them, but must not crash.
     private func checkShortSnapshots() throws {
-        let drive = StageDrive(try fresh())
+        let drive = StageDriver(try fresh())
         for sample in samples { try drive.receive(sample) }
         let state = drive.snapshot()
         for count in stride(from: 0, to: state.count, by: max(1, state.count / 200)) {
@@ -220,21 +218,21 @@ private struct TriedStage<S: Stage>: Sendable {
     }
 
     private func checkRecalls() throws {
-        guard S.isSource else { throw NothingToTry("the stage is no source") }
+        guard S.isSource else { throw NothingToTry("the stage is not a source") }
         try checkThatItRepeats()
         let whole = try drive().steps
         for cut in stride(from: 0, through: samples.count, by: 3) {
-            let first = StageDrive(try fresh())
+            let first = StageDriver(try fresh())
             for sample in samples[..<cut] { try first.receive(sample) }
-            let second = StageDrive(try fresh(), now: first.clock.now, sequence: UInt64(cut))
+            let second = StageDriver(try fresh(), now: first.clock.now, sequence: UInt64(cut))
             for (index, line) in first.steps.flatMap(\.lines).enumerated() {
                 second.recall(line, sequence: UInt64(index) + 1, at: first.clock.now)
             }
             for sample in samples[cut...] { try second.receive(sample) }
             try second.wake(through: .distantFuture)
-            let names = ("without a restart", "after the log of the first \(cut) was read back")
-            let expected = whole.dropFirst(first.steps.count).flatMap(\.said)
-            if let found = OutputDifference.text(expected, second.said, names) { throw Breach(found) }
+            let names = ("without a restart", "after reading back the log of the first \(cut) events")
+            let expected = whole.dropFirst(first.steps.count).flatMap(\.outputs)
+            if let found = OutputDifference.text(expected, second.outputs, names) { throw RuleViolation(found) }
         }
     }
 }

@@ -4,7 +4,7 @@ extension TransportCheck {
     func checkAnswers() async throws {
         try await withOpen { transport in
             for (count, first) in [(1, UInt64(1_000)), (300, 1_001), (20, 1_301)] {
-                let window = maker.window(count, from: first)
+                let window = samples.window(count, from: first)
                 let answers = try await settle(window, through: transport)
                 try checkAccepted(answers)
                 try await checkArrived(window, answers)
@@ -14,16 +14,17 @@ extension TransportCheck {
 
     func checkUnreadable() async throws {
         try await withOpen { transport in
-            var window = maker.window(30, from: 2_000)
+            var window = samples.window(30, from: 2_000)
             let texts = ["no JSON", "{}", "[]", "{\"headers\":{\"apns-id\":7}}", ""]
             for (index, text) in texts.enumerated() {
-                window.insert(maker.unreadable(UInt64(2_100 + index), text), at: index * 5)
+                window.insert(samples.unreadable(UInt64(2_100 + index), text), at: index * 5)
             }
             let answers = try await settle(window, through: transport)
             try checkAccepted(answers.filter { $0.id.push < 2_100 })
             guard peer.readsPushes else { return }
             for answer in answers where answer.id.push >= 2_100 && answer.outcome != .failed {
-                throw Breach("\(texts[Int(answer.id.push) - 2_100]) is answered \(answer.outcome.rawValue), not failed")
+                throw RuleViolation(
+                    "the answer to '\(texts[Int(answer.id.push) - 2_100])' is \(answer.outcome.rawValue), not failed")
             }
         }
     }
@@ -31,31 +32,32 @@ extension TransportCheck {
     func checkEmptyWindow() async throws {
         try await withOpen { transport in
             let answers = try await within(min(limit, .seconds(1)), "deliver") { await transport.deliver([]) }
-            guard answers.isEmpty else { throw Breach("\(answers.count) answers to nothing") }
+            guard answers.isEmpty else { throw RuleViolation("\(answers.count) answers to an empty window") }
         }
     }
 
-    // MARK: Judging
+    // MARK: Checking answers
 
-    /// - Parameter mayMiss: Whether pushes may be without an answer.
     func check(_ answers: [TransportAnswer], to window: [Delivery], mayMiss: Bool = false) throws {
         let asked = Set(window.map(\.id))
         var answered: Set<Delivery.ID> = []
         for answer in answers {
             guard asked.contains(answer.id) else {
-                throw Breach("\(answer.id.words) is answered and was not handed out")
+                throw RuleViolation("\(answer.id.words) has an answer but was not delivered")
             }
-            guard answered.insert(answer.id).inserted else { throw Breach("\(answer.id.words) has two answers") }
+            guard answered.insert(answer.id).inserted else { throw RuleViolation("\(answer.id.words) has two answers") }
         }
-        if !mayMiss, let missing = asked.subtracting(answered).first { throw Breach("\(missing.words) has no answer") }
+        if !mayMiss, let missing = asked.subtracting(answered).first {
+            throw RuleViolation("\(missing.words) has no answer")
+        }
     }
 
-    /// Hands pushes out until each has its final answer.
+    /// Delivers pushes until each has its final answer.
     func settle(_ window: [Delivery], through transport: any Transport) async throws -> [TransportAnswer] {
         let end = ContinuousClock.now + limit
         var (open, settled) = (window, [TransportAnswer]())
         while !open.isEmpty {
-            guard ContinuousClock.now < end else { throw Breach("\(open[0].id.words) stays deferred") }
+            guard ContinuousClock.now < end else { throw RuleViolation("\(open[0].id.words) stays deferred") }
             let answers = try await answers(of: transport, to: open)
             try check(answers, to: open)
             settled += answers.filter { $0.outcome != .deferred }
@@ -68,19 +70,22 @@ extension TransportCheck {
 
     func checkAccepted(_ answers: [TransportAnswer]) throws {
         guard let answer = answers.first(where: { $0.outcome != .accepted }) else { return }
-        throw Breach("\(answer.id.words) is answered \(answer.outcome.rawValue): \(answer.reason ?? "no reason")")
+        throw RuleViolation(
+            "the answer to \(answer.id.words) is \(answer.outcome.rawValue): \(answer.reason ?? "no reason")")
     }
 
-    /// Whether each accepted push came, in its device's order, and twice only where its answer says so.
+    /// Checks that each accepted push arrived, in the order of its device, and twice only if its answer allows that.
     func checkArrived(_ window: [Delivery], _ answers: [TransportAnswer]) async throws {
         let arrivals = try await peer.arrivals()
         var counts: [String: Int] = [:]
         for id in arrivals { counts[id, default: 0] += 1 }
         for answer in answers where answer.outcome == .accepted {
-            let count = counts[maker.apnsID(answer.id.push), default: 0]
-            guard count > 0 else { throw Breach("\(answer.id.words) is accepted and did not arrive under its apns-id") }
+            let count = counts[samples.apnsID(answer.id.push), default: 0]
+            guard count > 0 else {
+                throw RuleViolation("\(answer.id.words) was accepted but did not arrive with its apns-id")
+            }
             guard count == 1 || answer.attempts > 1 || answer.mayRepeat else {
-                throw Breach("\(answer.id.words) arrived \(count) times, and its answer does not say so")
+                throw RuleViolation("\(answer.id.words) arrived \(count) times, but its answer does not say so")
             }
         }
         try checkOrder(window, arrivals)
@@ -91,12 +96,12 @@ extension TransportCheck {
         for (place, id) in arrivals.enumerated() where places[id] == nil { places[id] = place }
         var last: [UInt64: (place: Int, id: Delivery.ID)] = [:]
         for push in window {
-            guard let place = places[maker.apnsID(push.id.push)] else { continue }
-            let lane = maker.lane(push.id.push)
-            if let before = last[lane], before.place > place {
-                throw Breach("\(push.id.words) came before \(before.id.words)")
+            guard let place = places[samples.apnsID(push.id.push)] else { continue }
+            let device = samples.deviceNumber(push.id.push)
+            if let before = last[device], before.place > place {
+                throw RuleViolation("\(push.id.words) arrived before \(before.id.words)")
             }
-            last[lane] = (place, push.id)
+            last[device] = (place, push.id)
         }
     }
 }

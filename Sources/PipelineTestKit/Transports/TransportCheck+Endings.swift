@@ -2,18 +2,18 @@ import PipelineKit
 
 extension TransportCheck {
     func checkBeforeOpen() async throws {
-        let transport = try made()
-        let early = maker.window(3, from: 3_000)
+        let transport = try make()
+        let early = samples.window(3, from: 3_000)
         try check(try await answers(of: transport, to: early), to: early)
         try await within(limit, "close") { await transport.close() }
     }
 
     func checkAfterClose() async throws {
-        let transport = try made()
+        let transport = try make()
         try await transport.open()
-        try checkAccepted(try await settle(maker.window(3, from: 4_000), through: transport))
+        try checkAccepted(try await settle(samples.window(3, from: 4_000), through: transport))
         for _ in 0..<2 { try await within(limit, "close") { await transport.close() } }
-        let late = maker.window(3, from: 4_100)
+        let late = samples.window(3, from: 4_100)
         let answers = try await answers(of: transport, to: late)
         try check(answers, to: late)
         try await checkArrived(late, answers)
@@ -21,43 +21,40 @@ extension TransportCheck {
     }
 
     func checkCloseAlone() async throws {
-        let transport = try made()
+        let transport = try make()
         for _ in 0..<2 { try await within(limit, "close") { await transport.close() } }
     }
 
     func checkCancelledAtOnce() async throws {
-        try await whilePaused { transport in
-            let window = maker.window(30, from: 5_000)
-            let delivery = Task { await transport.deliver(window) }
-            delivery.cancel()
-            try check(try await within(limit, "deliver") { await delivery.value }, to: window, mayMiss: true)
-        }
+        try await checkInterrupted(samples.window(30, from: 5_000), inFlight: false) { $1.cancel() }
     }
 
-    func checkCancelledUnderWay() async throws {
-        try await whilePaused { transport in
-            let window = maker.window(30, from: 6_000)
-            let delivery = Task { await transport.deliver(window) }
-            try await waitUntilUnderWay(window)
-            delivery.cancel()
-            try check(try await within(limit, "deliver") { await delivery.value }, to: window, mayMiss: true)
-        }
+    func checkCancelledInFlight() async throws {
+        try await checkInterrupted(samples.window(30, from: 6_000)) { $1.cancel() }
     }
 
-    func checkClosedUnderWay() async throws {
-        try await whilePaused { transport in
-            let window = maker.window(30, from: 7_000)
-            let delivery = Task { await transport.deliver(window) }
-            try await waitUntilUnderWay(window)
+    func checkClosedInFlight() async throws {
+        try await checkInterrupted(samples.window(30, from: 7_000)) { transport, _ in
             try await within(limit, "close") { await transport.close() }
+        }
+    }
+
+    private func checkInterrupted(
+        _ window: [Delivery], inFlight: Bool = true,
+        by interrupt: (any Transport, Task<[TransportAnswer], Never>) async throws -> Void
+    ) async throws {
+        try await whilePaused { transport in
+            let delivery = Task { await transport.deliver(window) }
+            if inFlight { try await waitUntilInFlight(window) }
+            try await interrupt(transport, delivery)
             try check(try await within(limit, "deliver") { await delivery.value }, to: window, mayMiss: true)
         }
     }
 
-    /// The other side is slow for a while: a push may be deferred, and is then handed out again while it is under way.
+    /// Pauses the peer for a while, so that pushes may be deferred and delivered again while they are in flight.
     func checkDeferred() async throws {
         try await withOpen { transport in
-            let window = maker.window(30, from: 8_000)
+            let window = samples.window(30, from: 8_000)
             try await peer.pause()
             let settling = Task { try await settle(window, through: transport) }
             _ = try await becomes(min(limit, .seconds(3))) { try await hasArrived(window) }
@@ -68,25 +65,25 @@ extension TransportCheck {
         }
     }
 
-    func checkLettingGo() async throws {
+    func checkResources() async throws {
         let rounds = 20
-        try await serveOnce(8_900)
-        let before = ProcessHoldings()
-        for round in 0..<rounds { try await serveOnce(UInt64(9_000 + round)) }
-        let hasLetGo = try await becomes(limit) { ProcessHoldings().exceeds(before, by: rounds / 2) == nil }
-        guard !hasLetGo, let more = ProcessHoldings().exceeds(before, by: rounds / 2) else { return }
-        throw Breach("after \(rounds) transports the process has \(more)")
+        try await deliverOnce(8_900)
+        let before = ProcessResources()
+        for round in 0..<rounds { try await deliverOnce(UInt64(9_000 + round)) }
+        let isReleased = try await becomes(limit) { ProcessResources().exceeds(before, by: rounds / 2) == nil }
+        guard !isReleased, let more = ProcessResources().exceeds(before, by: rounds / 2) else { return }
+        throw RuleViolation("after \(rounds) closed transports the process has \(more)")
     }
 
-    // MARK: Settings
+    // MARK: Steps
 
-    private func serveOnce(_ sequence: UInt64) async throws {
+    private func deliverOnce(_ sequence: UInt64) async throws {
         weak var kept: AnyObject?
         try await withOpen { transport in
             if type(of: transport) is AnyObject.Type { kept = transport as AnyObject }
-            try checkAccepted(try await settle(maker.window(1, from: sequence), through: transport))
+            try checkAccepted(try await settle(samples.window(1, from: sequence), through: transport))
         }
-        if try await !becomes(limit, { kept == nil }) { throw Breach("a closed transport is still in memory") }
+        if try await !becomes(limit, { kept == nil }) { throw RuleViolation("a closed transport is still in memory") }
     }
 
     private func whilePaused(_ body: (any Transport) async throws -> Void) async throws {
@@ -99,12 +96,12 @@ extension TransportCheck {
     }
 
     private func hasArrived(_ window: [Delivery]) async throws -> Bool {
-        let ids = Set(window.map { maker.apnsID($0.id.push) })
+        let ids = Set(window.map { samples.apnsID($0.id.push) })
         return try await peer.arrivals().contains { ids.contains($0) }
     }
 
-    /// Until the first push came, or a second and a half: not each other side knows of a push that it has not answered.
-    private func waitUntilUnderWay(_ window: [Delivery]) async throws {
+    /// Waits until the first push arrives, at most a second and a half. Some peers do not report pushes before they answer.
+    private func waitUntilInFlight(_ window: [Delivery]) async throws {
         _ = try await becomes(min(limit, .milliseconds(1_500))) { try await hasArrived(window) }
     }
 }

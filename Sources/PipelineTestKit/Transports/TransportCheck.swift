@@ -1,29 +1,30 @@
 import JSON
 import PipelineKit
 
-/// Tries whether a transport keeps to what deliver relies on.
+/// Checks whether a transport follows the rules that deliver relies on.
 ///
 ///     let check = try TransportCheck(Pager.self, settings: "url: http://127.0.0.1:\(pager.port)/", peer: pager.peer)
 ///     let problems = await check.problems()
 ///     #expect(problems == [])
 ///
-/// One answer for each push, under the push's own ID; the order of each device; what cannot be read, what comes before
-/// `open()` and after `close()`; cancellation; a slow other side; and what is left of a transport that was closed.
+/// Each push must have one answer with its own ID, and each device's pushes must keep their order. The checks also cover
+/// unreadable pushes, pushes before `open()` and after `close()`, cancellation, a slow server, and the resources of closed
+/// transports.
 ///
-/// Sends to the real other side that the settings name, which must take every push: a server of the test's own, best of
-/// all. Threads and files are counted in the whole process, so other tests had better not run beside it for long.
+/// Sends to the server in the settings, which must accept every push; best use a server inside the test. Threads and files
+/// are counted in the whole process, so other tests should not run at the same time.
 public struct TransportCheck: Sendable {
     let peer: TransportPeer
-    let maker: CheckedPushes
+    let samples: SamplePushes
     let limit: Duration
-    private let make: @Sendable () throws -> any Transport
+    let make: @Sendable () throws -> any Transport
 
     /// - Parameters:
-    ///   - settings: The transport's, as a pipeline file has them.
-    ///   - context: What it knows of where it runs; pushes are made out to its name.
-    ///   - app: Whose pushes they are.
-    ///   - limit: How long anything may take that is to end soon.
-    /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` where the settings are refused.
+    ///   - settings: The transport's settings, as in a pipeline file.
+    ///   - context: The transport's context, whose name is in the pushes.
+    ///   - app: The app of the pushes.
+    ///   - limit: The time limit for each step.
+    /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` if the settings are invalid.
     public init<T: Transport>(
         _ transport: T.Type, settings: String,
         context: TransportContext = TransportContext(name: "check", console: { _ in }), peer: TransportPeer,
@@ -32,22 +33,20 @@ public struct TransportCheck: Sendable {
         limit: Duration = .seconds(20)
     ) throws {
         let settings = try SettingsReader(text: settings, file: "settings").decode(T.Settings.self)
-        self.init(peer: peer, maker: CheckedPushes(app: app, transport: context.name), limit: limit) {
+        self.init(peer: peer, samples: SamplePushes(app: app, transport: context.name), limit: limit) {
             try T(settings, context: context)
         }
-        _ = try made()
+        _ = try make()
     }
 
     init(
-        peer: TransportPeer, maker: CheckedPushes, limit: Duration, make: @escaping @Sendable () throws -> any Transport
+        peer: TransportPeer, samples: SamplePushes, limit: Duration,
+        make: @escaping @Sendable () throws -> any Transport
     ) {
-        self.peer = peer
-        self.maker = maker
-        self.limit = limit
-        self.make = make
+        (self.peer, self.samples, self.limit, self.make) = (peer, samples, limit, make)
     }
 
-    /// What is wrong, each beginning with the rule that is broken; nothing where all is well.
+    /// The broken rules, each with what was observed.
     public func problems() async -> [String] {
         var problems: [String] = []
         for (rule, attempt) in Self.rules {
@@ -57,17 +56,17 @@ public struct TransportCheck: Sendable {
     }
 
     private static let rules: [(String, @Sendable (TransportCheck) -> @Sendable () async throws -> Void)] = [
-        ("each push has one answer, and each device its order", { $0.checkAnswers }),
-        ("what cannot be read disturbs nothing else", { $0.checkUnreadable }),
+        ("each push has one answer, and each device's pushes keep their order", { $0.checkAnswers }),
+        ("an unreadable push does not disturb others", { $0.checkUnreadable }),
         ("an empty window ends at once", { $0.checkEmptyWindow }),
         ("deliver answers before open", { $0.checkBeforeOpen }),
-        ("close may come twice, and deliver answers after it", { $0.checkAfterClose }),
-        ("close may come without open", { $0.checkCloseAlone }),
-        ("a cancelled deliver ends soon", { $0.checkCancelledAtOnce }),
-        ("a deliver cancelled under way ends soon", { $0.checkCancelledUnderWay }),
-        ("close ends what is under way", { $0.checkClosedUnderWay }),
-        ("a deferred push is joined or sent under the same apns-id", { $0.checkDeferred }),
-        ("close lets go of threads and files", { $0.checkLettingGo }),
+        ("close may be called twice, and deliver answers after it", { $0.checkAfterClose }),
+        ("close may be called without open", { $0.checkCloseAlone }),
+        ("a deliver that is cancelled at once ends soon", { $0.checkCancelledAtOnce }),
+        ("a deliver that is cancelled in flight ends soon", { $0.checkCancelledInFlight }),
+        ("close ends deliveries in flight", { $0.checkClosedInFlight }),
+        ("a deferred push is joined or sent with the same apns-id", { $0.checkDeferred }),
+        ("close releases threads and files", { $0.checkResources }),
     ]
 
     /// Runs `body` with a transport that is open, and closes it.
@@ -81,27 +80,24 @@ public struct TransportCheck: Sendable {
         await transport.close()
     }
 
-    func made() throws -> any Transport { try make() }
-
-    /// What `deliver` gives in time.
+    /// The answers of `deliver`, within the time limit.
     func answers(of transport: any Transport, to window: [Delivery]) async throws -> [TransportAnswer] {
         try await within(limit, "deliver") { await transport.deliver(window) }
     }
 }
 
-/// The other side of a transport that is tried.
+/// The server that a checked transport sends to.
 public struct TransportPeer: Sendable {
-    /// The `apns-id`s of the pushes that came so far, in their order, each as often as it came.
     let arrivals: @Sendable () async throws -> [String]
     let pause: @Sendable () async throws -> Void
     let resume: @Sendable () async throws -> Void
     let readsPushes: Bool
 
     /// - Parameters:
-    ///   - readsPushes: False for a transport that passes bytes on as they are: it cannot know a push that is none.
-    ///   - arrivals: The `apns-id`s of the pushes that came so far, in their order, each as often as it came.
-    ///   - pause: From now on takes pushes without an answer. Where nothing can be slow there is nothing to do.
-    ///   - resume: Answers again, also what came meanwhile.
+    ///   - readsPushes: False for a transport that sends bytes without reading them: it accepts unreadable pushes too.
+    ///   - arrivals: The `apns-id`s of all pushes that arrived so far, in order, with repeats.
+    ///   - pause: Stops answering pushes. Not needed for a server that cannot be slow.
+    ///   - resume: Answers again, including the pushes that arrived meanwhile.
     public init(
         readsPushes: Bool = true, arrivals: @escaping @Sendable () async throws -> [String],
         pause: @escaping @Sendable () async throws -> Void = {},

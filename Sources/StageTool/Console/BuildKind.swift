@@ -14,6 +14,6 @@ package enum BuildKind {
 
     package static func warn() {
         guard isDebug else { return }
-        StandardError.write("warning: this is a debug build; its numbers say nothing (swift build -c release)")
+        StandardError.write("warning: this is a debug build, so its numbers mean nothing; use swift build -c release")
     }
 }

@@ -1,5 +1,5 @@
 extension Duration {
-    /// For people: `250 ms`, `1.5 s`, `2 min`.
+    /// Text for people: `250 ms`, `1.5 s`, `2 min`.
     package var text: String {
         let (seconds, attoseconds) = components
         let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
@@ -10,7 +10,7 @@ extension Duration {
     }
 }
 
-/// Bytes for people: `950 B`, `1.2 MB`.
+/// A number of bytes for people: `950 B`, `1.2 MB`.
 package func byteText(_ bytes: UInt64) -> String {
     guard bytes >= 1_000 else { return "\(bytes) B" }
     var value = Double(bytes)

@@ -1,6 +1,6 @@
 import PipelineRuntime
 
-/// How far a command has come, in one line on a terminal that stays in place; only where the work takes a while.
+/// A line on a terminal that shows the progress of longer work and overwrites itself.
 package struct ProgressLine: Sendable {
     private static let pause = Duration.milliseconds(250)
 
@@ -8,13 +8,13 @@ package struct ProgressLine: Sendable {
     private var next: ContinuousClock.Instant
     private var isOnLine = false
 
-    /// - Parameter patience: Work that is done sooner shows nothing.
-    package init(after patience: Duration = .seconds(1), isShown: Bool = StandardError.isTerminal) {
+    /// - Parameter delay: Shorter work shows nothing.
+    package init(after delay: Duration = .seconds(1), isShown: Bool = StandardError.isTerminal) {
         self.isShown = isShown
-        next = .now.advanced(by: patience)
+        next = .now.advanced(by: delay)
     }
 
-    /// Whether a new text would be shown.
+    /// Whether ``show(_:)`` would show a text now.
     var isDue: Bool { isShown && ContinuousClock.now >= next }
 
     package mutating func show(_ text: String) {
@@ -24,7 +24,6 @@ package struct ProgressLine: Sendable {
         next = .now.advanced(by: ProgressLine.pause)
     }
 
-    /// Removes the line.
     package mutating func clear() {
         if isOnLine { StandardError.write(unended: "\r\u{1B}[K") }
         isOnLine = false

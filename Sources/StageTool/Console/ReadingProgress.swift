@@ -1,6 +1,6 @@
 import PipelineRuntime
 
-/// How far a command has come that reads whole logs.
+/// Shows the progress of a command that reads whole logs.
 package struct ReadingProgress {
     private let total: UInt64
     private let start = ContinuousClock.now

@@ -1,9 +1,9 @@
 import JSON
 
-/// A value of a report, which is printed as JSON and read back by no one but scripts.
+/// A JSON value of a report.
 package indirect enum ReportValue: Hashable, Sendable {
     case count(UInt64)
-    /// Rounded to three decimals: what is measured has no more.
+    /// Rounded to three decimals.
     case number(Double)
     case text(String)
     case flag(Bool)
@@ -23,7 +23,6 @@ package indirect enum ReportValue: Hashable, Sendable {
 
     package static func count(_ number: Int) -> ReportValue { .count(UInt64(max(0, number))) }
 
-    /// One line.
     package var json: String { buffer.text }
 
     package var buffer: ByteBuffer {

@@ -2,9 +2,9 @@ import EventLog
 import Glibc
 import PipelineRuntime
 
-/// Why nothing more can be written.
+/// A failed write to standard output.
 package enum OutputError: Error, Equatable, CustomStringConvertible {
-    /// Whoever read it has gone, as `head` does when it has enough.
+    /// The reader has gone, as `head` does when it has enough lines.
     case closed
     case failed(errno: Int32)
 
@@ -16,7 +16,7 @@ package enum OutputError: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// Data for the next program, or for the person who watches. Written at once, whole lines at a time.
+/// Standard output, written without a buffer.
 package enum StandardOutput {
     package static var isTerminal: Bool { isatty(StandardDescriptors.current.output) == 1 }
 
@@ -25,9 +25,7 @@ package enum StandardOutput {
     }
 
     package static func write(line: String) throws(OutputError) {
-        var text = line + "\n"
-        let bytes = text.withUTF8 { Array($0) }
-        try write(bytes)
+        try write(Array((line + "\n").utf8))
     }
 
     package static func write(_ bytes: [UInt8]) throws(OutputError) {
@@ -53,7 +51,7 @@ private enum Descriptor {
         }
     }
 
-    /// Someone made it non-blocking: a shell's pipe may be shared.
+    /// Waits until a non-blocking descriptor can be written. A shell's pipe may be shared with a program that made it so.
     private static func wait(for descriptor: Int32) {
         var item = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&item, 1, -1)

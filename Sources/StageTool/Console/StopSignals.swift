@@ -2,13 +2,13 @@ import EventLog
 import Foundation
 import Synchronization
 
-/// Tells of SIGINT and SIGTERM, and of SIGHUP where it is asked for, in place of ending the process.
+/// Handles signals that would otherwise end the process.
 ///
-/// A handler is installed, not `SIG_IGN`: programs that this one starts get their own defaults back.
+/// Uses handlers instead of `SIG_IGN`, so that child processes get the defaults.
 package enum StopSignals {
-    /// From now until the process ends.
+    /// Calls `body` for each signal until the process ends.
     ///
-    /// - Parameter body: Called on a thread of its own, with the signal's number and how many came before it.
+    /// - Parameter body: Called on a thread of its own, with the signal and the number of earlier signals.
     package static func watch(
         _ signals: [Int32] = [SIGINT, SIGTERM], _ body: @escaping @Sendable (_ signal: Int32, _ earlier: Int) -> Void
     ) {
@@ -17,19 +17,19 @@ package enum StopSignals {
         for number in signals { install(number) }
     }
 
-    /// Takes a signal before it is known what it is to do. To be called once, first of all.
+    /// Holds a signal back until ``watch(_:_:)`` or ``HeldSignal/release()`` is called. Call it once, before `watch`.
     package static func hold(_ number: Int32) -> HeldSignal {
         let readEnd = openPipe()
         return HeldSignal(number: number, before: install(number), readEnd: readEnd)
     }
 
-    /// One that was held, whom ``watch(_:_:)`` tells of unless it is let go.
+    /// A signal that is held back.
     package struct HeldSignal {
         fileprivate let number: Int32
         fileprivate let before: sigaction
         fileprivate let readEnd: Int32
 
-        /// Lets it do, also if it came meanwhile, what it would have done without us.
+        /// Restores the signal's default action, also for a signal that came meanwhile.
         package func release() {
             var before = before
             sigaction(number, &before, nil)
@@ -41,7 +41,7 @@ package enum StopSignals {
         }
     }
 
-    /// - Returns: Where the numbers of signals that came are read, one byte each.
+    /// - Returns: The descriptor from which the numbers of signals are read, one byte each.
     private static func openPipe() -> Int32 {
         guard signalPipe.load(ordering: .acquiring) < 0 else { return signalPipeEnd.load(ordering: .acquiring) }
         var ends: [Int32] = [-1, -1]
@@ -52,15 +52,15 @@ package enum StopSignals {
         return ends[0]
     }
 
-    /// What to say when the first one comes.
+    /// The message for the first signal.
     package static func announcement(_ number: Int32) -> String {
-        number == SIGINT ? "stopping; once more (Ctrl-C) kills" : "stopping"
+        number == SIGINT ? "stopping; press Ctrl-C again to kill" : "stopping"
     }
 
     package static func ignore(_ number: Int32) { signal(number, SIG_IGN) }
 
-    /// Takes a signal that would end the process and does nothing: the call that raised it fails by itself.
-    package static func outlive(_ number: Int32) {
+    /// Handles a signal by doing nothing. The system call that raised it fails.
+    package static func survive(_ number: Int32) {
         var action = sigaction()
         action.__sigaction_handler.sa_handler = { _ in }
         action.sa_flags = SA_RESTART
@@ -77,7 +77,7 @@ package enum StopSignals {
         }
     }
 
-    /// - Returns: What was there before.
+    /// - Returns: The previous action.
     @discardableResult
     private static func install(_ number: Int32) -> sigaction {
         var (action, before) = (sigaction(), sigaction())
@@ -91,6 +91,6 @@ package enum StopSignals {
     }
 }
 
-/// A signal handler can reach nothing but globals. There is one pipe, from the first signal that is taken on.
+/// The pipe of all signals. Globals, because a signal handler cannot use anything else.
 private let signalPipe = Atomic<Int32>(-1)
 private let signalPipeEnd = Atomic<Int32>(-1)

@@ -1,11 +1,11 @@
 import Glibc
 
-/// The terminal that a program was started from. Its end sends SIGHUP too, and is no wish to read a file again.
+/// The terminal that a program was started from. Closing it sends SIGHUP, which then does not mean a reload.
 package struct Terminal: Sendable {
     private let descriptors: [Int32]
 
     package init() { descriptors = [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO].filter { isatty($0) == 1 } }
 
-    /// Whether there was one, and it was closed.
-    package var isGone: Bool { descriptors.contains { isatty($0) == 0 } }
+    /// Whether the program had a terminal that was closed.
+    package var isClosed: Bool { descriptors.contains { isatty($0) == 0 } }
 }

@@ -5,33 +5,29 @@ import PipelineRuntime
 import Replay
 import ZeroMQ
 
-/// An error of a module that not every program has.
-package protocol StatedError: Error, CustomStringConvertible {
+/// An error that knows its exit status, for modules that only some programs import.
+package protocol ErrorWithStatus: Error, CustomStringConvertible {
     var status: ToolStatus { get }
 }
 
 extension ToolFailure {
-    /// What an error of ours means for the one who ran the tool; nil for an error of the argument parser's.
+    /// The exit status and message for an error of Belfry's; nil for other errors, such as the argument parser's.
     package init?(explaining error: any Error) {
         switch error {
         case let failure as ToolFailure: self = failure
-        case let error as PipelineFileError: self.init(.configuration, error.description)
-        case let error as SettingsError: self.init(.configuration, error.description)
-        case let error as OutputError: self.init(.inputOutput, error.description)
-        case let error as EventLogError: self.init(ToolFailure.status(of: error), error.description)
-        case let error as ZMQError: self.init(ToolFailure.status(of: error), error.description)
-        case let error as AddressError: self.init(.unavailable, error.description)
-        case let error as ReloadError: self.init(.configuration, error.description)
-        case let error as LinkError: self.init(ToolFailure.status(of: error), error.description)
+        case is PipelineFileError, is SettingsError, is ReloadError, is SecretFileError, is ProducerSecretError,
+            is ChildProcessError:
+            self.init(.configuration, "\(error)")
+        case is OutputError, is AtomicTextFileError: self.init(.inputOutput, "\(error)")
+        case is AddressError: self.init(.unavailable, "\(error)")
+        case is StageFault: self.init(.software, "\(error)")
+        case let error as EventLogError: self.init(ToolFailure.status(of: error), "\(error)")
+        case let error as ZMQError: self.init(ToolFailure.status(of: error), "\(error)")
+        case let error as LinkError: self.init(ToolFailure.status(of: error), "\(error)")
+        case let error as ReplayError: self.init(ToolFailure.status(of: error), "\(error)")
         case let error as TransportError:
-            self.init(error.isOfConfiguration ? .configuration : .inputOutput, error.description)
-        case let error as SecretFileError: self.init(.configuration, error.description)
-        case let error as ProducerSecretError: self.init(.configuration, error.description)
-        case let error as AtomicTextFileError: self.init(.inputOutput, error.description)
-        case let error as ChildProcessError: self.init(.configuration, error.description)
-        case let error as any StatedError: self.init(error.status, error.description)
-        case let error as StageFault: self.init(.software, error.description)
-        case let error as ReplayError: self.init(ToolFailure.status(of: error), error.description)
+            self.init(error.isOfConfiguration ? .configuration : .inputOutput, "\(error)")
+        case let error as any ErrorWithStatus: self.init(error.status, "\(error)")
         default: return nil
         }
     }

@@ -1,4 +1,4 @@
-/// What the tools exit with: 0 yes, 1 it worked and the answer is no, otherwise sysexits(3).
+/// The exit statuses of all tools: 0 for yes, 1 for a negative answer, otherwise those of sysexits(3).
 package enum ToolStatus: Int32, CaseIterable, Sendable {
     case success = 0
     case no = 1
@@ -13,7 +13,7 @@ package enum ToolStatus: Int32, CaseIterable, Sendable {
     case configuration = 78
 }
 
-/// Ends a tool with a message for its user. An empty message: all has been said.
+/// Ends a tool with a message for its user. The message is empty if the tool has already explained the failure.
 package struct ToolFailure: Error, Equatable {
     package var status: ToolStatus
     package var message: String

@@ -1,9 +1,9 @@
 import Glibc
 
-/// Finds one text in many bytes (Horspool 1980): most are passed over unseen.
+/// Searches bytes for a text, without looking at most of them (Horspool 1980).
 package struct ByteSearch: Sendable {
     private let text: [UInt8]
-    /// By how much the text may move on, by the byte under its end.
+    /// How far the text can move, for each byte under its last byte.
     private let steps: [Int]
 
     package init(_ text: String) {

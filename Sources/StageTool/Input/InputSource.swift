@@ -1,7 +1,7 @@
 import Glibc
 import PipelineRuntime
 
-/// Where lines come from: a file, or standard input as `-`.
+/// A file of lines, or standard input as `-`.
 package struct InputSource: Hashable, Sendable {
     package static let standard = InputSource(path: "-")
 
@@ -11,14 +11,13 @@ package struct InputSource: Hashable, Sendable {
 
     package var isStandardInput: Bool { path == "-" }
 
-    /// What messages call it.
+    /// The name in messages.
     package var name: String { isStandardInput ? "standard input" : path }
 
     /// Opens it for reading.
     ///
-    /// - Parameter isPolled: Whether what is read is waited for by `poll`: then a named pipe is opened before somebody
-    ///   writes to it.
-    /// - Throws: ``ToolFailure`` with 66 where it is missing, closed, a directory or not to be read.
+    /// - Parameter isPolled: Whether the reader uses `poll`. Then a named pipe is opened without waiting for a writer.
+    /// - Throws: ``ToolFailure`` with 66 if it is missing, closed, a directory or not readable.
     package func open(isPolled: Bool = false) throws(ToolFailure) -> Int32 {
         if isStandardInput { return try InputSource.openStandardInput() }
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | (isPolled ? O_NONBLOCK : 0))
@@ -30,10 +29,10 @@ package struct InputSource: Hashable, Sendable {
         return descriptor
     }
 
-    /// Checks that all can be opened, before anything is done with the first.
+    /// Checks that all sources can be opened.
     package static func check(_ sources: [InputSource]) throws(ToolFailure) {
         for source in sources {
-            // Who writes to a named pipe would take this for its reader.
+            // Opening a named pipe would make its writer start.
             if source.isReadablePipe { continue }
             let descriptor = try source.open()
             if !source.isStandardInput { close(descriptor) }
@@ -45,8 +44,8 @@ package struct InputSource: Hashable, Sendable {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO && access(path, R_OK) == 0
     }
 
-    /// Where the shell closed it (`<&-`), the first thing that this process opened has its number: it is of no kind that
-    /// a file can be of, and what waits for it to be readable waits for ever.
+    /// If the shell closed standard input (`<&-`), its number belongs to the first descriptor that this process opened.
+    /// That is no file, and reading from it would wait for ever.
     private static func openStandardInput() throws(ToolFailure) -> Int32 {
         let descriptor = StandardDescriptors.current.input
         var status = stat()

@@ -1,26 +1,26 @@
 import Glibc
 
-/// Reads lines of several inputs, one after the other, without waiting where there are none yet.
+/// Reads the lines of several inputs, one after the other, without blocking.
 ///
-/// Blank lines are passed over. A line that the door would refuse for its length alone is not kept in memory.
+/// Skips blank lines. A line that is too long for the door is not kept in memory.
 package final class LineReader {
-    /// Some lines of one input that stand one after the other, each ended by a line feed.
+    /// Consecutive lines of one input, each ended by a line feed.
     package struct Block {
         package var source: String
-        /// Where the first of them stands in its input, counted from 1.
+        /// The number of the first line, counted from 1.
         package var firstLine: UInt64
         package var count = 0
         package var bytes: [UInt8] = []
-        /// The length of a line that is too long to send; then it is the only one, and `bytes` is empty.
+        /// The length of a line that is too long to send. It is the only line of its block, and `bytes` is empty.
         package var tooLong: Int?
-        /// Whether it stands for ``restartLine``; then there is no line in it.
+        /// Whether the block replaces a ``restartLine``. It has no lines then.
         package var restarts = false
     }
 
-    /// Asks `belfry run` to stop all stages and to start them again.
+    /// Makes `belfry run` stop all stages and start them again.
     package static let restartLine = #"{"type":"restart"}"#
 
-    /// Lines beyond this are refused here: the door takes less (`JSONLimits`).
+    /// Longer lines are refused here; the door's own limit is lower (`JSONLimits`).
     package static let lineBytesMax = 4 << 20
     package static let blockLinesMax = 1_000
     package static let blockBytesMax = 256 << 10
@@ -29,13 +29,12 @@ package final class LineReader {
     private var sources: ArraySlice<InputSource>
     private var current: (source: InputSource, descriptor: Int32)?
     private var line: UInt64 = 0
-    /// The start of a line whose end has not come.
     private var partial: [UInt8] = []
     private var partialBytes = 0
     private var buffer = [UInt8](repeating: 0, count: 64 << 10)
     private var blocks: [Block] = []
 
-    /// - Parameter takesRestarts: Whether ``restartLine`` is for who reads, and no line for the door.
+    /// - Parameter takesRestarts: Whether ``restartLine`` makes a block of its own instead of being sent to the door.
     package init(_ sources: [InputSource], takesRestarts: Bool = false) {
         self.sources = sources[...]
         self.takesRestarts = takesRestarts
@@ -45,13 +44,13 @@ package final class LineReader {
 
     package var isAtEnd: Bool { current == nil && sources.isEmpty && blocks.isEmpty }
 
-    /// The descriptor to wait for before there can be more; nil where there is no need to wait.
+    /// The descriptor to wait for; nil if ``next()`` has lines, or all inputs are read.
     package var waitsFor: Int32? {
         guard blocks.isEmpty, let current, !isReady(current.descriptor) else { return nil }
         return current.descriptor
     }
 
-    /// The next lines; nil when none are there yet, or at the end.
+    /// The next lines; nil if there are none yet, or all inputs are read.
     package func next() throws(ToolFailure) -> Block? {
         while blocks.isEmpty {
             guard try openNext(), let current, isReady(current.descriptor) else { return nil }

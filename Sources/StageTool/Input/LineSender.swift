@@ -1,60 +1,53 @@
 import PipelineRuntime
 
-/// Sends lines through a door and says of each refused one where it stands and why. Belongs to one thread.
+/// Sends lines to a door and reports the place and reason of each refused line. Belongs to one thread.
 package final class LineSender {
     package struct Totals: Equatable {
-        /// Lines that this run read, but for those that the door had already.
+        /// The lines that this run sent or refused.
         package var lines: UInt64 = 0
         package var accepted: UInt64 = 0
         package var refused: UInt64 = 0
-        /// Lines that the door had from an earlier run.
+        /// The lines that the door has from an earlier run.
         package var known: UInt64 = 0
-        /// How many of those were refused then; nil where the door does not know that.
+        /// How many of the known lines were refused; nil if the door does not know.
         package var knownRefused: UInt64? = 0
-        /// Where they stood, if ``LineSender/tracksLines``.
-        package var taken = TakenLines()
+        /// The places of the accepted lines, if ``LineSender/tracksLines`` is set.
+        package var acceptedLines = AcceptedLines()
 
         package init() {}
 
-        /// Of the whole input, as far as the door knows.
+        /// The refused lines of this run and of earlier runs, as far as the door knows.
         package var allRefused: UInt64 { refused + (knownRefused ?? 0) }
     }
 
-    /// A line that saved a subscription.
+    /// The answer to a line that saved a subscription.
     package struct Saved {
         package var source: String
         package var line: UInt64
         package var answer: Producer.Saved
     }
 
-    /// What a line's number meant to the door is here.
-    private struct Span {
-        var first: UInt64
-        var source: String
-        var line: UInt64
-    }
-
     private let producer: Producer
     private let reader: LineReader
     private let complain: (String) -> Void
-    private var spans: [Span] = []
+    /// The lines that may not be answered yet.
+    private var spans: [LineSpan] = []
     private var next: UInt64 = 1
     private var skip: UInt64 = 0
-    /// Of the lines passed over so far.
     private var skipped = LineChecksum()
     private var lastSource = "the input"
     private var hasGreeted = false
-    /// The last line that the door has taken or refused for good, by its number at the door.
+    /// The last line that the door has answered, by its number at the door.
     private var through: UInt64 = 0
     package private(set) var totals = Totals()
-    /// Whether it stopped at a line that asks for a restart.
+    /// Whether it stopped at a ``LineReader/restartLine``.
     package private(set) var restarts = false
-    private var heard = ContinuousClock.now
-    /// Whether it keeps where each line stood that is taken: some bytes for each block and each refusal.
+    private var lastAnswer = ContinuousClock.now
+    /// Whether ``Totals/acceptedLines`` is filled. It needs some bytes for each block and each refusal.
     package var tracksLines = false
-    /// Called after every step; sending stops when it is false.
+    /// Called after every step. Sending stops when it returns false.
     package var mayContinue: (Totals) -> Bool = { _ in true }
-    /// Called for every subscription that was saved, in order; what there is to warn of is said without it.
+    /// Called for each saved subscription, in order. Warnings are reported in any case.
     package var onSaved: (Saved) -> Void = { _ in }
 
     package convenience init(_ producer: Producer, _ sources: [InputSource], complain: @escaping (String) -> Void) {
@@ -65,15 +58,15 @@ package final class LineSender {
         self.producer = producer
         self.reader = reader
         self.complain = complain
-        producer.onAnswer = { [unowned self] in take($0) }
+        producer.onAnswer = { [unowned self] in receive($0) }
     }
 
-    /// Sends everything, or all before a restart, and returns when the door has answered for it.
+    /// Sends all lines, or the lines before a restart, and returns when the door has answered them.
     ///
     /// - Parameters:
     ///   - patience: How long the door may be silent while an answer is due.
-    ///   - resumes: Whether the door has the first lines of this input already, as far as it knows this producer.
-    /// - Throws: ``LinkError/silent(endpoint:waited:)``; ``ToolFailure`` where an input cannot be read, or does not begin
+    ///   - resumes: Whether to skip the lines that the door already has from this producer.
+    /// - Throws: ``LinkError/silent(endpoint:waited:)``; ``ToolFailure`` if an input cannot be read, or does not begin
     ///   with the lines that the door has.
     package func run(patience: Duration, resumes: Bool) throws -> Totals {
         guard let known = try producer.greet(timeout: patience, while: { mayContinue(totals) }) else { return totals }
@@ -81,7 +74,7 @@ package final class LineSender {
         next = known + 1
         through = known
         hasGreeted = true
-        heard = .now
+        lastAnswer = .now
         while mayContinue(totals), !isAtEnd || !producer.isDone { try step(patience) }
         if isAtEnd, skip > 0 { throw otherLines() }
         return totals
@@ -95,8 +88,8 @@ package final class LineSender {
             try send(block)
             return try producer.pump(wait: .zero)
         }
-        if producer.isDone { heard = .now }
-        guard .now - heard < patience else { throw producer.silence(waited: patience) }
+        if producer.isDone { lastAnswer = .now }
+        guard .now - lastAnswer < patience else { throw producer.silence(waited: patience) }
         try producer.pump(wait: .milliseconds(100), input: wantsMore ? reader.waitsFor : nil)
     }
 
@@ -109,9 +102,10 @@ package final class LineSender {
         if let bytes = block.tooLong { return refuse(block, bytes) }
         guard let block = try afterKnown(block) else { return }
         totals.lines += UInt64(block.count)
-        spans.append(Span(first: next, source: block.source, line: block.firstLine))
-        if tracksLines { totals.taken.note(block, first: next) }
-        next += UInt64(block.count)
+        let span = LineSpan(first: next, count: UInt64(block.count), source: block.source, line: block.firstLine)
+        spans.append(span)
+        if tracksLines { totals.acceptedLines.add(span) }
+        next += span.count
         try producer.send(block.bytes, count: block.count)
     }
 
@@ -122,9 +116,9 @@ package final class LineSender {
         complain("\(block.source):\(block.firstLine): \(bytes) bytes, over the limit of \(limit) (json.too_long)")
     }
 
-    /// The part of a block that the door has not got from an earlier run.
+    /// The part of a block that the door does not have from an earlier run.
     ///
-    /// - Throws: ``ToolFailure`` where the lines that it would pass over are not those that the door has.
+    /// - Throws: ``ToolFailure`` if the skipped lines are not those that the door has.
     private func afterKnown(_ block: LineReader.Block) throws(ToolFailure) -> LineReader.Block? {
         guard skip > 0 else { return block }
         let count = min(skip, UInt64(block.count))
@@ -134,7 +128,7 @@ package final class LineSender {
         if skip == 0, let checksum = producer.checksum, checksum != skipped { throw otherLines() }
         totals.known += count
         let refused = producer.refusedThrough
-        // Which of the lines were refused is not known, only how many of all.
+        // The door knows only how many of all its lines were refused, not which.
         totals.knownRefused = skip == 0 || refused == 0 ? refused : nil
         guard count < block.count else { return nil }
         var rest = block
@@ -158,78 +152,70 @@ package final class LineSender {
         return ToolFailure(
             .badData,
             """
-            \(lastSource) does not begin with the \(known) that the producer \(producer.name.printable) has sent before: \
-            nothing was sent; send other lines under another producer's name, or without one
+            \(lastSource) does not begin with the \(known) that producer \(producer.name.printable) has sent before. \
+            Nothing was sent; send other input under another producer name, or without one
             """)
     }
 
-    private func take(_ answer: Producer.Answer) {
-        heard = .now
+    private func receive(_ answer: Producer.Answer) {
+        lastAnswer = .now
         through = max(through, answer.through)
         totals.accepted += UInt64(answer.accepted)
         totals.refused += UInt64(answer.refused)
-        if tracksLines { totals.taken.note(answer) }
-        for refusal in answer.refusals { complain(text(refusal)) }
+        if tracksLines { totals.acceptedLines.add(answer) }
+        for refusal in answer.refusals {
+            complain(text(refusal.line, "", refusal.path, refusal.reason, refusal.code))
+        }
         let unnamed = answer.refused - answer.refusals.count
         if unnamed > 0 { complain("\(unnamed.of("more line")) refused") }
-        for saved in answer.saved { take(saved) }
+        for saved in answer.saved { report(saved) }
         let unsaid = answer.warnings - answer.saved.reduce(0) { $0 + $1.subscription.warnings.count }
         if unsaid > 0 { complain(unsaid.of("more warning")) }
         while spans.count > 1, spans[1].first <= answer.through { spans.removeFirst() }
     }
 
-    private func take(_ saved: Producer.Saved) {
+    private func report(_ saved: Producer.Saved) {
         for warning in saved.subscription.warnings {
             complain(text(saved.line, "warning: ", warning.path, warning.reason, warning.code))
         }
-        let (source, line) = origin(saved.line) ?? ("line", saved.line)
+        let (source, line) = spans.place(of: saved.line) ?? ("line", saved.line)
         onSaved(Saved(source: source, line: line, answer: saved))
-    }
-
-    private func text(_ refusal: Producer.Refusal) -> String {
-        text(refusal.line, "", refusal.path, refusal.reason, refusal.code)
     }
 
     private func text(_ line: UInt64, _ kind: String, _ path: String, _ reason: String, _ code: String) -> String {
         let path = path.isEmpty ? "" : "\(path.printable): "
-        // Below the reason of a predicate stand its text and a caret.
+        // The reason for a predicate is followed by a line with its text and a line with a caret.
         let lines = reason.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).withoutControls }
         let head = "\(place(line)): \(kind)\(path)\(lines.first ?? "") (\(code))"
         return ([head] + lines.dropFirst().map { "    " + $0 }).joined(separator: "\n")
     }
 
-    /// What to tell whose sending has failed: how far it came, and how to go on.
+    /// After a failure: how many lines were accepted, and how to continue.
     ///
-    /// - Parameter name: The producer's lasting name, if it has one.
+    /// - Parameter name: The producer name that the user gave.
     package func progress(producer name: String?) -> String {
         let done = totals.accepted + totals.known
         let unanswered = hasGreeted ? next - 1 - through : 0
-        guard hasGreeted, done + totals.refused + unanswered > 0 else { return "nothing is taken yet" }
-        let taken = done - (totals.knownRefused ?? 0)
-        var text = done + totals.refused == 0 ? "no line is answered yet" : ""
+        guard hasGreeted, done + totals.refused + unanswered > 0 else { return "no line was accepted yet" }
+        let accepted = done - (totals.knownRefused ?? 0)
+        var text = done + totals.refused == 0 ? "no line was answered yet" : ""
         if text.isEmpty {
-            text = "\(taken.of("line")) \(taken == 1 ? "is" : "are") taken"
+            text = "\(accepted.of("line")) accepted"
             if totals.knownRefused == nil { text += " or refused" }
             if totals.allRefused > 0 { text += ", \(totals.allRefused.grouped) refused" }
         }
         if let name {
-            return text + "; send the same again with --producer \(name): it goes on behind "
-                + (through > 0 ? place(through) : "what is taken then")
+            return text + "; send the same input again with --producer \(name): it continues after "
+                + (through > 0 ? place(through) : "the last accepted line")
         }
-        guard unanswered > 0 else { return text + "; send the rest from \(place(through + 1))" }
+        guard unanswered > 0 else { return text + "; send the rest from \(place(through + 1)) on" }
         return text
-            + "; the stage may still take \(unanswered.of("line")) from \(place(through + 1)) on, and would take "
-            + "them twice if they were sent again (not where --producer is given from the first time on)"
+            + "; the stage may still accept \(unanswered.of("line")) from \(place(through + 1)) on. If you send them again, "
+            + "they may be accepted twice (not if you use --producer from the beginning)"
     }
 
     private func place(_ number: UInt64) -> String {
-        guard let (source, line) = origin(number) else { return "line \(number)" }
-        return "\(source):\(line)"
-    }
-
-    private func origin(_ number: UInt64) -> (source: String, line: UInt64)? {
-        guard let span = spans.last(where: { $0.first <= number }) else { return nil }
-        return (span.source, span.line + number - span.first)
+        spans.place(of: number).map { "\($0.source):\($0.line)" } ?? "line \(number)"
     }
 }
 
@@ -239,11 +225,11 @@ extension LineSender.Totals {
         sum.accepted += totals.accepted
         sum.refused += totals.refused
         sum.known += totals.known
-        sum.taken += totals.taken
+        sum.acceptedLines += totals.acceptedLines
         sum.knownRefused = sum.knownRefused.flatMap { sum in totals.knownRefused.map { sum + $0 } }
     }
 
-    /// One line for people: what was sent and what became of it.
+    /// One line for people.
     package var text: String {
         var parts = ["\(lines.of("line")) sent"]
         if refused > 0 { parts.append("\(refused.grouped) refused") }
@@ -252,9 +238,9 @@ extension LineSender.Totals {
     }
 
     private var earlier: String {
-        guard let knownRefused else { return "\(known.grouped) taken or refused" }
-        guard knownRefused > 0 else { return "\(known.grouped) taken" }
-        let taken = known > knownRefused ? "\((known - knownRefused).grouped) taken and " : ""
-        return taken + "\(knownRefused.grouped) refused"
+        guard let knownRefused else { return "\(known.grouped) accepted or refused" }
+        guard knownRefused > 0 else { return "\(known.grouped) accepted" }
+        let accepted = known > knownRefused ? "\((known - knownRefused).grouped) accepted and " : ""
+        return accepted + "\(knownRefused.grouped) refused"
     }
 }

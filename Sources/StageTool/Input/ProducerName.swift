@@ -2,11 +2,11 @@ import Glibc
 import PipelineRuntime
 import Time
 
-/// Names that producers give themselves at the door, which keeps for each how far it has come.
+/// Names for producers. The door remembers for each name how many lines it has.
 package enum ProducerName {
     private static let bytesMax = 200
 
-    /// A file's name is the same in every run, so that a restart resumes. Standard input holds something new each time.
+    /// A file has the same name in every run, so that a restart resumes.
     package static func of(_ source: InputSource) -> String {
         source.isStandardInput ? "standard input" : file(absolute(source.path))
     }
@@ -23,7 +23,7 @@ package enum ProducerName {
         return String(cString: resolved)
     }
 
-    /// For a producer that does not resume: nobody else has it, and as `~` says, the door forgets it before others.
+    /// A unique name for a producer that does not resume. The door forgets names that begin with `~` first.
     package static var passing: String {
         var host = [CChar](repeating: 0, count: 65)
         gethostname(&host, 64)

@@ -2,23 +2,23 @@ import Glibc
 import PipelineKit
 import PipelineRuntime
 
-/// A pipeline file whose stages' settings are right.
+/// A pipeline file with valid settings.
 package struct CheckedPipeline {
     package let path: String
     package let file: PipelineFile
 
-    /// - Parameter path: What messages call it.
+    /// - Parameter path: The name in messages.
     package init(path: String, file: PipelineFile) { (self.path, self.file) = (path, file) }
 
     /// Checks the settings of every stage.
     ///
-    /// - Throws: ``PipelineFileError`` with everything wrong with it.
+    /// - Throws: ``PipelineFileError`` with all mistakes in the file.
     package init(_ text: PipelineText, all registry: Registry) throws {
         path = text.path
         file = try PipelineFile.parse(text, registry: registry, check: StageCheck(registry: registry).callAsFunction)
     }
 
-    /// Checks the settings of the stages that a program has; those of the others are for theirs to check.
+    /// Checks the settings of those stages that this program can run.
     package init(_ text: PipelineText, of registry: Registry) throws {
         let check = StageCheck(registry: registry)
         path = text.path
@@ -27,14 +27,14 @@ package struct CheckedPipeline {
         }
     }
 
-    /// - Throws: ``ToolFailure`` with the names there are.
+    /// - Throws: ``ToolFailure`` that lists the stages.
     package func stage(_ name: String) throws(ToolFailure) -> PipelineStage {
         if let stage = file.stage(named: name) { return stage }
         let names = file.stagesInOrder.map(\.name).joined(separator: ", ")
         throw ToolFailure(.usage, "there is no stage \(name) in \(path); its stages: \(names)")
     }
 
-    /// The one stage of a kind that runs in a program of ours.
+    /// The only built-in stage of a kind.
     package func stage(ofKind kind: String) throws(ToolFailure) -> PipelineStage {
         let stages = file.stagesInOrder.filter { $0.kind == kind && $0.command.isEmpty }
         guard let first = stages.first else {
@@ -49,16 +49,16 @@ package struct CheckedPipeline {
 }
 
 extension PipelineText {
-    /// Reads the file that was named on a command line.
+    /// Reads a file that was named on the command line.
     ///
-    /// - Throws: ``ToolFailure`` with 66 where there is no file; ``PipelineFileError`` where it is no text.
+    /// - Throws: ``ToolFailure`` with 66 if there is no file; ``PipelineFileError`` if it is not text.
     package init(argument path: String) throws {
         try PipelineArgument.check(path)
         try self.init(path: path)
     }
 
-    /// The same for a process that runs from it: relative paths begin where the file's folder is now, wherever a link that
-    /// leads there points later. No stage comes to another log by that.
+    /// Reads a file for a process that keeps running. Its relative paths stay valid if a link in the file's path is changed
+    /// later, so that no stage gets another log.
     package init(running path: String) throws {
         let file = try PipelineText(argument: path)
         let real = realpath(file.folder, nil)

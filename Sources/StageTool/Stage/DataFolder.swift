@@ -4,9 +4,9 @@ import PipelineRuntime
 
 /// The folder that a pipeline keeps its logs and sockets in.
 package enum DataFolder {
-    /// Makes it where it is missing and sees that it can be written to.
+    /// Makes the folder if it is missing, and checks that it can be written.
     ///
-    /// - Throws: ``ToolFailure`` with 74, naming the folder.
+    /// - Throws: ``ToolFailure`` with 74.
     package static func prepare(_ path: String, _ mode: DataMode = .owner) throws {
         do { try SocketFiles.makeFolder(path, mode) } catch {
             throw ToolFailure(.inputOutput, "\(error); choose another data folder, or change its owner or mode")

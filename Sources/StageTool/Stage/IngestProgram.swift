@@ -3,17 +3,17 @@ import Glibc
 import PipelineRuntime
 import ZeroMQ
 
-/// `belfry-ingest`: the source stage, which also takes files and standard input.
-struct IngestProgram<Kind: StageKind>: AsyncParsableCommand, HangupTaker {
+/// `belfry-ingest`: the source stage, which also reads files and standard input.
+struct IngestProgram<Kind: StageKind>: AsyncParsableCommand, ReloadsOnHangup {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "belfry-ingest",
-            abstract: "Takes commands at the door: record changes, subscriptions, devices.",
+            abstract: "Accepts commands at the door: record changes, subscriptions, devices.",
             discussion: """
-                Serves the door of the pipeline file, for `belfry send` and other producers, and writes what it accepts to \
-                its log. Inputs are taken through the same door: a line that is refused is reported with its place and the \
-                reason, and the good lines are kept. After a restart a file goes on behind the last line taken. On SIGHUP \
-                the pipeline file is read again.
+                Opens the door of the pipeline file for `belfry send` and other producers, and writes accepted commands to \
+                its log. Input files go through the same door: each refused line is reported with its place and reason, and \
+                all other lines are accepted. After a restart, a file continues after its last accepted line. SIGHUP makes \
+                it read the pipeline file again.
 
                   belfry-ingest -p Pipelines/quickstart.yaml
                   belfry-ingest -p Pipelines/quickstart.yaml monday.ndjson tuesday.ndjson
@@ -26,7 +26,7 @@ struct IngestProgram<Kind: StageKind>: AsyncParsableCommand, HangupTaker {
 
     @Flag(
         help:
-            "Stop when the inputs are taken, instead of serving the door; exits with 65 if a line was refused, now or in an earlier run."
+            "Stop when all inputs are sent; exits with 65 if a line was refused, now or in an earlier run."
     )
     var exitWhenDone = false
 
@@ -34,8 +34,8 @@ struct IngestProgram<Kind: StageKind>: AsyncParsableCommand, HangupTaker {
     var inputs: [String] = []
 
     func validate() throws {
-        if options.worker.replayWorker { throw ValidationError("a source is read back, and never re-run") }
-        if exitWhenDone, inputs.isEmpty { throw ValidationError("--exit-when-done needs an input; give a file or -") }
+        if options.worker.replayWorker { throw ValidationError("a source cannot be replayed: its log is the input") }
+        if exitWhenDone, inputs.isEmpty { throw ValidationError("--exit-when-done needs an input: a file or -") }
     }
 
     func run() async throws {
@@ -59,10 +59,10 @@ struct IngestFeed: Sendable {
     let context: HostContext
     let sources: [InputSource]
 
-    /// How long the door, which is in this process, may be silent: the disk may be slow, no more.
+    /// Long enough for a slow disk; the door is in this process.
     private static let patience = Duration.seconds(60)
 
-    /// - Returns: How many lines were refused.
+    /// - Returns: The number of refused lines.
     func run() async throws -> UInt64 {
         guard !sources.isEmpty else { return 0 }
         return try await SocketThread.run(name: "inputs") { try sendAll() }

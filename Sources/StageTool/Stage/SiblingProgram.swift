@@ -1,10 +1,10 @@
 import Glibc
 
-/// A program that was built beside the one that runs.
+/// A program in the same folder as the running one.
 package struct SiblingProgram {
     package let path: String
 
-    /// - Throws: ``ToolFailure`` with 69 and how to build it, where it is missing.
+    /// - Throws: ``ToolFailure`` with 69 if it is missing, with the command that builds it.
     package init(_ name: String, beside program: String = SiblingProgram.running) throws(ToolFailure) {
         let folder = program.lastIndex(of: "/").map { program[..<$0] } ?? "."
         path = "\(folder)/\(name)"
@@ -14,16 +14,16 @@ package struct SiblingProgram {
         }
     }
 
-    /// The program that this process runs.
+    /// The path of the running program.
     package static var running: String {
         guard let path = realpath("/proc/self/exe", nil) else { return CommandLine.arguments[0] }
         defer { free(path) }
         return String(cString: path)
     }
 
-    /// Runs it as this process: signals, the terminal and the exit status are its own.
+    /// Replaces this process by the program, which gets the signals and the terminal.
     ///
-    /// - Throws: ``ToolFailure`` with 69, where it cannot start.
+    /// - Throws: ``ToolFailure`` with 69 if it cannot start.
     package func replaceThisProcess(_ arguments: [String]) throws(ToolFailure) -> Never {
         execv(path, ([path] + arguments).map { strdup($0) } + [nil])
         throw ToolFailure(.unavailable, "cannot start \(path): \(String(cString: strerror(errno)))")

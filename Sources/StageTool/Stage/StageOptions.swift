@@ -1,19 +1,18 @@
 import ArgumentParser
 import PipelineKit
 
-/// What every stage program takes.
+/// The options of every stage program.
 struct StageOptions: ParsableArguments {
     @Option(name: .shortAndLong, help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
     var pipeline: String
 
-    @Option(help: "The stage's name in the file; needed where it has several of this kind.")
+    @Option(help: "The stage's name in the file; needed if the file has several stages of this kind.")
     var stage: String?
 
     @OptionGroup(visibility: .hidden) var worker: WorkerOptions
 
-    /// Checks what the file says.
-    func read<Kind: StageKind>(_ text: PipelineText, _ kind: Kind.Type) throws -> ReadStage {
+    func read<Kind: StageKind>(_ text: PipelineText, _ kind: Kind.Type) throws -> LoadedStage {
         let checked = try CheckedPipeline(text, of: Kind.registry)
-        return ReadStage(checked, try checked.stage(self, kind: Kind.kind))
+        return LoadedStage(checked, try checked.stage(self, kind: Kind.kind))
     }
 }

@@ -1,31 +1,31 @@
 import ArgumentParser
 import PipelineKit
 
-/// A program that runs the stages of one kind, each in a process of its own.
+/// Describes a program that runs the stages of one kind, each in a process of its own.
 package protocol StageKind: SendableMetatype {
-    /// The word a pipeline file names the stage by.
+    /// The kind's name in pipeline files.
     static var kind: String { get }
-    /// What the program can run, with the policies and transports for it.
+    /// The stage, with its policies and transports.
     static var registry: Registry { get }
 }
 
-/// What the help of a program says, where its stage reads another.
+/// The help texts of a program whose stage reads another stage's log.
 package protocol DescribedStageKind: StageKind {
     static var abstract: String { get }
     static var reads: String { get }
     static var writes: String { get }
 }
 
-/// `belfry-match` and its like: one stage of one kind, in a process of its own.
-struct StageProgram<Kind: DescribedStageKind>: AsyncParsableCommand, HangupTaker {
+/// A stage program such as `belfry-match`.
+struct StageProgram<Kind: DescribedStageKind>: AsyncParsableCommand, ReloadsOnHangup {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "belfry-\(Kind.kind)",
             abstract: Kind.abstract,
             discussion: """
-                Reads \(Kind.reads), writes \(Kind.writes) and goes on where it stopped. The order in which stages are \
-                started does not matter. Stop it with Ctrl-C or SIGTERM: it finishes the batch in hand first. On SIGHUP \
-                it reads its file again, and goes on with what is new.
+                Reads \(Kind.reads), writes \(Kind.writes), and continues where it stopped. Stages may be started in any \
+                order. Ctrl-C or SIGTERM stops it after the current batch. SIGHUP makes it read the pipeline file again \
+                and use the new settings.
 
                   belfry-\(Kind.kind) -p Pipelines/quickstart.yaml
                   belfry-\(Kind.kind) -p two.yaml --stage \(Kind.kind)-eu

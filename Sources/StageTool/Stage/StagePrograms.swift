@@ -1,8 +1,8 @@
 import PipelineKit
 import PipelineRuntime
 
-/// How `belfry up` starts each stage: as this same program, so that no stage is of another build than the rest and than
-/// what checked the file. `belfry-ingest` and its like are for those who start a stage by itself.
+/// How `belfry up` starts each stage: with its own program, so that all stages and the check of the file come from one
+/// build. Programs such as `belfry-ingest` are for starting a single stage by hand.
 package struct StagePrograms {
     let belfry: String
 

@@ -2,15 +2,14 @@ import PipelineKit
 import PipelineRuntime
 
 extension StageRunner {
-    /// What may change a stage while it works.
+    /// A request to change a running stage.
     enum Request: Sendable {
         /// SIGHUP to a stage that was started by hand.
         case hangup
-        /// What `belfry up` says.
+        /// A request from `belfry up`.
         case word(SupervisorWord)
     }
 
-    /// Deals with one after the other.
     func answer(_ requests: AsyncStream<Request>) async {
         var prospect: ReloadableStage.Prospect?
         for await request in requests {
@@ -35,17 +34,17 @@ extension StageRunner {
         let stage = host.plan.stage
         let isReloaded = await goesOn {
             guard let prospect = try await self.prospect(of: PipelineText(running: pipeline)) else {
-                return StandardError.write("\(stage): \(pipeline) has nothing new")
+                return StandardError.write("\(stage): \(pipeline) has not changed")
             }
             try await take(prospect)
         }
-        if !isReloaded, running.isGoingOn { StandardError.write("\(stage): goes on with the settings of before") }
+        if !isReloaded, running.isGoingOn { StandardError.write("\(stage): keeps its previous settings") }
     }
 
     private func prospect(of file: PipelineText) async throws -> ReloadableStage.Prospect? {
         let next = try read(file)
         guard next.stage.name == host.plan.stage else {
-            throw ToolFailure(.configuration, "\(pipeline) has no stage \(host.plan.stage) any more")
+            throw ToolFailure(.configuration, "\(pipeline) no longer has a stage \(host.plan.stage)")
         }
         return try await running.prospect(of: StageHost(next.stage, of: next.checked.file, in: surroundings))
     }
@@ -55,7 +54,7 @@ extension StageRunner {
         StandardError.write("\(host.plan.stage): reloaded \(pipeline): \(prospect.said.joined(separator: "; "))")
     }
 
-    /// - Returns: Whether it could be done. If not, why is said, unless the stage has ended.
+    /// - Returns: Whether `body` succeeded. A failure is reported, unless the stage has ended.
     private func goesOn(_ body: () async throws -> Void) async -> Bool {
         do {
             try await body()

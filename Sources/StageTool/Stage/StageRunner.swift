@@ -3,18 +3,18 @@ import PipelineKit
 import PipelineRuntime
 import ZeroMQ
 
-/// A stage as a pipeline file has it.
-package struct ReadStage: Sendable {
+/// A stage and the pipeline file that it was read from.
+package struct LoadedStage: Sendable {
     package let checked: CheckedPipeline
     package let stage: PipelineStage
 
     package init(_ checked: CheckedPipeline, _ stage: PipelineStage) { (self.checked, self.stage) = (checked, stage) }
 }
 
-/// One stage in this process, until it is asked to stop. On SIGHUP it reads its pipeline file again; one that `belfry up`
-/// has started takes the file from there, at the start and later.
+/// Runs one stage in this process until it is asked to stop. SIGHUP makes it read its pipeline file again. A stage that
+/// `belfry up` started gets the file's text from there instead.
 package struct StageRunner {
-    /// How long a stage waits for its upstream before it says so.
+    /// How long a stage waits for its upstream before it reports that.
     private static let quietWait = Duration.seconds(2)
 
     package let running: ReloadableStage
@@ -22,13 +22,13 @@ package struct StageRunner {
     package let context: HostContext
     let surroundings: HostSurroundings
     let pipeline: String
-    let read: @Sendable (PipelineText) throws -> ReadStage
+    let read: @Sendable (PipelineText) throws -> LoadedStage
 
     /// - Parameters:
     ///   - pipeline: The path of the pipeline file.
-    ///   - read: Checks what it says; called again for every reload.
+    ///   - read: Checks the file; called again for every reload.
     package init(
-        _ registry: Registry, _ pipeline: String, read: @escaping @Sendable (PipelineText) throws -> ReadStage
+        _ registry: Registry, _ pipeline: String, read: @escaping @Sendable (PipelineText) throws -> LoadedStage
     ) throws {
         context = try HostContext()
         var surroundings = HostSurroundings(
@@ -51,14 +51,14 @@ package struct StageRunner {
 
     package var host: StageHost { running.host }
 
-    /// Whether `belfry up` has started this process.
+    /// Whether `belfry up` started this process.
     package static var isSupervised: Bool { getenv("BELFRY_SUPERVISED") != nil }
 
-    /// Returns when the stage has stopped and all it took in is durable.
+    /// Returns when the stage has stopped and its output is durable.
     ///
-    /// - Parameter work: Done beside the stage, once it runs.
+    /// - Parameter work: Runs beside the stage, from the time when it is running.
     package func run(_ work: @escaping @Sendable () async throws -> Void = {}) async throws {
-        // `up` waits for an answer to each word; of several signals that came meanwhile one is enough.
+        // `up` waits for an answer to each request. Of several signals, one reload is enough.
         let (requests, request) = AsyncStream.makeStream(
             of: Request.self, bufferingPolicy: StageRunner.isSupervised ? .unbounded : .bufferingNewest(1))
         watchSignals(request)
@@ -85,11 +85,11 @@ package struct StageRunner {
     private func watchSignals(_ request: AsyncStream<Request>.Continuation) {
         let terminal = Terminal()
         StopSignals.watch([SIGINT, SIGTERM, SIGHUP]) { [self] number, _ in
-            // Under `up`, a Ctrl-C is the supervisor's to pass on, and so is the end of its terminal.
+            // Under `up`, the supervisor handles Ctrl-C and the end of the terminal.
             switch number {
             case SIGTERM: running.stop()
-            case SIGHUP where !terminal.isGone && StageRunner.isSupervised: refuseHangup()
-            case SIGHUP where !terminal.isGone: request.yield(.hangup)
+            case SIGHUP where !terminal.isClosed && StageRunner.isSupervised: refuseHangup()
+            case SIGHUP where !terminal.isClosed: request.yield(.hangup)
             default: if !StageRunner.isSupervised { running.stop() }
             }
         }
@@ -97,10 +97,10 @@ package struct StageRunner {
 
     private func refuseHangup() {
         StandardError.write(
-            "\(host.plan.stage): SIGHUP is for belfry up, process \(getppid()), which reads the file for all stages")
+            "\(host.plan.stage): send SIGHUP to belfry up, process \(getppid()), which reloads the file for all stages")
     }
 
-    /// Tells whoever started the stage by hand how it fares; `belfry up` does that for its own.
+    /// Reports that a stage started by hand is running or waiting; `belfry up` does that for its own stages.
     private func announce(_ host: StageHost) async {
         guard !StageRunner.isSupervised else { return }
         let waiting = Task { [plan = host.plan, control = host.control, upstream] in
@@ -127,7 +127,7 @@ package struct StageRunner {
         }
     }
 
-    /// Stages share one terminal, so each says who speaks.
+    /// Adds the stage's name to an error, since several stages may share one terminal.
     package static func naming(_ stage: String, _ error: any Error) -> any Error {
         guard let failure = ToolFailure(explaining: error) else { return error }
         return failure.status == .configuration && error is PipelineFileError
@@ -135,7 +135,7 @@ package struct StageRunner {
     }
 }
 
-/// Standard input as `belfry up` gives it to its stages: it ends when `up` does.
+/// The standard input that `belfry up` gives to its stages. It ends when `up` ends.
 package enum Lifeline {
     package static func watch(
         _ heard: @escaping @Sendable (SupervisorWord) -> Void = { _ in }, ended: @escaping @Sendable () -> Void

@@ -22,7 +22,7 @@ struct DoctorTests {
     }
 
     private func findings(_ check: some DoctorCheck, _ place: String) async throws -> [Finding] {
-        try await check.findings(in: Patient(place, logs: nil))
+        try await check.findings(in: DoctorTarget(place, logs: nil))
     }
 
     // MARK: Findings
@@ -43,7 +43,7 @@ struct DoctorTests {
         #expect(report.matters && report.verdict == "1 warning")
     }
 
-    @Test func `people see some of many, programs all`() {
+    @Test func `people see some of many findings, programs see all`() {
         let notes = (0..<25).map { Finding(.note, "a.b", "\($0)") }
         var (people, programs) = (
             DoctorReport(isJSON: false, isColoured: false), DoctorReport(isJSON: true, isColoured: true)
@@ -55,7 +55,7 @@ struct DoctorTests {
         #expect(DoctorReport(isJSON: false, isColoured: false).verdict == "all is well")
     }
 
-    @Test func `every check has a name of its own, and help tells of it`() throws {
+    @Test func `every check has its own name, which is in the help`() throws {
         let names = PipelineDoctorCommand.checks.map(\.name)
         #expect(names == ["file", "data", "logs", "health", "subscriptions", "apps"])
         for name in names { #expect(PipelineDoctorCommand.configuration.discussion.contains("\n  \(name) ")) }
@@ -76,7 +76,7 @@ struct DoctorTests {
         #expect(try await findings(FileCheck(), folder.path).isEmpty)
     }
 
-    @Test func `a secret whose file is not here is a warning`() async throws {
+    @Test func `a missing secret file is a warning`() async throws {
         let folder = try TemporaryFolder()
         let path = try folder.file(
             "p.yaml",
@@ -89,19 +89,19 @@ struct DoctorTests {
 
     // MARK: Data
 
-    @Test func `room runs low before it runs out`() {
+    @Test func `low disk space is a warning before it is an error`() {
         #expect(DataCheck.finding("d", 5 << 30, nil).severity == .ok)
         #expect(DataCheck.finding("d", (1 << 30) - 1, 5_000).severity == .warning)
         #expect(DataCheck.finding("d", 10 << 20, 5_000).severity == .error)
         #expect(DataCheck.finding("d", 5 << 30, 999).code == "data.few_files")
     }
 
-    @Test func `a folder that is not there yet is looked for above`() async throws {
+    @Test func `for a folder that does not exist yet, the folder above is checked`() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.file("p.yaml", fiveStages.replacing("stages:", with: "data: a/b\nstages:"))
         let found = try await findings(DataCheck(), file)
         #expect(found.map(\.code) == ["data.writable"])
-        #expect(found[0].text.hasPrefix("\(folder.path) (for \(folder.path)/a/b, which is not there yet)"))
+        #expect(found[0].text.hasPrefix("\(folder.path) (for \(folder.path)/a/b, which does not exist yet)"))
     }
 
     // MARK: Logs
@@ -135,7 +135,7 @@ struct DoctorTests {
         #expect(missing.map(\.code) == ["log.missing"])
     }
 
-    @Test func `dead letters are counted by their codes, of the newest thousand`() async throws {
+    @Test func `the codes of the newest thousand dead letters are counted`() async throws {
         let folder = try TemporaryFolder()
         let letters = (0..<1_200).map { number in
             let code = number < 300 ? "old" : number % 3 == 0 ? "field.missing" : "predicate.syntax"
@@ -153,7 +153,7 @@ struct DoctorTests {
 
     // MARK: Health
 
-    @Test func `a stage that does not run is told by what it does instead`() throws {
+    @Test func `a stage that is not running is reported with its phase`() throws {
         func code(_ phase: HostReport.Phase) throws -> String? {
             let answer =
                 #"{"type":"health","stage":"s","phase":"\#(phase.rawValue)","log":"l","first":1,"last":2,"pid":3}"#

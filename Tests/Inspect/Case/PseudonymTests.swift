@@ -33,7 +33,7 @@ struct PseudonymTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `order, beginnings and lengths stay, with regard to case and without`(seed: UInt64) throws {
+    func `pseudonyms keep order, common prefixes and lengths, with and without regard to case`(seed: UInt64) throws {
         var random = Seeded(seed)
         let texts = Self.texts(&random)
         let pseudonyms = Pseudonyms(for: texts, seed: random.next())
@@ -53,7 +53,7 @@ struct PseudonymTests {
         }
     }
 
-    @Test func `what names somebody is not seen, and the same seed gives the same`() {
+    @Test func `pseudonyms do not contain the names, and depend on the seed only`() {
         let names = ["_alice", "alice-mac", "Alice", "6a0f77b1", "Größe", "日本語"]
         let pseudonyms = Pseudonyms(for: names, seed: 7)
         for name in names { #expect(!pseudonyms.pseudonym(of: name).lowercased().contains(name.lowercased())) }
@@ -70,7 +70,7 @@ struct PseudonymTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `a token of hexadecimal digits stays one, and each token another`(seed: UInt64) throws {
+    func `a hexadecimal token gets a different hexadecimal pseudonym`(seed: UInt64) throws {
         let tokens = ["a11ce001", "A11CE002", "b0b00001", "00", "ffffffff", "0123456789abcdef", "not-one"]
         let texts = try DisguisedTexts(of: tokens.map(Self.line))
         #expect(texts.tokens == Set(tokens.map { ExactText($0) }))
@@ -84,7 +84,7 @@ struct PseudonymTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `predicates of all kinds keep their truth`(seed: UInt64) throws {
+    func `predicates have the same result after texts are replaced`(seed: UInt64) throws {
         var random = Seeded(seed)
         let words = ["Alpha", "alpha", "Alphabet", "Beta", "beta max", "Gamma 1", "Gamma 2", "Émile", "émile", "It's"]
         let pseudonyms = Pseudonyms(for: words + words.map { String($0.prefix(3)) }, seed: random.next())
@@ -112,7 +112,7 @@ struct PseudonymTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `searches for words keep their truth by word`(seed: UInt64) throws {
+    func `word searches have the same result after texts are replaced by word`(seed: UInt64) throws {
         var random = Seeded(seed)
         let words = ["Alpha", "alphabet", "Beta", "max", "2026", "the", "of", "Émile", "日本"]
         func text(_ random: inout Seeded) -> String {
@@ -139,7 +139,7 @@ struct PseudonymTests {
         #expect(held > 40 && failed > 40)
     }
 
-    @Test func `dates and the words of functions stay`() throws {
+    @Test func `dates and function arguments are not replaced`() throws {
         let text = "d > CAST('2026-01-01T00:00:00Z', 'NSDate') AND ALL tokenize('x', 'Cdl') IN self AND a == 'y'"
         let replaced = try RecordPredicate.replacingStrings(in: text) { $0 + $0 }
         #expect(replaced == text.replacing("'x'", with: "'xx'").replacing("'y'", with: "'yy'"))
@@ -163,7 +163,7 @@ struct PseudonymTests {
         #expect(replaced == #"name == "<a'b\">" AND #IN != '<x\\y">'  AND n IN {1, '<z">'}"#)
     }
 
-    @Test func `texts that look alike are replaced, both of them`() {
+    @Test func `two texts that look alike are both replaced`() {
         let texts = ["caf\u{E9}house", "cafe\u{301}house"]
         for areByWord in [false, true] {
             let pseudonyms = Pseudonyms(for: texts, byWord: areByWord, seed: 7)
@@ -174,7 +174,7 @@ struct PseudonymTests {
 
 struct CaseShrinkingTests {
     @Test(arguments: Seeded.seeds)
-    func `what is left holds, and nothing of it can go`(seed: UInt64) throws {
+    func `the shrunk list passes the test, and every element is needed`(seed: UInt64) throws {
         var random = Seeded(seed)
         let needed = Set((0..<5).map { _ in random.below(100) })
         let either = [random.below(100), random.below(100)]
@@ -188,7 +188,7 @@ struct CaseShrinkingTests {
         }
     }
 
-    @Test func `where nothing is needed nothing is left`() throws {
+    @Test func `a list without needed elements shrinks to nothing`() throws {
         #expect(try CaseShrinking<Int>(holds: { _ in true }).shrink([1, 2, 3]).isEmpty)
         #expect(try CaseShrinking<Int>(holds: { _ in true }).shrink([]).isEmpty)
     }

@@ -13,7 +13,7 @@ import Time
 
     @Test(arguments: OutcomeCode.allCases)
     func `an outcome is a dead letter where a device should have had the push`(code: OutcomeCode) throws {
-        let logs = try LetterLogs()
+        let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         logs.outcome(code.rawValue, logs.push())
         try logs.write()
@@ -22,22 +22,22 @@ import Time
         #expect(code.isDeadLetter == isLetter)
     }
 
-    @Test func `a push that waits is none`() throws {
-        let logs = try LetterLogs()
+    @Test func `a push that waits is not a dead letter`() throws {
+        let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         logs.outcome("deferred", logs.push())
         try logs.write()
         #expect(try logs.find().story == [])
     }
 
-    @Test func `a letter says what its own event, its push and its device's registration tell`() throws {
-        let logs = try LetterLogs()
+    @Test func `a letter contains members of its own event, its push and its device's registration`() throws {
+        let logs = try DeadLetterLogs()
         logs.register("mac", token: "1", topic: "com.b")
         logs.outcome("failed", logs.push(change: 7), reason: "BadTopic", status: 400, change: 7)
         try logs.write()
         let letter = try #require(try logs.find().letters.first?.letter)
-        #expect(letter.place == EventPlace(log: "outcomes", sequence: 1) && letter.time == LetterLogs.time(1))
-        #expect(letter.subject == EventPlace(log: "pushes", sequence: 2) && letter.change == 7)
+        #expect(letter.place == EventPlace(log: "outcomes", sequence: 1) && letter.time == DeadLetterLogs.time(1))
+        #expect(letter.source == EventPlace(log: "pushes", sequence: 2) && letter.change == 7)
         #expect((letter.stage, letter.code, letter.status, letter.reason) == ("deliver", "failed", 400, "BadTopic"))
         #expect((letter.container, letter.environment, letter.user) == ("iCloud.Notes", "development", "_alice"))
         #expect((letter.device, letter.transport, letter.topic) == ("mac", "apns", "com.b"))
@@ -45,7 +45,7 @@ import Time
 
     // MARK: Filters
 
-    @Test func `a stage that there is not is answered with those that there are`() throws {
+    @Test func `an error about an unknown stage lists the stages`() throws {
         let logs = try Self.many()
         let failure = #expect(throws: ToolFailure.self) { try logs.find(["--stage", "match", "--stage", "nosuch"]) }
         #expect(failure?.status == .usage)
@@ -53,9 +53,9 @@ import Time
         #expect(failure?.message.hasSuffix("its stages: ingest, match, coalesce, payload, deliver") == true)
     }
 
-    private static func many() throws -> LetterLogs {
-        let logs = try LetterLogs()
-        for _ in 1...5 { logs.add("changes", LetterLogs.save("n")) }
+    private static func many() throws -> DeadLetterLogs {
+        let logs = try DeadLetterLogs()
+        for _ in 1...5 { logs.add("changes", DeadLetterLogs.save("n")) }
         logs.register("mac", token: "1")
         logs.register("pad", token: "2", topic: "com.b")
         logs.register("pad", token: "3", of: "_bob")
@@ -64,7 +64,7 @@ import Time
         logs.outcome("expired", first, "pad", change: 1)
         logs.outcome(
             "failed", logs.push(to: "_bob", change: 4, container: "iCloud.Other"), "pad", of: "_bob", change: 4)
-        logs.refuse(LetterLogs.save("odd"), at: 5)
+        logs.refuse(DeadLetterLogs.save("odd"), at: 5)
         try logs.write()
         return logs
     }
@@ -97,7 +97,7 @@ import Time
         (["--until", "2026-01-01T00:00:01Z"], ["m1", "o1"]),
         (["--from", "-6s"], ["o2", "o3"]),
     ])
-    func `a filter leaves what it names`(arguments: [String], expected: [String]) throws {
+    func `a filter selects the letters that it names`(arguments: [String], expected: [String]) throws {
         let names = ["matches.dead-letters": "m", "outcomes": "o"]
         let found = try Self.many().find(arguments).letters.map {
             "\(names[$0.letter.place.log] ?? "?")\($0.letter.place.sequence)"
@@ -107,8 +107,8 @@ import Time
 
     // MARK: What is obsolete
 
-    @Test func `a push that has expired is obsolete, by the time of asking`() throws {
-        let logs = try LetterLogs()
+    @Test func `a push that has expired at the given time is obsolete`() throws {
+        let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         logs.outcome("failed", logs.push(expiration: 100))
         try logs.write()
@@ -117,8 +117,8 @@ import Time
         #expect(try logs.find(now: 100, including: [.expired]).story == ["outcomes:1"])
     }
 
-    @Test func `one that is redriven all the same goes out for one attempt`() throws {
-        let logs = try LetterLogs()
+    @Test func `an expired push that is redriven is sent for one attempt`() throws {
+        let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         logs.outcome("failed", logs.push(collapseID: "c", expiration: 100))
         try logs.write()
@@ -134,8 +134,8 @@ import Time
                 == line(at: 99).replacing(#""apns-expiration":"1767225700""#, with: #""apns-expiration":"0""#))
     }
 
-    @Test func `a newer push of the collapse ID that got through, or waits, is what counts`() throws {
-        let logs = try LetterLogs()
+    @Test func `a newer push with the same collapse ID that was accepted or waits replaces an older one`() throws {
+        let logs = try DeadLetterLogs()
         for device in ["mac", "pad", "tv"] { logs.register(device, token: device) }
         let old = logs.push(collapseID: "c")
         for device in ["mac", "pad", "tv"] { logs.outcome("failed", old, device) }
@@ -152,8 +152,8 @@ import Time
         #expect(try logs.find(including: [.superseded]).story == ["outcomes:1", "outcomes:2", "outcomes:3"])
     }
 
-    @Test func `of several letters of a collapse ID the newest is redriven`() throws {
-        let logs = try LetterLogs()
+    @Test func `of several letters with one collapse ID, the newest is redriven`() throws {
+        let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         let pushes = (1...3).map { _ in logs.push(collapseID: "c") }
         for push in pushes { logs.outcome("failed", push) }
@@ -164,8 +164,8 @@ import Time
         #expect(try logs.find().story == story)
     }
 
-    @Test func `an older push that got through later takes no newer one's place`() throws {
-        let logs = try LetterLogs()
+    @Test func `an older push that was accepted later does not replace a newer one`() throws {
+        let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         let (old, newer) = (logs.push(collapseID: "c"), logs.push(collapseID: "c"))
         logs.outcome("failed", newer)
@@ -174,23 +174,23 @@ import Time
         #expect(try logs.find().story == ["outcomes:1"])
     }
 
-    @Test func `a redrive counts by the age of what it says`() throws {
-        let logs = try LetterLogs()
+    @Test func `a redrive is as old as the push that it sends again`() throws {
+        let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         let (old, newer) = (logs.push(collapseID: "c"), logs.push(collapseID: "c"))
         logs.outcome("failed", old)
         logs.outcome("failed", newer)
-        let redrive = LetterLogs.redrive(of: old, collapseID: "c")
+        let redrive = DeadLetterLogs.redrive(of: old, collapseID: "c")
         logs.add("changes", redrive)
         logs.outcome("accepted", logs.add("pushes", redrive))
         try logs.write()
         #expect(try logs.find().story == ["outcomes:1 redriven changes:2", "outcomes:2"])
     }
 
-    @Test func `a badge that a newer push has set is left out, and what is no more than that is obsolete`() throws {
-        let logs = try LetterLogs()
+    @Test func `a badge that a newer push has set is left out, and a push with only that badge is obsolete`() throws {
+        let logs = try DeadLetterLogs()
         for device in ["mac", "pad"] { logs.register(device, token: device) }
-        let push = LetterLogs.push(to: "_alice", nil, nil, 1, "iCloud.Notes")
+        let push = DeadLetterLogs.push(to: "_alice", nil, nil, 1, "iCloud.Notes")
         let badge = #"{"badge":1,"alert":"Hi"}"#
         let badged = push.replacing(#"{"alert":"Hi"}"#, with: badge).replacing(
             #","causes""#, with: #","payloadByTopic":{"com.a":{"aps":\#(badge)},"com.b":{"aps":{}}},"causes""#)
@@ -216,24 +216,24 @@ import Time
         #expect(try commands.content(found.letters[0].letter) == "\"Hi\"")
     }
 
-    @Test func `what a plugin added to a push, and who made the change, are not sent again`() throws {
-        let logs = try LetterLogs()
+    @Test func `members that a plugin added to a push, and its origin, are not sent again`() throws {
+        let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
-        let push = LetterLogs.push(to: "_alice", nil, nil, 1, "iCloud.Notes")
+        let push = DeadLetterLogs.push(to: "_alice", nil, nil, 1, "iCloud.Notes")
         let odd = push.replacing(#","headers""#, with: #","extra":[1],"origin":{"user":"_alice"},"headers""#)
         logs.outcome("failed", logs.add("pushes", odd))
         try logs.write()
         let letter = try #require(try logs.find().letters.first?.letter)
         let line = String(decoding: try RedriveCommands(folder: logs.path, now: .epoch).command(letter), as: UTF8.self)
         #expect(
-            line == #"{"type":"push.redrive",\#(LetterLogs.place),"user":"_alice","device":"mac","#
+            line == #"{"type":"push.redrive",\#(DeadLetterLogs.place),"user":"_alice","device":"mac","#
                 + #""redriveOf":{"log":"pushes","sequence":2},"push":\#(push)}"#)
     }
 
-    @Test func `a push that is too long for the door goes without its whole payload, or not at all`() throws {
-        let logs = try LetterLogs()
+    @Test func `a push that is too long for the door is sent without its unpruned payload, or not at all`() throws {
+        let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
-        let push = LetterLogs.push(to: "_alice", nil, nil, 1, "iCloud.Notes")
+        let push = DeadLetterLogs.push(to: "_alice", nil, nil, 1, "iCloud.Notes")
         let long = String(repeating: "x", count: 1_000_000)
         let unpruned = push.replacing(#","causes""#, with: #","unpruned":{"a":"\#(long)"},"causes""#)
         let payload = push.replacing(#""alert":"Hi""#, with: #""alert":"\#(long)""#)
@@ -245,10 +245,10 @@ import Time
         #expect(throws: RedriveCommands.Unfit.self) { try commands.command(letters[1]) }
     }
 
-    @Test func `more letters than are taken are said to be`() throws {
+    @Test func `letters beyond the maximum are left out and reported`() throws {
         let logs = try Self.many()
         let recorded = try RecordedLogs(place: logs.path)
-        var reader = LetterReader(logs: recorded)
+        var reader = DeadLetterReader(logs: recorded)
         #expect(try reader.read(where: { _ in true }, { _ in }).isCut == false)
         reader.lettersMax = 2
         let found = try reader.read(where: { _ in true }, { _ in })
@@ -256,12 +256,12 @@ import Time
     }
 
     @Test(arguments: [(1, ["outcomes:1"]), (2, ["outcomes:1", "outcomes:3"]), (9, ["outcomes:1", "outcomes:3"])])
-    func `no more than the limit is redriven, the oldest`(limit: Int, expected: [String]) throws {
-        let logs = try LetterLogs()
+    func `at most as many letters as the limit are redriven, the oldest first`(limit: Int, expected: [String]) throws {
+        let logs = try DeadLetterLogs()
         for device in ["mac", "pad", "tv"] { logs.register(device, token: device) }
         let push = logs.push()
         for device in ["mac", "pad", "tv"] { logs.outcome("failed", push, device) }
-        logs.add("pushes", LetterLogs.unregister("pad"))
+        logs.add("pushes", DeadLetterLogs.unregister("pad"))
         try logs.write()
         let plan = RedrivePlan(try logs.find(), limit: limit)
         #expect(plan.selected.map(\.letter.place.description) == expected && plan.redrivable == 2)
@@ -269,15 +269,15 @@ import Time
         #expect(plan.obsolete == [.unregistered: 1])
     }
 
-    @Test func `a device that is gone, or another by now, makes a letter obsolete`() throws {
-        let logs = try LetterLogs()
+    @Test func `a device that is gone or has changed makes a letter obsolete`() throws {
+        let logs = try DeadLetterLogs()
         for (number, device) in ["gone", "retired", "back", "robbed", "anew", "same"].enumerated() {
             logs.register(device, token: "\(number)")
         }
         let push = logs.push()
         for device in ["anew", "back", "gone", "retired", "robbed", "same"] { logs.outcome("failed", push, device) }
-        logs.add("pushes", LetterLogs.unregister("gone"))
-        for device in ["back", "retired"] { logs.add("outcomes", LetterLogs.retired(device, push)) }
+        logs.add("pushes", DeadLetterLogs.unregister("gone"))
+        for device in ["back", "retired"] { logs.add("outcomes", DeadLetterLogs.retired(device, push)) }
         // Retired when deliver had come to event 7 and 8 of the log before; only one registered again behind that.
         while logs.events["pushes"]?.count ?? 0 < 9 { logs.push(to: "_carol") }
         logs.register("back", token: "2")
@@ -293,29 +293,31 @@ import Time
         #expect(try logs.find(including: [.registeredAnew]).story.first == "outcomes:1")
     }
 
-    @Test func `what was redriven is noticed, and what came of it is a letter of its own`() throws {
-        let logs = try LetterLogs()
+    @Test func `a redriven letter is obsolete, and the failed redrive is a letter of its own`() throws {
+        let logs = try DeadLetterLogs()
         for device in ["mac", "pad"] { logs.register(device, token: device) }
         let push = logs.push()
         for device in ["mac", "pad"] { logs.outcome("failed", push, device) }
-        logs.add("changes", LetterLogs.redrive(of: push, collapseID: nil))
+        logs.add("changes", DeadLetterLogs.redrive(of: push, collapseID: nil))
         try logs.write()
         // Ingest has it, and deliver has not come so far.
         #expect(try logs.find().story == ["outcomes:1 redriven changes:3", "outcomes:2"])
         #expect(try logs.find(including: [.redriven]).story == ["outcomes:1", "outcomes:2"])
 
-        let again = try LetterLogs()
+        let again = try DeadLetterLogs()
         again.register("mac", token: "1")
         let old = again.push()
         again.outcome("failed", old)
-        let redrive = LetterLogs.redrive(of: old, collapseID: nil)
+        let redrive = DeadLetterLogs.redrive(of: old, collapseID: nil)
         again.add("changes", redrive)
         again.outcome("failed", again.add("pushes", redrive))
         try again.write()
         #expect(try again.find().story == ["outcomes:1 redriven changes:2", "outcomes:2"])
     }
 
-    @Test func `the page Reference/Codes.md lists what is obsolete with its meaning, and nothing else`() throws {
+    @Test func `the page Reference/Codes.md lists each reason for being obsolete with its meaning, and nothing else`()
+        throws
+    {
         let rows = Obsolescence.allCases.map { ["`\($0.rawValue)`", $0.meaning] }
         try ReferencePage("Codes.md").expect(rows: rows, under: "Obsolete dead letters")
         #expect(Array(Obsolescence.allCases.prefix(4)) == Obsolescence.includable)
@@ -323,15 +325,15 @@ import Time
 
     // MARK: Refused events
 
-    @Test func `a refused command may go through ingest again, unless something newer came`() throws {
-        let logs = try LetterLogs()
-        for name in ["old", "lone", "twice"] { logs.add("changes", LetterLogs.save(name)) }
+    @Test func `a refused command can be redriven unless a newer command came`() throws {
+        let logs = try DeadLetterLogs()
+        for name in ["old", "lone", "twice"] { logs.add("changes", DeadLetterLogs.save(name)) }
         for (index, name) in ["old", "lone", "twice"].enumerated() {
-            logs.refuse(LetterLogs.save(name), at: index + 1)
+            logs.refuse(DeadLetterLogs.save(name), at: index + 1)
         }
-        logs.add("changes", LetterLogs.save("old", title: "New"))
+        logs.add("changes", DeadLetterLogs.save("old", title: "New"))
         // As ingest writes it, in another order of its members, at second 5: after the letter.
-        let again = LetterLogs.save("twice").replacing(#""type":"record.save","#, with: "").dropLast()
+        let again = DeadLetterLogs.save("twice").replacing(#""type":"record.save","#, with: "").dropLast()
         logs.add("changes", again + #","type":"record.save"}"#)
         try logs.write()
         #expect(
@@ -341,23 +343,23 @@ import Time
             ])
     }
 
-    @Test func `what cannot be redriven is listed with the reason`() throws {
-        let logs = try LetterLogs()
-        logs.add("changes", LetterLogs.save("n"))
+    @Test func `letters that cannot be redriven are listed with the reason`() throws {
+        let logs = try DeadLetterLogs()
+        logs.add("changes", DeadLetterLogs.save("n"))
         for event in ["{", "7", "[]", #"{"a":1}"#, #"{"type":"match","change":1}"#, #"{"type":"pager.set"}"#] {
             logs.refuse(event, by: "payload", in: "pushes", from: "notifications")
         }
-        logs.refuse(LetterLogs.redrive(of: 1, collapseID: nil), by: "deliver", in: "outcomes", from: "pushes")
+        logs.refuse(DeadLetterLogs.redrive(of: 1, collapseID: nil), by: "deliver", in: "outcomes", from: "pushes")
         try logs.write()
         #expect(
             try logs.find().story == [
-                "pushes.dead-letters:1 impossible: its event is no JSON object",
-                "pushes.dead-letters:2 impossible: its event is no JSON object",
-                "pushes.dead-letters:3 impossible: its event is no JSON object",
+                "pushes.dead-letters:1 impossible: its event is not a JSON object",
+                "pushes.dead-letters:2 impossible: its event is not a JSON object",
+                "pushes.dead-letters:3 impossible: its event is not a JSON object",
                 "pushes.dead-letters:4 impossible: its event has no type",
-                "pushes.dead-letters:5 impossible: a match is made by a stage, and ingest takes none: redrive what it came of",
-                "pushes.dead-letters:6 impossible: ingest takes no pager.set",
-                "outcomes.dead-letters:1 impossible: it is a redrive itself: redrive the push that it names",
+                "pushes.dead-letters:5 impossible: only a stage makes a match: redrive the change that led to it",
+                "pushes.dead-letters:6 impossible: ingest does not accept events of type pager.set",
+                "outcomes.dead-letters:1 impossible: it is a redrive itself: redrive the original push",
             ])
     }
 
@@ -367,8 +369,8 @@ import Time
         #"{"type":"outcome","outcome":"failed","push":-1,"user":"_alice","device":"mac","causes":[1,{"sequence":"x"}]}"#,
         #"{"type":"outcome","outcome":"failed","push":999,"user":"_alice","device":"mac","status":"no"}"#,
     ])
-    func `an outcome that nothing can be made of is listed all the same`(line: String) throws {
-        let logs = try LetterLogs()
+    func `an outcome with wrong members is listed too`(line: String) throws {
+        let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         logs.push()
         logs.add("outcomes", line)
@@ -377,37 +379,37 @@ import Time
         try logs.write()
         let found = try logs.find()
         #expect(found.story.count == 1 && found.story[0].hasPrefix("outcomes:1 impossible: "), "\(found.story)")
-        #expect(LetterListText(found: found, limit: nil).lines.count == 6)
+        #expect(DeadLetterListText(found: found, limit: nil).lines.count == 6)
     }
 
-    @Test func `a transport that the pipeline still lacks is to be added first`() throws {
-        let logs = try LetterLogs()
+    @Test func `a letter for an unknown transport can be redriven once the pipeline has the transport`() throws {
+        let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         logs.outcome("unknown_transport", logs.push())
         try logs.write()
         func story(_ transports: Set<String>) throws -> [String] {
-            var judge = RedriveEligibility(now: LetterLogs.time(0))
+            var judge = RedriveEligibility(now: DeadLetterLogs.time(0))
             judge.transports = ["deliver": transports]
-            return try DeadLetters(RecordedLogs(place: logs.path), LetterFilter(), judge).story
+            return try DeadLetters(RecordedLogs(place: logs.path), DeadLetterFilter(), judge).story
         }
         let missing = "impossible: deliver has no transport apns: add it to the pipeline file"
         #expect(try story(["hook"]) == ["outcomes:1 \(missing)"])
         #expect(try story(["apns"]) == ["outcomes:1"])
     }
 
-    @Test func `a letter whose push is gone cannot be redriven`() throws {
-        let logs = try LetterLogs()
+    @Test func `a letter whose push is no longer in the log cannot be redriven`() throws {
+        let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         logs.outcome("failed", 40)
         try logs.write()
         #expect(
             try logs.find().story == [
-                "outcomes:1 impossible: pushes:40 is not there: retention removed it, or its log is not there"
+                "outcomes:1 impossible: pushes:40 is missing: retention removed it, or its whole log is missing"
             ])
     }
 }
 
-extension LetterLogs {
+extension DeadLetterLogs {
     static func save(_ name: String, title: String = "Hi") -> String {
         #"{"type":"record.save",\#(place),"database":"private","owner":"_alice","record":{"recordName":"\#(name)","#
             + #""recordType":"Note","fields":{"title":{"value":"\#(title)"}}},"change":"create"}"#

@@ -17,7 +17,7 @@ struct KnownNamesTests {
     }
 
     @Test(arguments: [(50, [1, 5, 46, 50], [6, 45]), (9, [1, 5, 6, 9], []), (5, [1, 5], []), (1, [1], [])])
-    func `both ends of a log are looked at, and no more`(users: Int, known: [Int], unknown: [Int]) throws {
+    func `only both ends of a log are read`(users: Int, known: [Int], unknown: [Int]) throws {
         let folder = try Folder()
         let log = try log(folder, users: users)
         let finders: [any EventFinder] = [LogScan(), IndexFinder()]
@@ -31,7 +31,7 @@ struct KnownNamesTests {
         }
     }
 
-    @Test func `a log without events knows nobody`() throws {
+    @Test func `an empty log has no known names`() throws {
         let folder = try Folder()
         try EventLogWriter(EventLogOptions(directory: folder.path, name: "changes", sync: .never)).close()
         #expect(try KnownNames(in: folder.file("changes"), user: nil, LogScan()).users.isEmpty)

@@ -11,28 +11,28 @@ struct RecordedOutcomeTests {
         return try Array(line.utf8).withUnsafeBytes { RecordedOutcome(try parser.parse($0), sequence: 1) }
     }
 
-    @Test func `each outcome has an explanation of its own, and is final`() throws {
+    @Test func `each outcome is final and has its own explanation`() throws {
         let outcomes = try OutcomeCode.allCases.map { try outcome($0.rawValue) }
         #expect(outcomes.allSatisfy { $0.isFinal && !$0.explanation.text.isEmpty })
         #expect(Set(outcomes.map(\.explanation.code)).count == OutcomeCode.allCases.count)
     }
 
-    @Test func `a device that went while its push waited is told apart from a token that ended`() throws {
+    @Test func `a device unregistered while its push waited differs from an invalid token`() throws {
         #expect(try outcome("unregistered").explanation.code == .transportUnregistered)
         #expect(try outcome("unregistered", #","answer":"none""#).explanation.code == .deviceUnregistered)
     }
 
-    @Test func `a push that waits says why, and is not over`() throws {
+    @Test func `a waiting push has a reason and is not final`() throws {
         let deferred = try outcome("deferred", #","status":503,"reason":"Shutdown","until":"2026-01-01T00:00:00Z""#)
         #expect(deferred.explanation.code == .pushWaiting && !deferred.isFinal)
         #expect(
             deferred.explanation.text
-                == "the push to mac was put off until 2026-01-01T00:00:00Z: 503 Shutdown (apns waits for retryAfter5xx "
-                + "after a 5xx, or longer where APNs asks)")
+                == "the push to mac was deferred until 2026-01-01T00:00:00Z: 503 Shutdown (after a 5xx, apns waits for "
+                + "retryAfter5xx, or longer if APNs asks for it)")
         let busy = try outcome("deferred", #","status":429,"reason":"TooManyRequests","until":"2026-01-01T00:00:00Z""#)
         #expect(
-            busy.explanation.text == "the push to mac was put off until 2026-01-01T00:00:00Z: 429 TooManyRequests")
-        #expect(try outcome("deferred").explanation.text == "the push to mac was put off")
+            busy.explanation.text == "the push to mac was deferred until 2026-01-01T00:00:00Z: 429 TooManyRequests")
+        #expect(try outcome("deferred").explanation.text == "the push to mac was deferred")
         #expect(deferred.explanation.details.map(\.name).contains("until"))
         #expect(try outcome("held").explanation.code == .appStopped)
     }

@@ -16,7 +16,7 @@ struct LogPlaceTests {
         #expect(try !LogPlace.isPlace(changes))
     }
 
-    @Test func `an unknown log is answered with those there are`() throws {
+    @Test func `an error about an unknown log lists the logs`() throws {
         let logs = try TracedLogs().write("changes", ["{}"])
         let failure = try #require(throws: ToolFailure.self) {
             _ = try LogPlace.log("matches", pipeline: logs.folder.path)

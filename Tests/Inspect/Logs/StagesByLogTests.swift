@@ -24,7 +24,7 @@ import Time
             """, file: "other.yaml", registry: registry)
     }
 
-    @Test func aStageOfAnotherKindIsFoundByTheLogThatItWrites() throws {
+    @Test func `a stage of another kind is found by the log that it writes`() throws {
         let folder = try Folder()
         let file = try Self.file(folder)
         for log in ["changes", "matches", "plugin"] {
@@ -42,7 +42,7 @@ import Time
         #expect(traced.map(\.role) == [.source, .making(.matches), .other])
     }
 
-    @Test func aStageThatSaysNothingOfItsLogHasOneOfItsOwnName() throws {
+    @Test func `a stage without a log setting has a log with its own name`() throws {
         let stages = try Self.file(try Folder()).stages
         #expect(stages.map(\.logName) == ["changes", "matches", "plugin"])
         #expect(stages.map(\.writes) == [.changes, .matches, nil])

@@ -26,7 +26,7 @@ import Testing
         #expect(try types(logs, "a") == ["0 changes:1", "1 matches:1"])
     }
 
-    @Test func `a push that was redriven shows what came of it, and of that once more`() throws {
+    @Test func `the trace of a redriven push shows the redrive, and a redrive of the redrive`() throws {
         func redrive(_ push: Int) -> String {
             #"{"type":"push.redrive","user":"_a","device":"mac","redriveOf":{"log":"pushes","sequence":\#(push)},"push":{}}"#
         }
@@ -51,7 +51,7 @@ import Testing
         #expect(try types(logs, "3-mac").first == "0 changes:1")
     }
 
-    @Test func `what is still held says where nothing is yet`() throws {
+    @Test func `the trace of a held notification names the log that has nothing yet`() throws {
         let logs = try TracedLogs().write("changes", [Written.change("a"), Written.change("b")])
             .write("matches", [Written.match(1, "_a", "s"), Written.match(2, "_a", "s")], from: "changes")
             .write("notifications", [Written.coalesced(1, 1, by: 2, 2, "_a", "s")], from: "matches", cursors: [2])
@@ -62,7 +62,7 @@ import Testing
         #expect(json.contains(#""waitsFor":"notifications""#))
     }
 
-    @Test func `one change for two subscriptions of a user is kept apart`() throws {
+    @Test func `one change for two subscriptions of a user has two separate branches`() throws {
         let logs = try TracedLogs().write("changes", [Written.change("a")])
             .write("matches", [Written.match(1, "_a", "s"), Written.match(1, "_a", "t")], from: "changes")
             .write("notifications", [Written.notification([1], "_a", "t"), Written.notification([1], "_a", "s")])
@@ -81,7 +81,7 @@ import Testing
     }
 
     /// A user has two notifications that stand for one change: which of them took a match in is told by the chain.
-    @Test func `a replaced match goes with the chain that replaced it`() throws {
+    @Test func `the trace of a replaced match shows the chain of replacements`() throws {
         let logs = try TracedLogs().write("changes", ["a", "b", "c"].map(Written.change))
             .write(
                 "matches",
@@ -101,14 +101,14 @@ import Testing
             ])
     }
 
-    @Test func `changes that are gone leave the rest of the story`() throws {
+    @Test func `the trace works without changes that retention removed`() throws {
         let logs = try TracedLogs().write("matches", [Written.match(7, "_a", "s")])
             .write("notifications", [Written.notification([7], "_a", "s")])
             .write("changes", [])
         #expect(try types(logs, "notifications:1") == ["0 matches:1", "1 notifications:1"])
     }
 
-    @Test func `many changes behind one event are cut to the newest`() throws {
+    @Test func `of many changes behind one event only the newest are traced`() throws {
         let numbers = Array(1...80)
         let logs = try TracedLogs().write("changes", numbers.map { Written.change("r\($0)") })
             .write("matches", numbers.map { Written.match($0, "_a", "s") })
@@ -122,7 +122,7 @@ import Testing
         #expect(try types(logs, "1").last == "3 notifications:80")
     }
 
-    @Test func `a change that very many watch is told for one of them, or for the first`() throws {
+    @Test func `a change with very many matches is traced for one user, or for the first matches`() throws {
         let users = (1...2_100).map { "_u\($0)" }
         let logs = try TracedLogs().write("changes", [Written.change("a")])
             .write("matches", users.map { Written.match(1, $0, "s") })
@@ -139,7 +139,7 @@ import Testing
         #expect(effects.count == Causality.matchesMax)
     }
 
-    @Test func `devices registered alike are told apart by the cursors`() throws {
+    @Test func `cursors distinguish registrations with the same content`() throws {
         let logs = try TracedLogs().write("changes", [Self.device, Self.device])
             .write("matches", [Self.device, Self.device], from: "changes")
             .write("notifications", [Self.device, Self.device], from: "matches")
@@ -149,7 +149,7 @@ import Testing
         #expect(try types(logs, "matches:1") == ["0 changes:1", "1 matches:1", "2 notifications:1"])
     }
 
-    @Test func `a plugin between two stages is part of the way`() throws {
+    @Test func `a trace goes through a plugin between two stages`() throws {
         let logs = try TracedLogs().write("changes", [Written.change("a"), Written.change("b")])
             .write("matches", [Written.match(1, "_a", "s"), Written.match(2, "_a", "s")], from: "changes")
             .write("filter", [Written.match(2, "_a", "s")], from: "matches", cursors: [2])

@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test
-    func `a push that stopped its app, and one that was held with it, show what stopped it and what let it go on`()
+    func `the traces of a push that stopped its app, and of a held push, show the stop and the resumption`()
         throws
     {
         let logs = try logs()
@@ -67,15 +67,15 @@ import Testing
             try tree(logs, "a", dropping: 3) == """
                 └─ pushes:1  2026-01-01T00:00:01Z  +0 ms  push  _a s silent
                    ├─ outcomes:2  2026-01-01T00:00:02Z  +1 s  attempt  held _a/phone by apns 403
-                   │  └─ outcomes:3  2026-01-01T00:00:03Z  +1 s  app.stopped  apns com.a 403 InvalidProviderToken, tried again at 2026-01-01T00:02:00Z
-                   │     └─ outcomes:5  2026-01-01T00:00:05Z  +2 s  app.resumed  apns com.a 2 pushes held until then
+                   │  └─ outcomes:3  2026-01-01T00:00:03Z  +1 s  app.stopped  apns com.a 403 InvalidProviderToken, next try at 2026-01-01T00:02:00Z
+                   │     └─ outcomes:5  2026-01-01T00:00:05Z  +2 s  app.resumed  apns com.a 2 held pushes released
                    └─ outcomes:6  2026-01-01T00:00:06Z  +5 s  outcome  accepted _a/phone by apns
                 """)
         #expect(
             try tree(logs, "b", dropping: 4) == """
                    ├─ outcomes:4  2026-01-01T00:00:04Z  +2 s  attempt  held _a/phone by apns
-                   │  └─ outcomes:3  2026-01-01T00:00:03Z  -1 s  app.stopped  apns com.a 403 InvalidProviderToken, tried again at 2026-01-01T00:02:00Z
-                   │     └─ outcomes:5  2026-01-01T00:00:05Z  +2 s  app.resumed  apns com.a 2 pushes held until then
+                   │  └─ outcomes:3  2026-01-01T00:00:03Z  -1 s  app.stopped  apns com.a 403 InvalidProviderToken, next try at 2026-01-01T00:02:00Z
+                   │     └─ outcomes:5  2026-01-01T00:00:05Z  +2 s  app.resumed  apns com.a 2 held pushes released
                    └─ outcomes:7  2026-01-01T00:00:07Z  +5 s  outcome  unregistered _a/phone by apns 410 Unregistered
                       └─ outcomes:8  2026-01-01T00:00:08Z  +1 s  device.retired  _a/phone by apns 410 Unregistered
                          ├─ outcomes:9  2026-01-01T00:00:09Z  +1 s  notice.attempt  deferred _a/phone by apns 503 until 2026-01-01T00:02:00Z
@@ -83,7 +83,7 @@ import Testing
                 """)
     }
 
-    @Test func `a retired device and what its backend was told go back to the change`() throws {
+    @Test func `a retired device and its notices are traced back to the change`() throws {
         let logs = try logs()
         for id in ["outcomes:8", "outcomes:10", "w-2"] {
             let finding = id == "w-2" ? "outcomes:10" : id
@@ -94,7 +94,7 @@ import Testing
         #expect(hits.map(\.event.sequence) == [10, 9])
     }
 
-    @Test func `they are in JSON and in Mermaid too`() throws {
+    @Test func `retirements and stopped apps are in JSON and in Mermaid too`() throws {
         let graph = try logs().graph("b")
         let json = TraceJSON.text(graph, asked: "b", as: .record)
         let mermaid = TraceMermaid.lines(graph).joined(separator: "\n")

@@ -14,7 +14,7 @@ import Testing
                 [Written.coalesced(1, 1, by: 2, 2, "_a", "s"), Written.notification([1, 2], "_a", "s")])
     }
 
-    @Test func `the JSON is nested and says what was met before`() throws {
+    @Test func `the JSON is nested and marks repeated events`() throws {
         let text = TraceJSON.text(try logs().graph("notifications:2"), asked: "x", as: .change)
         let change = Written.change("a")
         #expect(
@@ -43,7 +43,7 @@ import Testing
             ])
     }
 
-    @Test func `users' texts neither move the cursor nor break the chart`() throws {
+    @Test func `users' texts can neither move the cursor nor break the chart`() throws {
         let name = #"a\u001b[31m\"];<script>\u202e"#
         let logs = try TracedLogs().write("changes", [Written.change(name)])
         let graph = try logs.graph("1")
@@ -55,13 +55,13 @@ import Testing
         #expect(TraceJSON.text(graph, asked: "\u{1B}", as: .change).hasPrefix(#"{"asked":"\u001b""#))
     }
 
-    @Test func `lines that are no JSON are shown as such`() throws {
+    @Test func `lines that are not JSON are shown as such`() throws {
         let logs = try TracedLogs().write("changes", ["{\"type\":"])
         #expect(try logs.tree("1").contains("not JSON"))
         #expect(TraceJSON.text(try logs.graph("1"), asked: "1", as: .change).contains(#""event":null"#))
     }
 
-    @Test func `durations have a unit that shows them`() {
+    @Test func `durations are shown in a fitting unit`() {
         #expect(Duration.microseconds(0).sinceText == "+0 ms")
         #expect(Duration.microseconds(12).sinceText == "+12 µs")
         #expect(Duration.milliseconds(1_500).sinceText == "+1.5 s")

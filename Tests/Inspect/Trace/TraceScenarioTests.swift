@@ -4,7 +4,7 @@ import Testing
 
 /// Whole trees, of what the pipelines in `Pipelines` make of their scenarios.
 @Suite struct TraceScenarioTests {
-    @Test func `a change that newer ones replaced ends in their notification`() async throws {
+    @Test func `the trace of a replaced change ends in the newer notification`() async throws {
         let logs = try await TracedLogs.scenario("a-burst-becomes-one-notification", in: "debounce")
         #expect(
             try logs.tree("5") == """
@@ -25,7 +25,7 @@ import Testing
                 """)
     }
 
-    @Test func `an outcome goes back to all changes that it stands for`() async throws {
+    @Test func `an outcome is traced back to all its changes`() async throws {
         let logs = try await TracedLogs.scenario(
             "a-database-subscription-is-silent", of: "quickstart", in: "debounce")
         #expect(
@@ -42,8 +42,8 @@ import Testing
                 """)
     }
 
-    @Test func `the device that made the change is left out`() async throws {
-        let logs = try await TracedLogs.scenario("the-device-that-made-a-change-is-excluded")
+    @Test func `the trace shows that the device of the change gets no push`() async throws {
+        let logs = try await TracedLogs.scenario("the-device-that-made-a-change-is-left-out")
         #expect(
             try logs.tree("n1") == """
                 changes:5  2026-01-01T09:00:01Z  record.save  create Note n1 by _alice/alice-mac ◀
@@ -55,20 +55,20 @@ import Testing
                 """)
     }
 
-    @Test func `a change that nobody watched is in a range`() async throws {
+    @Test func `a change without a match is in the range of a not_matched event`() async throws {
         let logs = try await TracedLogs.scenario("tour")
         #expect(
             try logs.tree("announcement-1") == """
                 changes:10  2026-01-01T09:00:01.200Z  record.save  create Announcement announcement-1 ◀
-                └─ matches:9  2026-01-01T09:00:02.200Z  +1 s  not_matched  no subscription watched it: one of 1 among 1 to 13
+                └─ matches:9  2026-01-01T09:00:02.200Z  +1 s  not_matched  no subscription watched 1 of the changes 1 to 13
                 """)
         #expect(
             try logs.tree("matches:9") == """
-                matches:9  2026-01-01T09:00:02.200Z  not_matched  no subscription watched it: one of 1 among 1 to 13 ◀
+                matches:9  2026-01-01T09:00:02.200Z  not_matched  no subscription watched 1 of the changes 1 to 13 ◀
                 """)
     }
 
-    @Test func `a device's registration is passed on to where it is used`() async throws {
+    @Test func `a device's registration is traced through all logs that pass it on`() async throws {
         let logs = try await TracedLogs.scenario("tour")
         let tree = """
             changes:2  2026-01-01T09:00:00.200Z  device.register  _alice alice-mac apns
@@ -82,7 +82,7 @@ import Testing
     }
 
     /// Every event of every log is in the trace of the outcome, push or change it belongs to, and in its own.
-    @Test func `every event's trace holds it, whichever way it is found`() async throws {
+    @Test func `the trace of every event contains the event`() async throws {
         let logs = try await TracedLogs.scenario("tour")
         let opened = try logs.opened()
         let causality = Causality(opened)
@@ -104,13 +104,13 @@ import Testing
         #expect(count > 120)
     }
 
-    @Test func `an index in memory and one in files tell the same`() async throws {
+    @Test func `an index in memory and an index in files give the same results`() async throws {
         let logs = try await TracedLogs.scenario("tour")
         for usesFiles in [false, true, true] {
             let opened = try logs.opened(usesIndexFiles: usesFiles)
             let outcomes = try #require(opened.log(named: "outcomes"))
             #expect(
-                try opened.events(.device("alice-phone"), in: outcomes).map(\.sequence) == [
+                try opened.events(TraceKey(.device, "alice-phone"), in: outcomes).map(\.sequence) == [
                     4, 6, 10, 12, 14, 18, 24, 26, 28,
                 ])
             #expect(try opened.devices(of: "_alice").map(\.facts.device) == ["alice-phone", "alice-mac"])

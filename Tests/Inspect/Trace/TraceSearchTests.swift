@@ -34,7 +34,7 @@ import Testing
         if case .nothing(let tried) = finding { tried } else { [] }
     }
 
-    @Test func `an ID is recognised by looking it up`() throws {
+    @Test func `the kind of an ID is found by looking it up`() throws {
         let logs = try logs()
         #expect(targets(try logs.finding("2")) == ["change changes:2"])
         #expect(targets(try logs.finding("pushes:1")) == ["change pushes:1"])
@@ -47,7 +47,7 @@ import Testing
         #expect(targets(try logs.finding("phone", as: .device)) == ["device outcomes:1"])
     }
 
-    @Test func `names that look alike are two names`() throws {
+    @Test func `names that look alike are different names`() throws {
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
         let logs = try TracedLogs()
             .write("changes", [Written.change(composed), Written.change(decomposed)])
@@ -59,7 +59,7 @@ import Testing
         #expect(!graph.nodes.keys.contains { $0.log == "notifications" }, "the other subscription's")
     }
 
-    @Test func `several hits are listed, the newest first`() throws {
+    @Test func `several results are listed, the newest first`() throws {
         let logs = try logs()
         #expect(hits(try logs.finding("a")) == ["record changes:3", "record changes:1"])
         #expect(hits(try logs.finding("a", limit: 1)) == ["record changes:3", "more"])
@@ -82,22 +82,22 @@ import Testing
         "\u{1B}[31mred\u{7}", String(repeating: "x", count: 100_000), "💥", "changes:18446744073709551615",
         "18446744073709551615", "18446744073709551616",
     ])
-    func `what is not there is said so`(_ id: String) throws {
+    func `an ID that is not found is reported`(_ id: String) throws {
         #expect(!tried(try logs().finding(id)).isEmpty)
     }
 
-    @Test func `it is said what was looked for and where`() throws {
+    @Test func `the report says what was searched for and where`() throws {
         #expect(
             tried(try logs().finding("99")) == [
-                "no event 99 in changes: it holds 1 to 4", "no record of that name in changes",
-                "no notification of that ID in notifications or matches", "no outcome with that apns-id in outcomes",
-                "no device of that name in outcomes or changes",
+                "no event 99 in changes: it contains 1 to 4", "no record with this name in changes",
+                "no notification with this ID in notifications or matches", "no outcome with this apns-id in outcomes",
+                "no device with this name in outcomes or changes",
             ])
-        #expect(tried(try logs().finding("nobody", as: .device)) == ["no device of that name in outcomes or changes"])
-        #expect(tried(try logs().finding("nobody", as: .change))[0].contains("no position"))
+        #expect(tried(try logs().finding("nobody", as: .device)) == ["no device with this name in outcomes or changes"])
+        #expect(tried(try logs().finding("nobody", as: .change))[0].contains("not a position"))
     }
 
-    @Test func `a place without a pipeline's logs is no input`() throws {
+    @Test func `a place without a pipeline's logs is an error`() throws {
         let logs = try TracedLogs()
         #expect(throws: ToolFailure.self) { try logs.opened() }
         try logs.write("mine", ["{}"])

@@ -33,8 +33,8 @@ struct RedriveAgainstPreview {
             let place = event.json["redriveOf"] as? [String: Any]
             return "\(place?["log"] ?? ""):\(place?["sequence"] ?? "") \(event.text("user")) \(event.text("device"))"
         }
-        let previewed = plan.selected.map(\.letter).filter(\.isPush).map { letter in
-            "\(letter.subject) \(letter.user?.string ?? "") \(letter.device?.string ?? "")"
+        let announced = plan.selected.map(\.letter).filter(\.isPush).map { letter in
+            "\(letter.source) \(letter.user?.string ?? "") \(letter.device?.string ?? "")"
         }
         #expect(redrivenPushes.sorted() == previewed.sorted())
         #expect(redriven.allSatisfy { $0.text("outcome") == "accepted" })
@@ -43,13 +43,13 @@ struct RedriveAgainstPreview {
     }
 
     private static func plan(_ run: LoggedRun) throws -> RedrivePlan {
-        let found = try DeadLetters(run.recorded, LetterFilter(), RedriveEligibility(now: .epoch))
+        let found = try DeadLetters(run.recorded, DeadLetterFilter(), RedriveEligibility(now: .epoch))
         return RedrivePlan(found, limit: .max)
     }
 
-    private static func checkSamePlan(_ plan: RedrivePlan, for reformatted: LoggedRun) throws {
-        func text(_ plan: RedrivePlan) -> [String] {
-            plan.found.letters.map { "\($0.letter.place) \($0.letter.subject) \($0.verdict)" }
+    private static func checkInOtherWords(_ plan: RedrivePlan, _ respelt: LoggedRun) throws {
+        func story(_ plan: RedrivePlan) -> [String] {
+            plan.found.letters.map { "\($0.letter.place) \($0.letter.source) \($0.verdict)" }
         }
         #expect(try text(Self.plan(reformatted)) == text(plan))
     }

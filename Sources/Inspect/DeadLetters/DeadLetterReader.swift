@@ -2,22 +2,21 @@ import Events
 import JSON
 import PipelineKit
 
-/// Reads what did not get through out of a pipeline's logs: stage by stage, and each log in its order.
-struct LetterReader {
+/// Reads the dead letters from a pipeline's logs, in the order of the stages and of each log.
+struct DeadLetterReader {
     let logs: RecordedLogs
-    /// So many are taken, the oldest; there are more only where something is very wrong.
+    /// Letters beyond this number are left out.
     var lettersMax = 1_000_000
 
     struct Letters {
-        var letters: [Letter] = []
-        /// Whether there are more than were taken.
+        var letters: [DeadLetter] = []
         var isCut = false
     }
 
     /// - Parameters:
-    ///   - isWanted: Asked of each, as far as its own event tells.
-    ///   - progress: Told of the bytes that were read.
-    func read(where isWanted: (Letter) throws -> Bool, _ progress: (UInt64) -> Void) throws -> Letters {
+    ///   - isWanted: Called for each letter, which is not completed from other logs yet.
+    ///   - progress: Called with the number of bytes read.
+    func read(where isWanted: (DeadLetter) throws -> Bool, _ progress: (UInt64) -> Void) throws -> Letters {
         var found = Letters()
         for stage in logs.file.stagesInOrder {
             let letters = logs.log(of: stage) + LogPlace.deadLetters
@@ -35,8 +34,8 @@ struct LetterReader {
     private var source: String { logs.path.first?.logName ?? LogKind.changes.rawValue }
 
     private func read(
-        _ log: String, into found: inout Letters, _ progress: (UInt64) -> Void, _ isWanted: (Letter) throws -> Bool,
-        _ letter: (LogScan.Event) -> Letter?
+        _ log: String, into found: inout Letters, _ progress: (UInt64) -> Void, _ isWanted: (DeadLetter) throws -> Bool,
+        _ letter: (LogScan.Event) -> DeadLetter?
     ) throws {
         _ = try LogScan.events(in: log, from: .epoch) { event in
             progress(UInt64(event.line.count))
@@ -47,47 +46,44 @@ struct LetterReader {
         }
     }
 
-    /// A push's outcome, where it is one of those that count.
+    /// Nil if the outcome is not a dead letter.
     private func undelivered(
         _ event: LogScan.Event, _ stage: PipelineStage, _ log: String, _ upstream: String
-    ) -> Letter? {
+    ) -> DeadLetter? {
         let json = event.json
         guard json[.type]?.equals(EventName.outcome) ?? false,
             let code = json[.outcome]?.string.flatMap(OutcomeCode.init(rawValue:)), code.isDeadLetter
         else { return nil }
-        return Letter(
+        return DeadLetter(
             place: EventPlace(log: LogPlace.name(ofLogAt: log), sequence: event.sequence), time: event.now,
             stage: stage.name, code: code.rawValue, reason: json[.reason]?.string ?? "",
             status: json[.status]?.int64,
-            subject: EventPlace(log: upstream, sequence: json[.push]?.sequence ?? 0),
-            change: json.causes.max(),
+            source: EventPlace(log: upstream, sequence: json[.push]?.sequence ?? 0), change: json.causes.max(),
             content: .push(nil), user: json[.user]?.exact, device: json[.device]?.exact,
             transport: json[.transport]?.string)
     }
 
-    private func refused(_ event: LogScan.Event, _ stage: PipelineStage, _ log: String) -> Letter? {
+    private func refused(_ event: LogScan.Event, _ stage: PipelineStage, _ log: String) -> DeadLetter? {
         let json = event.json
         guard json[.type]?.equals(EventName.deadLetter) ?? false else { return nil }
-        var letter = Letter(
+        var letter = DeadLetter(
             place: EventPlace(log: LogPlace.name(ofLogAt: log), sequence: event.sequence), time: event.now,
             stage: stage.name, code: json[.code]?.string ?? "no code", reason: json[.reason]?.string ?? "",
-            subject: EventPlace(json)
-                ?? EventPlace(log: json[.log]?.string ?? "?", sequence: 0),
-            content: .event(PastEvent(type: "not JSON", thing: nil, fingerprint: 0)))
-        if letter.subject.log == source, letter.subject.sequence > 0 { letter.change = letter.subject.sequence }
-        if let text = json[.event] { RefusedEvent.read(text, into: &letter) }
+            source: EventPlace(json) ?? EventPlace(log: json[.log]?.string ?? "?", sequence: 0),
+            content: .event(RefusedEvent(type: "not JSON", subject: nil, fingerprint: 0)))
+        if letter.source.log == source, letter.source.sequence > 0 { letter.change = letter.source.sequence }
+        if let text = json[.event] { RefusedEventText.read(text, into: &letter) }
         return letter
     }
-
 }
 
-/// The event in a dead letter: a text, which may hold anything.
-enum RefusedEvent {
-    static func read(_ text: JSONValue, into letter: inout Letter) {
+/// Reads the text of a refused event in a dead letter, which may not even be JSON.
+enum RefusedEventText {
+    static func read(_ text: JSONValue, into letter: inout DeadLetter) {
         _ = withEvent(text) { event in
             letter.content = .event(
-                PastEvent(
-                    type: event[.type]?.string ?? "no type", thing: CommandSubject(event),
+                RefusedEvent(
+                    type: event[.type]?.string ?? "no type", subject: CommandSubject(event),
                     fingerprint: CommandSubject.fingerprint(event)))
             letter.container = event[.container]?.exact
             letter.environment = event[.environment]?.exact
@@ -99,7 +95,7 @@ enum RefusedEvent {
         }
     }
 
-    /// Nil where the text is no JSON object.
+    /// Returns nil if the text is not a JSON object.
     static func withEvent<Result>(_ text: JSONValue, _ body: (JSONValue) -> Result) -> Result? {
         text.withUTF8 { bytes in
             var parser = JSONParser(limits: LogScan.limits)

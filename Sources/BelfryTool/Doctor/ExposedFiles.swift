@@ -1,17 +1,17 @@
 import EventLog
-import Glibc
+import Foundation
 import PipelineRuntime
 
-/// The folders and files of a data folder that others than ``DataMode`` says may use. The producers' secret is its owner's
-/// alone in every mode.
-struct WideFiles {
+/// The files and folders of a data folder that more users can access than ``DataMode`` allows. The producers' secret
+/// belongs to its owner alone in every mode.
+struct ExposedFiles {
     struct File: Hashable {
         let path: String
         let mode: UInt32
 
-        var isSecret: Bool { WideFiles.isSecret(path) }
+        var isSecret: Bool { ExposedFiles.isSecret(path) }
 
-        /// As `chmod` takes it.
+        /// In the form for `chmod`.
         var modeText: String {
             let digits = String(mode, radix: 8)
             return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
@@ -27,7 +27,7 @@ struct WideFiles {
         look(at: folder)
     }
 
-    /// A link counts as what it leads to: logs may lie on another disk.
+    /// Follows links, because logs may be on another disk.
     private mutating func look(at path: String) {
         var status = stat()
         guard stat(path, &status) == 0, seen.insert([UInt64(status.st_dev), UInt64(status.st_ino)]).inserted else {
@@ -35,25 +35,20 @@ struct WideFiles {
         }
         let wanted = Self.isSecret(path) ? .owner : wanted
         if wanted.isExceeded(by: status.st_mode) { files.append(File(path: path, mode: status.st_mode & 0o777)) }
-        guard status.st_mode & S_IFMT == S_IFDIR, let folder = opendir(path) else { return }
-        defer { closedir(folder) }
-        var names: [String] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
+        guard status.st_mode & S_IFMT == S_IFDIR else { return }
+        let names: [String]
+        // A folder that cannot be read is not searched.
+        do { names = try FileManager.default.contentsOfDirectory(atPath: path) } catch { return }
         for name in names.sorted() { look(at: path + "/" + name) }
     }
 }
 
-extension WideFiles {
+extension ExposedFiles {
     private static let listedMax = 5
 
     private static func isSecret(_ path: String) -> Bool { path.hasSuffix("/" + ProducerSecret.fileName) }
 
-    /// The secret has a command of its own: what the mode gives to others must not stay on it.
+    /// The commands that correct the modes. The secret needs its own command, since its mode is stricter.
     private func fix(in folder: String) -> String {
         let others = files.filter { !$0.isSecret }
         let secrets = files.filter(\.isSecret).map { "chmod 600 \($0.path)" }
@@ -63,19 +58,19 @@ extension WideFiles {
         return ((others.isEmpty ? [] : [all]) + secrets).joined(separator: " && ")
     }
 
-    /// Nil where there is none.
+    /// Nil if there are no such files.
     func finding(in folder: String) -> Finding? {
         let files = files.filter(\.isSecret) + files.filter { !$0.isSecret }
         guard let first = files.first else { return nil }
         let isAlone = files.count == 1
-        let others = isAlone ? "" : ", and so are \((files.count - 1).grouped) more below \(folder)"
+        let others = isAlone ? "" : ", and so can \((files.count - 1).grouped) more below \(folder)"
         let more = files.count > Self.listedMax ? ["…"] : []
         return Finding(
             .warning, "data.wide",
-            "\(first.path) is open to others than its owner (mode \(first.modeText))\(others)",
+            "\(first.path) can be accessed by other users than its owner (mode \(first.modeText))\(others)",
             lines: isAlone ? [] : files.prefix(Self.listedMax).map { "\($0.modeText) \($0.path)" } + more,
             fix: fix(in: folder)
-                + " (records and device tokens are in it; `data: {mode: …}` in the pipeline file says who may read them)",
+                + " (it contains records and device tokens; set who may read them with `data: {mode: …}` in the pipeline file)",
             ["files": .list(files.map { .object(["path": .text($0.path), "mode": .text($0.modeText)]) })])
     }
 }

@@ -3,21 +3,17 @@ import JSON
 import PipelineKit
 import PipelineRuntime
 
-/// What a stage set aside, from the log of dead letters beside its own.
-enum DeadLetter {
-    static func find(_ sequence: UInt64, _ stage: PipelineStage, _ logs: RecordedLogs) throws -> Explanation? {
-        try all(of: [sequence], stage, logs)[sequence]
-    }
-
-    /// By the sequences of the events, in one pass; none for those that were not set aside.
+/// Explains why a stage set events aside, from its log of dead letters.
+enum DeadLetterReasons {
+    /// The explanations of those events that were set aside, by their sequences.
     static func all(
         of sequences: Set<UInt64>, _ stage: PipelineStage, _ logs: RecordedLogs
     ) throws -> [UInt64: Explanation] {
         let log = logs.log(of: stage) + LogPlace.deadLetters
         guard let first = sequences.first, LogPlace.isLog(log) else { return [:] }
         var found: [UInt64: Explanation] = [:]
-        let shared: [HeldValue] = sequences.count == 1 ? [.number(first)] : []
-        _ = try LogScan.events(in: log, from: .epoch, holding: shared) { event in
+        let required: [RequiredValue] = sequences.count == 1 ? [.number(first)] : []
+        _ = try LogScan.events(in: log, from: .epoch, containing: required) { event in
             guard let sequence = event.json[.sequence]?.sequence, sequences.contains(sequence) else { return }
             found[sequence] = explanation(event.json, stage)
         } isEnough: { _ in
@@ -26,7 +22,7 @@ enum DeadLetter {
         return found
     }
 
-    /// Saves of subscriptions that match never got, since it crashed on them.
+    /// The sequences of events that a stage never processed because it crashed on them.
     static func crashes(of stage: PipelineStage, _ logs: RecordedLogs) throws -> Set<UInt64> {
         Set(try SetAsideEvents.of(log: logs.log(of: stage)))
     }
@@ -42,6 +38,5 @@ enum DeadLetter {
 }
 
 extension Explanation {
-    /// Whether it is the letter of an event that its stage crashed on.
     var isOfCrash: Bool { detail("code") == "\"\(SetAsideEvents.code)\"" }
 }

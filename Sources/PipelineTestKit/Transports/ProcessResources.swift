@@ -1,12 +1,12 @@
 import Foundation
 
-/// What this process holds of the system.
-struct ProcessHoldings {
-    private let threads = ProcessHoldings.count("task")
-    private let files = ProcessHoldings.count("fd")
+/// The threads and open files of this process.
+struct ProcessResources {
+    private let threads = ProcessResources.count("task")
+    private let files = ProcessResources.count("fd")
 
-    /// What is more by that many; nil where nothing is.
-    func exceeds(_ other: ProcessHoldings, by allowance: Int) -> String? {
+    /// The resource that exceeds another measurement by more than the allowance; nil if there is none.
+    func exceeds(_ other: ProcessResources, by allowance: Int) -> String? {
         if threads > other.threads + allowance { return "\(threads - other.threads) more threads" }
         if files > other.files + allowance { return "\(files - other.files) more open files" }
         return nil

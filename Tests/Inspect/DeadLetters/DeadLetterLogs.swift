@@ -6,7 +6,7 @@ import Time
 @testable import Inspect
 
 /// Logs of a pipeline in which things did not get through, written by hand: event N of each log is at second N of 2026.
-final class LetterLogs {
+final class DeadLetterLogs {
     private(set) var events: [String: [String]] = [:]
     private let folder: TracedLogs
 
@@ -38,7 +38,7 @@ final class LetterLogs {
         _ arguments: [String] = [], now: Int = 3_600, including included: Set<Obsolescence> = []
     ) throws -> DeadLetters {
         try DeadLetters(
-            RecordedLogs(place: path), LetterOptions.parse(arguments).filter,
+            RecordedLogs(place: path), DeadLetterOptions.parse(arguments).filter,
             RedriveEligibility(now: Self.time(now), included: included))
     }
 
@@ -108,11 +108,11 @@ final class LetterLogs {
 extension DeadLetters {
     /// Each letter's place, with what stands against redriving it.
     var story: [String] {
-        letters.map { judged in
-            switch judged.verdict {
-            case .redrivable: "\(judged.letter.place)"
-            case .obsolete(let why, let by): "\(judged.letter.place) \(why.rawValue)\(by.map { " \($0)" } ?? "")"
-            case .impossible(let reason): "\(judged.letter.place) impossible: \(reason)"
+        letters.map { candidate in
+            switch candidate.verdict {
+            case .redrivable: "\(candidate.letter.place)"
+            case .obsolete(let why, let by): "\(candidate.letter.place) \(why.rawValue)\(by.map { " \($0)" } ?? "")"
+            case .impossible(let reason): "\(candidate.letter.place) impossible: \(reason)"
             }
         }
     }

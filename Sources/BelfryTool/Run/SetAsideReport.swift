@@ -5,11 +5,11 @@ import JSON
 import PipelineKit
 import PipelineRuntime
 
-/// What the stages of a run could not use, and put in their dead-letter logs.
-struct SetAside {
+/// Reports the events that the stages of a run set aside as dead letters.
+struct SetAsideReport {
     private(set) var count = 0
-    /// One line for each of the first.
-    private(set) var lines: [String] = []
+    /// One line for each of the first ``linesMax``.
+    private var lines: [String] = []
 
     private static let linesMax = 20
     private static let eventMax = 200
@@ -17,17 +17,17 @@ struct SetAside {
     private let origins: Origins
 
     /// - Parameters:
-    ///   - folder: The one that holds the run's logs.
-    ///   - taken: The lines that the source's events came from.
-    init(by file: PipelineFile, in folder: String, _ taken: TakenLines) throws {
-        origins = Origins(logs: TraceLogs(TracedLog.all(of: file, in: folder), usesIndexFiles: false), taken: taken)
-        var parser = JSONParser(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax, depthMax: 512))
+    ///   - folder: The folder of the run's logs.
+    ///   - accepted: The lines of the source's events.
+    init(by file: PipelineFile, in folder: String, _ accepted: AcceptedLines) throws {
+        origins = Origins(
+            logs: TraceLogs(TracedLog.all(of: file, in: folder), usesIndexFiles: false), accepted: accepted)
         for stage in file.stagesInOrder {
             let directory = "\(folder)/\(stage.logName)\(LogPlace.deadLetters)"
             guard LogPlace.isLog(directory) else { continue }
-            let reader = try EventLogReader(directory: directory, from: .beginning)
-            while let batch = try reader.next() {
-                for line in Lines(batch.body) { try add(try parser.parse(line)) }
+            try LogScan().events(in: directory, from: 1, through: .max, naming: []) { event in
+                try add(event.json)
+                return true
             }
         }
     }
@@ -46,21 +46,21 @@ struct SetAside {
                 + "(\(text(.code))): \(shown)")
     }
 
-    /// For standard error; empty where nothing was set aside.
+    /// Lines for standard error; empty if nothing was set aside.
     var report: [String] { count > lines.count ? lines + ["… and \((count - lines.count).grouped) more"] : lines }
 }
 
-/// The lines of a run's input that its events go back to.
+/// Finds the input lines that led to events of a run.
 private struct Origins {
     let logs: TraceLogs
-    let taken: TakenLines
+    let accepted: AcceptedLines
 
-    /// - Returns: The newest one as `FILE:LINE`; nil where it is not known.
+    /// - Returns: The newest of the lines as `FILE:LINE`; nil if it is not known.
     func line(behind place: EventPlace) throws -> String? {
         guard let changes = logs.changes, let event = try logs.event(at: place),
-            try EventLogs.summary(directory: changes.directory).lastSequence == taken.count
+            try EventLogs.summary(directory: changes.directory).lastSequence == accepted.count
         else { return nil }
         let origins = try Causality(logs).origins(of: event).events.filter { $0.log == changes.name }
-        return origins.last.flatMap { taken.place(ofEvent: $0.sequence) }
+        return origins.last.flatMap { accepted.place(ofEvent: $0.sequence) }
     }
 }

@@ -3,18 +3,16 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// Feeds a stage as a host does, each of its pushes being accepted at once, and keeps what it says.
-final class StageDrive<S: Stage> {
-    /// What the stage said to one event or wake.
+/// Feeds a stage as a host does, accepts its pushes at once, and collects its outputs.
+final class StageDriver<S: Stage> {
+    /// The outputs for one event or wake.
     struct Step: Hashable {
-        /// Nil for a wake.
         var sequence: UInt64?
         var now: Instant
         var lines: [String] = []
         var rejections: [String] = []
         var deliveries: [String] = []
-        var said: [String] { (rejections + lines + deliveries).map { "\($0) at \(now.rfc3339)" } }
-        var isSilent: Bool { lines.isEmpty && rejections.isEmpty && deliveries.isEmpty }
+        var outputs: [String] { (rejections + lines + deliveries).map { "\($0) at \(now.rfc3339)" } }
     }
 
     private(set) var clock: StageClock<S>
@@ -25,12 +23,11 @@ final class StageDrive<S: Stage> {
     private(set) var sequence: UInt64
     private let batch: Int
 
-    /// Wakes that a check serves in a row.
     private static var wakesMax: Int { 20_000 }
 
     /// - Parameters:
-    ///   - batch: So many events find in the outbox what was said to those before.
-    ///   - partBytes: After so much the stage is asked to stop.
+    ///   - batch: The number of events that share one outbox.
+    ///   - partBytes: The number of output bytes after which the stage should stop.
     init(_ stage: S, now: Instant = .epoch, sequence: UInt64 = 0, batch: Int = 1, partBytes: Int = Outbox.partBytes) {
         clock = StageClock(stage, now: now)
         (self.sequence, self.batch) = (sequence, batch)
@@ -38,8 +35,7 @@ final class StageDrive<S: Stage> {
         out.partBytesMax = partBytes
     }
 
-    /// All that the stage said, in order, with its times.
-    var said: [String] { steps.flatMap(\.said) }
+    var outputs: [String] { steps.flatMap(\.outputs) }
 
     func receive(_ event: SampleEvent) throws {
         if sequence % UInt64(batch) == 0 { cut() }
@@ -49,11 +45,11 @@ final class StageDrive<S: Stage> {
             if let read = events.read(line, sequence: sequence, into: &out) {
                 clock.receive(read, at: event.time, into: &out)
             }
-            try take(sequence)
+            try collect(sequence)
         }
     }
 
-    /// Takes back one of the stage's own events.
+    /// Feeds a source one of its own events, as after a restart.
     func recall(_ line: String, sequence: UInt64, at time: Instant) {
         Array(line.utf8).withUnsafeBytes { bytes in
             if let read = events.read(bytes, sequence: sequence, into: &out) { clock.recall(read, at: time) }
@@ -61,27 +57,26 @@ final class StageDrive<S: Stage> {
         out.discard()
     }
 
-    /// The end of a batch: the next begins with nothing in the outbox.
+    /// Ends a batch by emptying the outbox.
     private func cut() {
         out.discard()
         bytesTaken = 0
     }
 
-    /// - Throws: ``WakesWithoutEnd``
     func wake(through time: Instant) throws {
         for _ in 0..<Self.wakesMax {
             guard let deadline = clock.stage.deadline, deadline <= max(time, clock.now) else { return }
             clock.serveNext(into: &out)
-            try take(nil)
+            try collect(nil)
             if let fault = clock.fault { throw WakesWithoutEnd("\(fault)") }
             guard let next = clock.stage.deadline, next <= clock.now else { continue }
             throw WakesWithoutEnd(
-                "woken at \(clock.now.rfc3339), the stage asks for the deadline \(next.rfc3339) again")
+                "after a wake at \(clock.now.rfc3339), the stage still has the deadline \(next.rfc3339)")
         }
         let next = clock.stage.deadline?.rfc3339 ?? ""
         throw WakesWithoutEnd(
-            "after \(Self.wakesMax) wakes without input the stage still asks for one, at \(next): a stage that holds nothing "
-                + "any more has no deadline")
+            "after \(Self.wakesMax) wakes without input the stage still has a deadline, \(next); it should have none when "
+                + "nothing is pending")
     }
 
     func snapshot() -> [UInt8] {
@@ -90,7 +85,7 @@ final class StageDrive<S: Stage> {
         return Array(writer.buffer.bytes)
     }
 
-    private func take(_ sequence: UInt64?) throws {
+    private func collect(_ sequence: UInt64?) throws {
         var step = Step(sequence: sequence, now: clock.now)
         while case let deliveries = out.takeDeliveries(), !deliveries.isEmpty {
             for delivery in deliveries {
@@ -103,9 +98,9 @@ final class StageDrive<S: Stage> {
             "rejected \($0.sequence): \($0.rejection.code) \($0.rejection.path)"
         }
         let fresh = UnsafeRawBufferPointer(rebasing: out.lines[bytesTaken...])
-        if !fresh.isEmpty, fresh.last != UInt8(ascii: "\n") { throw Breach("an output has no end of line") }
+        if !fresh.isEmpty, fresh.last != UInt8(ascii: "\n") { throw RuleViolation("an output has no end of line") }
         step.lines = Lines(fresh).map { String(decoding: $0, as: UTF8.self) }
         bytesTaken = out.lines.count
-        if !step.isSilent { steps.append(step) }
+        if !step.outputs.isEmpty { steps.append(step) }
     }
 }

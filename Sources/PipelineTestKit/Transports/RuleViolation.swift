@@ -1,13 +1,13 @@
-/// A rule that a transport breaks, in words.
-struct Breach: Error, CustomStringConvertible {
+/// An observation that breaks a rule.
+struct RuleViolation: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
 }
 
-/// What `work` gives. Work that takes longer than the limit is left to itself.
+/// Waits for the result of `work`.
 ///
-/// - Throws: ``Breach`` when it takes longer.
+/// - Throws: ``RuleViolation`` if it takes longer than the limit; the work is not cancelled.
 func within<Value: Sendable>(
     _ limit: Duration, _ name: String, _ work: @escaping @Sendable () async -> Value
 ) async throws -> Value {
@@ -22,15 +22,15 @@ func within<Value: Sendable>(
         if let value { return value }
         break
     }
-    throw Breach("\(name) is not over after \(limit)")
+    throw RuleViolation("\(name) has not returned after \(limit)")
 }
 
-/// Looks again and again until it is so.
+/// Waits until a condition is true.
 ///
-/// - Returns: False when it was not so before the limit.
-func becomes(_ limit: Duration, _ isSo: () async throws -> Bool) async throws -> Bool {
+/// - Returns: Whether it became true before the limit.
+func becomes(_ limit: Duration, _ condition: () async throws -> Bool) async throws -> Bool {
     let end = ContinuousClock.now + limit
-    while try await !isSo() {
+    while try await !condition() {
         guard ContinuousClock.now < end else { return false }
         try await Task.sleep(for: .milliseconds(5))
     }

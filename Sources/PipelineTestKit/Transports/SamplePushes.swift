@@ -2,20 +2,18 @@ import Events
 import JSON
 import PipelineKit
 
-/// Pushes for a check, no two alike in this process.
-struct CheckedPushes: Sendable {
+/// Makes pushes for transport checks, each different from all others in this process.
+struct SamplePushes: Sendable {
     let app: Delivery.App
     let transport: String
     private let run = UInt64.random(in: 0..<1 << 32)
 
-    init(app: Delivery.App, transport: String) { (self.app, self.transport) = (app, transport) }
-
-    /// - Parameter first: The first one's sequence.
+    /// - Parameter first: The sequence of the first push.
     func window(_ count: Int, from first: UInt64) -> [Delivery] {
         (0..<UInt64(count)).map { push(first + $0) }
     }
 
-    /// Of fifteen devices in turn.
+    /// A push to one of fifteen devices.
     func push(_ sequence: UInt64) -> Delivery {
         var line = ByteBuffer()
         line.append("{")
@@ -31,7 +29,7 @@ struct CheckedPushes: Sendable {
         return delivery(sequence, Array(line.bytes))
     }
 
-    /// A line that is no push.
+    /// A delivery whose line is not a push.
     func unreadable(_ sequence: UInt64, _ text: String) -> Delivery { delivery(sequence, Array(text.utf8)) }
 
     private func delivery(_ sequence: UInt64, _ line: [UInt8]) -> Delivery {
@@ -48,6 +46,6 @@ struct CheckedPushes: Sendable {
         return String(repeating: "0", count: max(0, width - text.count)) + text
     }
 
-    /// User and device, whose pushes keep their order.
-    func lane(_ sequence: UInt64) -> UInt64 { sequence % 15 }
+    /// The device of a push, as a number. The pushes of a device must keep their order.
+    func deviceNumber(_ sequence: UInt64) -> UInt64 { sequence % 15 }
 }

@@ -1,4 +1,0 @@
-import ArgumentParser
-import Inspect
-
-extension LogPosition: ExpressibleByArgument {}

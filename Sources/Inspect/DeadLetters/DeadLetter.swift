@@ -1,0 +1,84 @@
+import Events
+import JSON
+import PipelineKit
+import Time
+
+/// An event that a stage refused, or a push that did not reach its device.
+package struct DeadLetter: Sendable {
+    /// The `dead_letter` or `outcome` event that records it.
+    package let place: EventPlace
+    let time: Instant
+    let stage: String
+    /// The code of the stage's rejection, or of the outcome.
+    let code: String
+    let reason: String
+    var status: Int64?
+    /// The refused event, or the push.
+    let source: EventPlace
+    /// The newest change that led to it; nil if no change did.
+    var change: UInt64?
+    var content: Content
+    var container: ExactText?
+    var environment: ExactText?
+    var user: ExactText?
+    var device: ExactText?
+    var transport: String?
+    var topic: ExactText?
+    /// The sequence of its redrive in the changes log.
+    var redriven: UInt64?
+
+    enum Content: Sendable {
+        /// Nil if the log that deliver reads no longer contains the push.
+        case push(UndeliveredPush?)
+        case event(RefusedEvent)
+    }
+
+    var type: String {
+        switch content {
+        case .push: "push"
+        case .event(let event): event.type
+        }
+    }
+
+    var isPush: Bool { if case .push = content { true } else { false } }
+
+    var push: UndeliveredPush? { if case .push(let push) = content { push } else { nil } }
+
+    var refusedEvent: RefusedEvent? { if case .event(let event) = content { event } else { nil } }
+}
+
+/// A push that did not reach its device.
+struct UndeliveredPush: Sendable {
+    var expiresAt: Instant?
+    /// The ``PushHistory`` slot of its collapse ID.
+    var collapse: Int?
+    /// The ``PushHistory`` slot of its badge.
+    var badge: Int?
+    var hasOnlyBadge = false
+    /// Whether a newer push has set the badge since.
+    var isBadgeOutdated = false
+    /// The push's sequence; for a redrive, that of the push that it sends again.
+    var order: UInt64
+    var address: DeviceAddress?
+    var state = DeviceState.registered
+}
+
+/// An event that a stage could not use.
+struct RefusedEvent: Sendable {
+    let type: String
+    /// Nil if the event is not a command.
+    let subject: CommandSubject?
+    let fingerprint: Int
+    var newest: NewestCommand?
+}
+
+/// What a device is now, compared with its registration when the push came.
+enum DeviceState: Sendable {
+    case registered
+    /// With another token, topic or transport.
+    case registeredAnew
+    case unregistered
+    case retired
+    /// Another device has its token.
+    case replaced
+}

@@ -1,0 +1,101 @@
+import JSON
+import PipelineKit
+import StageTool
+import Time
+
+/// Selects dead letters: a letter must match at least one value of each member that is not empty.
+package struct DeadLetterFilter: Sendable {
+    package var stage: [String] = []
+    /// Codes of outcomes or rejections.
+    package var code: [String] = []
+    /// Parts of the reason, regardless of case, or statuses.
+    package var reason: [String] = []
+    /// The receivers of pushes, or the owners of records.
+    package var user: [String] = []
+    package var device: [String] = []
+    package var container: [String] = []
+    /// Bundle IDs of the devices' apps.
+    package var topic: [String] = []
+    /// A position in the source's log.
+    package var from: LogPosition?
+    package var until: LogPosition?
+
+    package init() {}
+
+    /// Refuses codes that no letter can have. A stage may have codes of its own, with a dot in them: such a code is only
+    /// refused if it looks like a misspelling.
+    ///
+    /// - Parameter present: The codes of all letters.
+    func checkCodes(_ present: Set<String>) throws {
+        let known = Set(OutcomeCode.allCases.filter(\.isDeadLetter).map(\.rawValue)).union(present)
+        for code in code where !known.contains(code) {
+            let near = Spelling.suggestion(for: code, among: known.sorted())
+            guard near != nil || !code.contains(".") else { continue }
+            throw ToolFailure(
+                .usage,
+                "--code \(code): no dead letter has this code; \(near.map { $0 + " " } ?? "")possible codes: "
+                    + known.sorted().joined(separator: ", "))
+        }
+    }
+
+    /// Checks what is known before other logs are read.
+    func mayAccept(_ letter: DeadLetter) -> Bool {
+        Self.isOneOf(stage, letter.stage) && Self.isOneOf(code, letter.code) && hasReason(letter)
+            && Self.isOneOf(user, letter.user?.string) && Self.isOneOf(device, letter.device?.string)
+    }
+
+    /// Checks a letter that ``DeadLetters`` has completed from other logs.
+    func accepts(_ letter: DeadLetter) -> Bool {
+        mayAccept(letter) && Self.isOneOf(container, letter.container?.string)
+            && Self.isOneOf(topic, letter.topic?.string)
+    }
+
+    private func hasReason(_ letter: DeadLetter) -> Bool {
+        reason.isEmpty
+            || reason.contains { wanted in
+                letter.reason.lowercased().contains(wanted.lowercased()) || letter.status.map { "\($0)" } == wanted
+            }
+    }
+
+    private static func isOneOf(_ wanted: [String], _ value: String?) -> Bool {
+        guard !wanted.isEmpty else { return true }
+        guard let value else { return false }
+        return wanted.contains { $0.utf8.elementsEqual(value.utf8) }
+    }
+}
+
+/// Limits letters by their newest change, or by their time if no change led to them.
+struct DeadLetterRange {
+    private struct End {
+        let point: LogPoint
+        let time: Instant
+    }
+
+    private let from, until: End?
+
+    init(from: LogPosition?, until: LogPosition?, in changes: String) throws {
+        self.from = try from.map { try Self.end($0, in: changes) }
+        self.until = try until.map { try Self.end($0, in: changes) }
+    }
+
+    private static func end(_ position: LogPosition, in changes: String) throws -> End {
+        let point = try position.point(in: changes)
+        switch point {
+        case .time(let time): return End(point: point, time: time)
+        case .sequence(let sequence):
+            return End(point: point, time: try LogScan.event(sequence, in: changes)?.now ?? .distantFuture)
+        }
+    }
+
+    func contains(_ letter: DeadLetter) -> Bool {
+        (from.map { Self.order(letter, $0) >= 0 } ?? true) && (until.map { Self.order(letter, $0) <= 0 } ?? true)
+    }
+
+    /// Negative if the letter is before the end, positive if it is after it.
+    private static func order(_ letter: DeadLetter, _ end: End) -> Int {
+        if case .sequence(let sequence) = end.point, let change = letter.change {
+            return change < sequence ? -1 : change > sequence ? 1 : 0
+        }
+        return letter.time < end.time ? -1 : letter.time > end.time ? 1 : 0
+    }
+}

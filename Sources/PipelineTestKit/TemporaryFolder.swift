@@ -1,0 +1,18 @@
+import Foundation
+
+/// A folder that is removed with its owner.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() throws {
+        let url = FileManager.default.temporaryDirectory.appending(path: "belfry-\(UUID().uuidString.prefix(8))")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        path = url.path(percentEncoded: false)
+    }
+
+    deinit {
+        do { try FileManager.default.removeItem(atPath: path) } catch {
+            // The system clears its temporary folder anyway.
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import PipelineRuntime
+
+/// Consecutive lines of one source, numbered for the door.
+struct LineSpan: Hashable, Sendable {
+    /// The number of the first line at the door.
+    let first: UInt64
+    let count: UInt64
+    let source: String
+    /// The number of the first line in its source.
+    let line: UInt64
+}
+
+extension [LineSpan] {
+    /// The source and line of a number at the door, also for the lines after the last span.
+    func place(of number: UInt64) -> (source: String, line: UInt64)? {
+        last { $0.first <= number }.map { ($0.source, $0.line + number - $0.first) }
+    }
+}
+
+/// The places of the lines that the door accepted. Each accepted line became one event.
+package struct AcceptedLines: Hashable, Sendable {
+    /// The lines of one ``LineSender``.
+    fileprivate struct Part: Hashable {
+        var spans: [LineSpan] = []
+        /// The numbers of refused lines, in ascending order.
+        var refused: [UInt64] = []
+        var accepted: UInt64 = 0
+    }
+
+    private var parts: [Part] = []
+    /// Whether the door named all refused lines.
+    private var isComplete = true
+
+    package var count: UInt64 { parts.reduce(0) { $0 + $1.accepted } }
+
+    mutating func add(_ span: LineSpan) {
+        if parts.isEmpty { parts.append(Part()) }
+        parts[parts.count - 1].spans.append(span)
+    }
+
+    mutating func add(_ answer: Producer.Answer) {
+        guard !parts.isEmpty else { return }
+        parts[parts.count - 1].refused += answer.refusals.map(\.line)
+        parts[parts.count - 1].accepted += UInt64(answer.accepted)
+        isComplete = isComplete && answer.refused == answer.refusals.count
+    }
+
+    /// - Parameter event: The event's number, counted from 1.
+    /// - Returns: `FILE:LINE`; nil if it is not known.
+    package func place(ofEvent event: UInt64) -> String? {
+        guard isComplete else { return nil }
+        var index = event
+        for part in parts {
+            if index <= part.accepted { return part.place(ofEvent: index) }
+            index -= part.accepted
+        }
+        return nil
+    }
+
+    static func += (all: inout AcceptedLines, more: AcceptedLines) {
+        all.parts += more.parts
+        all.isComplete = all.isComplete && more.isComplete
+    }
+}
+
+extension AcceptedLines.Part {
+    fileprivate func place(ofEvent event: UInt64) -> String? {
+        guard let start = spans.first?.first, event > 0 else { return nil }
+        var number = start + event - 1
+        for line in refused where line <= number { number += 1 }
+        guard spans.contains(where: { $0.first <= number && number - $0.first < $0.count }) else { return nil }
+        return spans.place(of: number).map { "\($0.source):\($0.line)" }
+    }
+}
