@@ -2,17 +2,16 @@ import Glibc
 
 /// A TCP port of this machine that no other program gets while this object lives.
 ///
-/// Connections to it are refused.
+/// Connections to it are refused, and servers cannot listen on it. With `forServer`, a server with `SO_REUSEADDR` can.
 package final class ReservedPort: Sendable {
     package let number: Int
     private let descriptor: Int32
 
-    /// - Parameter forServer: Whether a server that sets `SO_REUSEADDR` may listen on it; otherwise the port counts as taken.
     package init(forServer: Bool = false) throws {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         descriptor = socket
-        var isOn: CInt = forServer ? 1 : 0
-        setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<CInt>.size))
+        var canReuse: CInt = forServer ? 1 : 0
+        setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &canReuse, socklen_t(MemoryLayout<CInt>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
