@@ -14,7 +14,7 @@ struct BenchCommand: AsyncParsableCommand {
               belfry bench match                     only matching
               belfry bench payload                   only building payloads
               belfry bench deliver                   only sending pushes
-              belfry bench replay                    replaying recorded logs and comparing the events
+              belfry bench replay                    only replaying recorded logs
             """,
         subcommands: [
             PipelineBenchCommand.self, LogBenchCommand.self, MatchBenchCommand.self, PayloadBenchCommand.self,

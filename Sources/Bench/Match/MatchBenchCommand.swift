@@ -15,7 +15,7 @@ struct MatchBenchCommand: AsyncParsableCommand {
             The report shows the SHA-256 of the pairs, one sorted line '<change, from 0> <subscriptionID>' each.
 
               belfry bench match                     10,000 and 100,000 subscriptions
-              belfry bench match --count 1000000     a million subscriptions; needs 2 GB of memory
+              belfry bench match --count 1000000     1,000,000 subscriptions, in 2 GB
               belfry bench match --count 2000 --dense --json
               belfry bench match --count 10000 --save small
               belfry bench match --subscriptions s.ndjson --changes c.ndjson

@@ -10,10 +10,10 @@ struct PipelineBenchCommand: AsyncParsableCommand {
             removes afterwards. The transport writes pushes to a file.
 
             The same seed makes the same workload, byte for byte. First come devices, one for each user, and visible \
-            subscriptions without collapse IDs, five for each user; of ten subscriptions, six are private queries, \
-            three are public queries and one watches a zone. Then come changes of \(Workload.lineBytes) bytes that save at most 110,000 records. \
-            One change in four, at random, is watched by one subscription. Exits with status 1 if the number of pushes is \
-            not the expected one.
+            subscriptions without collapse IDs, five for each user. Of ten subscriptions, six are queries of a private \
+            database, three of the public database, and one is a zone. Then come changes of \(Workload.lineBytes) bytes that \
+            save at most 110,000 records. One change in four, at random, is watched by one subscription. Exits with status \
+            1 if the number of pushes is not the expected one.
 
             Changes a second count from the first send to the last outcome. The latency from ingest to push is read from \
             the logs: the time of the batch of outcomes that names the change as a cause, less the time of the change's \
@@ -40,7 +40,7 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     @Option(help: "How many records the changes save.")
     var records = 100_000
 
-    @Option(help: "How many devices to register first (default: one for each user).")
+    @Option(help: "How many devices to register first; each user has at least one.")
     var devices = 0
 
     @Option(
