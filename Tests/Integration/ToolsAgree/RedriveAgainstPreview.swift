@@ -33,7 +33,7 @@ struct RedriveAgainstPreview {
             let place = event.json["redriveOf"] as? [String: Any]
             return "\(place?["log"] ?? ""):\(place?["sequence"] ?? "") \(event.text("user")) \(event.text("device"))"
         }
-        let announced = plan.selected.map(\.letter).filter(\.isPush).map { letter in
+        let previewed = plan.selected.map(\.letter).filter(\.isPush).map { letter in
             "\(letter.source) \(letter.user?.string ?? "") \(letter.device?.string ?? "")"
         }
         #expect(redrivenPushes.sorted() == previewed.sorted())
@@ -47,8 +47,8 @@ struct RedriveAgainstPreview {
         return RedrivePlan(found, limit: .max)
     }
 
-    private static func checkInOtherWords(_ plan: RedrivePlan, _ respelt: LoggedRun) throws {
-        func story(_ plan: RedrivePlan) -> [String] {
+    private static func checkSamePlan(_ plan: RedrivePlan, for reformatted: LoggedRun) throws {
+        func text(_ plan: RedrivePlan) -> [String] {
             plan.found.letters.map { "\($0.letter.place) \($0.letter.source) \($0.verdict)" }
         }
         #expect(try text(Self.plan(reformatted)) == text(plan))
