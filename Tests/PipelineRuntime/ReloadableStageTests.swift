@@ -62,8 +62,8 @@ private struct Gates {
 
 extension ReloadableStage {
     fileprivate func reload(to next: StageHost) async throws -> [String]? {
-        guard let prospect = try await prospect(of: next) else { return nil }
-        try await take(prospect)
-        return prospect.said
+        guard let preparedReload = try await preparedReload(of: next) else { return nil }
+        try await take(preparedReload)
+        return preparedReload.said
     }
 }

@@ -13,7 +13,7 @@ import Testing
     private static let ready = "printf y >&0; exec sleep 60"
     private static let refusing = "printf n >&0; exec sleep 60"
     /// Ends when the first byte of a question comes.
-    private static let ending = "head -c \(SupervisorWord(first).bytes.count + 5) > /dev/null"
+    private static let ending = "head -c \(SupervisorMessage(first).bytes.count + 5) > /dev/null"
 
     @Test func `either all stages are ready, or the answers say which are not`() async throws {
         #expect(try await answers(["a": Self.ready, "b": Self.ready]) == ["a": .ready, "b": .ready])
@@ -26,7 +26,7 @@ import Testing
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
         let (up, stage) = (SupervisorLine(descriptor: ends[0]), SupervisorLine(descriptor: ends[1]))
         for word in [
-            SupervisorWord.file(folder: "/srv/ü", text: "a: 1\nb: \"\u{0}\"\n"), .file(folder: "/", text: ""), .take,
+            SupervisorMessage.file(folder: "/srv/ü", text: "a: 1\nb: \"\u{0}\"\n"), .file(folder: "/", text: ""), .take,
             .leave,
         ] {
             up.say(word)

@@ -111,7 +111,7 @@ package final class Supervisor: Sendable {
         let child = try ChildProcess(
             program.command, environment: environment, standard: .lifeline(output: STDOUT_FILENO))
         if let file {
-            try await SocketThread.run(name: "start") { child.withLine { $0.say(SupervisorWord(file)) } }
+            try await SocketThread.run(name: "start") { child.withLine { $0.say(SupervisorMessage(file)) } }
         }
         return child
     }
@@ -153,7 +153,7 @@ extension Supervisor {
     /// - Returns: Each stage's answer.
     package func change(to file: PipelineText) async throws -> [String: Answer] {
         let asked = state.withLock { $0.children }
-        var answers = try await ask(asked, SupervisorWord(file))
+        var answers = try await ask(asked, SupervisorMessage(file))
         let isTaken = state.withLock { state in
             for (stage, child) in asked where state.children[stage] !== child { answers[stage] = .absent }
             guard answers.values.allSatisfy({ $0 == .ready }) else { return false }
@@ -164,7 +164,7 @@ extension Supervisor {
         return answers
     }
 
-    private func ask(_ children: [String: ChildProcess], _ word: SupervisorWord) async throws -> [String: Answer] {
+    private func ask(_ children: [String: ChildProcess], _ word: SupervisorMessage) async throws -> [String: Answer] {
         try await withThrowingTaskGroup(of: (String, Answer).self) { group in
             for (stage, child) in children {
                 group.addTask { (stage, try await self.ask(child, word)) }
@@ -174,7 +174,7 @@ extension Supervisor {
         }
     }
 
-    private func ask(_ child: ChildProcess, _ word: SupervisorWord) async throws -> Answer {
+    private func ask(_ child: ChildProcess, _ word: SupervisorMessage) async throws -> Answer {
         try await SocketThread.run(name: "ask") {
             child.withLine { line in
                 line.say(word)
@@ -184,6 +184,6 @@ extension Supervisor {
     }
 }
 
-extension SupervisorWord {
+extension SupervisorMessage {
     init(_ file: PipelineText) { self = .file(folder: file.folder, text: file.text) }
 }

@@ -14,7 +14,7 @@ package struct SupervisorLine: Sendable {
     // MARK: `belfry up`
 
     /// Does nothing where the process has ended.
-    package func say(_ word: SupervisorWord) {
+    package func say(_ word: SupervisorMessage) {
         let bytes = word.bytes
         let length = UInt32(bytes.count).littleEndian
         send(withUnsafeBytes(of: length, Array.init) + bytes)
@@ -26,11 +26,11 @@ package struct SupervisorLine: Sendable {
     // MARK: A stage's process
 
     /// - Returns: Nil where `belfry up` has ended.
-    package func next() -> SupervisorWord? {
+    package func next() -> SupervisorMessage? {
         guard let head = receive(MemoryLayout<UInt32>.size) else { return nil }
         let count = head.reversed().reduce(0) { $0 << 8 | Int($1) }
-        guard count <= SupervisorWord.bytesMax, let bytes = receive(count) else { return nil }
-        return SupervisorWord(bytes)
+        guard count <= SupervisorMessage.bytesMax, let bytes = receive(count) else { return nil }
+        return SupervisorMessage(bytes)
     }
 
     package func answer(_ isReady: Bool) { send([UInt8(ascii: isReady ? "y" : "n")]) }

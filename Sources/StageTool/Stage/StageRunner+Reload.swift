@@ -6,52 +6,52 @@ extension StageRunner {
     enum Request: Sendable {
         /// SIGHUP to a stage that was started by hand.
         case hangup
-        /// A request from `belfry up`.
-        case word(SupervisorWord)
+        /// What `belfry up` says.
+        case word(SupervisorMessage)
     }
 
     func answer(_ requests: AsyncStream<Request>) async {
-        var prospect: ReloadableStage.Prospect?
+        var preparedReload: ReloadableStage.PreparedReload?
         for await request in requests {
             switch request {
             case .hangup: await hangup()
             case .word(.file(let folder, let text)):
                 let file = PipelineText(path: pipeline, folder: folder, text: text)
-                let isReady = await goesOn { prospect = try await self.prospect(of: file) }
+                let isReady = await goesOn { preparedReload = try await self.preparedReload(of: file) }
                 SupervisorLine.ofThisProcess.answer(isReady)
             case .word(.take):
-                if let prospect { _ = await goesOn { try await take(prospect) } }
-                prospect = nil
+                if let preparedReload { _ = await goesOn { try await take(preparedReload) } }
+                preparedReload = nil
             case .word(.leave):
-                if let prospect { await running.drop(prospect) }
-                prospect = nil
+                if let preparedReload { await running.drop(preparedReload) }
+                preparedReload = nil
             }
         }
-        if let prospect { await running.drop(prospect) }
+        if let preparedReload { await running.drop(preparedReload) }
     }
 
     private func hangup() async {
         let stage = host.plan.stage
         let isReloaded = await goesOn {
-            guard let prospect = try await self.prospect(of: PipelineText(running: pipeline)) else {
-                return StandardError.write("\(stage): \(pipeline) has not changed")
+            guard let preparedReload = try await self.preparedReload(of: PipelineText(running: pipeline)) else {
+                return StandardError.write("\(stage): \(pipeline) has nothing new")
             }
-            try await take(prospect)
+            try await take(preparedReload)
         }
         if !isReloaded, running.isGoingOn { StandardError.write("\(stage): keeps its previous settings") }
     }
 
-    private func prospect(of file: PipelineText) async throws -> ReloadableStage.Prospect? {
+    private func preparedReload(of file: PipelineText) async throws -> ReloadableStage.PreparedReload? {
         let next = try read(file)
         guard next.stage.name == host.plan.stage else {
             throw ToolFailure(.configuration, "\(pipeline) no longer has a stage \(host.plan.stage)")
         }
-        return try await running.prospect(of: StageHost(next.stage, of: next.checked.file, in: surroundings))
+        return try await running.preparedReload(of: StageHost(next.stage, of: next.checked.file, in: surroundings))
     }
 
-    private func take(_ prospect: ReloadableStage.Prospect) async throws {
-        try await running.take(prospect)
-        StandardError.write("\(host.plan.stage): reloaded \(pipeline): \(prospect.said.joined(separator: "; "))")
+    private func take(_ preparedReload: ReloadableStage.PreparedReload) async throws {
+        try await running.take(preparedReload)
+        StandardError.write("\(host.plan.stage): reloaded \(pipeline): \(preparedReload.said.joined(separator: "; "))")
     }
 
     /// - Returns: Whether `body` succeeded. A failure is reported, unless the stage has ended.

@@ -138,7 +138,7 @@ package struct StageRunner {
 /// The standard input that `belfry up` gives to its stages. It ends when `up` ends.
 package enum Lifeline {
     package static func watch(
-        _ heard: @escaping @Sendable (SupervisorWord) -> Void = { _ in }, ended: @escaping @Sendable () -> Void
+        _ heard: @escaping @Sendable (SupervisorMessage) -> Void = { _ in }, ended: @escaping @Sendable () -> Void
     ) {
         Task.detached {
             do {

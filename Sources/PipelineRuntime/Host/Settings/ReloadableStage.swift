@@ -9,7 +9,7 @@ package final class ReloadableStage: Sendable {
 
     private struct State {
         var host: StageHost
-        var next: Prospect?
+        var next: PreparedReload?
         var isStopping = false
         var isOver = false
     }
@@ -79,7 +79,7 @@ package final class ReloadableStage: Sendable {
     // MARK: Reloading
 
     /// A reload that was checked and can be applied.
-    package struct Prospect: Sendable {
+    package struct PreparedReload: Sendable {
         /// The differences, for the operator: descriptions for transports, keys for all other settings.
         package let said: [String]
         fileprivate let host: StageHost
@@ -90,7 +90,7 @@ package final class ReloadableStage: Sendable {
     ///
     /// - Returns: For ``take(_:)`` or ``drop(_:)``; nil where nothing differs.
     /// - Throws: ``ReloadError``, or the error of a transport or an address.
-    package func prospect(of next: StageHost) async throws -> Prospect? {
+    package func preparedReload(of next: StageHost) async throws -> PreparedReload? {
         let present = host
         // A starting host is still opening its transports.
         guard await present.control.wait(until: { $0.phase != .starting }) else { throw ReloadError.ended }
@@ -99,28 +99,28 @@ package final class ReloadableStage: Sendable {
         let change = try await transports.change(to: next.bindings(), of: next)
         let keys = next.plan.keysThatDiffer(from: present.plan).filter { !change.tells(of: $0) }
         let said = change.said + (keys.isEmpty ? [] : [keys.joined(separator: ", ")])
-        if !said.isEmpty { return Prospect(said: said, host: next, change: change) }
+        if !said.isEmpty { return PreparedReload(said: said, host: next, change: change) }
         await transports.drop(change)
         return nil
     }
 
-    package func drop(_ prospect: Prospect) async { await transports.drop(prospect.change) }
+    package func drop(_ preparedReload: PreparedReload) async { await transports.drop(preparedReload.change) }
 
     /// Applies the reload. Returns when the new host runs.
     ///
     /// - Throws: ``ReloadError/ended``
-    package func take(_ prospect: Prospect) async throws {
+    package func take(_ preparedReload: PreparedReload) async throws {
         let present: StageHost? = state.withLock { state in
             guard !state.isStopping, !state.isOver else { return nil }
-            state.next = prospect
+            state.next = preparedReload
             return state.host
         }
         guard let present else {
-            await drop(prospect)
+            await drop(preparedReload)
             throw ReloadError.ended
         }
         present.control.stop()
-        let control = prospect.host.control
+        let control = preparedReload.host.control
         guard await control.wait(until: { $0.phase != .starting && $0.phase != .stopped }) else {
             throw ReloadError.ended
         }

@@ -2,7 +2,7 @@
 ///
 /// The first message is the file to run from. Every later file is a question: the process answers whether it could go on with
 /// it, and the next message says whether to do so.
-package enum SupervisorWord: Hashable, Sendable {
+package enum SupervisorMessage: Hashable, Sendable {
     /// A pipeline file, and the folder of relative paths in it.
     case file(folder: String, text: String)
     /// Go on with the file of the question.
