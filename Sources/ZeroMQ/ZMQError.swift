@@ -28,7 +28,6 @@ package struct ZMQError: Error, Equatable, Sendable {
 
     /// Whether the context was shut down: the owner of the socket then closes it and returns.
     package var isTerminated: Bool { code == ETERM }
-
 }
 
 extension ZMQError: CustomStringConvertible {

@@ -9,14 +9,14 @@ import Testing
         throws
     {
         let folder = try Folder()
-        var needs = try ConsumerPositions(logDirectory: folder.path)
-        #expect(needs.first(of: ["match"]) == 1)
-        #expect(needs.first(of: []) == .max)
+        var positions = try ConsumerPositions(logDirectory: folder.path)
+        #expect(positions.first(of: ["match"]) == 1)
+        #expect(positions.first(of: []) == .max)
         do {
-            let needsMore = needs.take(["match": 70, "audit": 90])
+            let needsMore = positions.take(["match": 70, "audit": 90])
             #expect(!needsMore)
         }
-        try needs.save()
+        try positions.save()
         let again = try ConsumerPositions(logDirectory: folder.path)
         #expect(again.first(of: ["match", "audit"]) == 70)
         #expect(again.first(of: ["match", "audit", "never"]) == 1)
@@ -24,20 +24,20 @@ import Testing
 
     @Test func `a stage that needs more than before is noticed`() throws {
         let folder = try Folder()
-        var needs = try ConsumerPositions(logDirectory: folder.path)
+        var positions = try ConsumerPositions(logDirectory: folder.path)
         do {
-            let needsMore = needs.take(["match": 70])
+            let needsMore = positions.take(["match": 70])
             #expect(!needsMore)
         }
         do {
-            let needsMore = needs.take(["match": 71])
+            let needsMore = positions.take(["match": 71])
             #expect(!needsMore)
         }
         do {
-            let needsMore = needs.take(["match": 1])
+            let needsMore = positions.take(["match": 1])
             #expect(needsMore)
         }
-        #expect(needs.first(of: ["match"]) == 1)
+        #expect(positions.first(of: ["match"]) == 1)
     }
 
     @Test func `a changed file is refused by name`() throws {
@@ -49,10 +49,10 @@ import Testing
     @Test func `a changed number is refused, and a file of an earlier build is trusted`() throws {
         let folder = try Folder()
         try folder.write(#"[{"name":"match","first":70}]"# + "\n", to: "consumers.json")
-        var needs = try ConsumerPositions(logDirectory: folder.path)
-        #expect(needs.first(of: ["match"]) == 70)
-        _ = needs.take(["match": 71])
-        try needs.save()
+        var positions = try ConsumerPositions(logDirectory: folder.path)
+        #expect(positions.first(of: ["match"]) == 70)
+        _ = positions.take(["match": 71])
+        try positions.save()
         let text = try #require(try folder.lines(of: "consumers.json").first)
         try folder.write(text.replacing("71", with: "75", maxReplacements: 1), to: "consumers.json")
         #expect(throws: AtomicTextFileError.self) { try ConsumerPositions(logDirectory: folder.path) }

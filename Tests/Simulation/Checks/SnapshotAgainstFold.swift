@@ -14,7 +14,7 @@ protocol FoldableWork {
 extension ConsumerLoop: FoldableWork {
     func states() throws -> (live: [UInt8], folded: [UInt8])? {
         guard isSettled, let clock, let context, let moment,
-            let maker = SnapshotMaker(plan.withoutFaults, past, context)
+            let maker = SnapshotMaker(plan.withoutFaults, timeline, context)
         else { return nil }
         return (clock.state, try maker.bytes(at: moment))
     }
@@ -22,7 +22,7 @@ extension ConsumerLoop: FoldableWork {
 
 extension SourceLoop: FoldableWork {
     func states() throws -> (live: [UInt8], folded: [UInt8])? {
-        guard isSettled, let maker = SnapshotMaker(plan.withoutFaults, past, context) else {
+        guard isSettled, let maker = SnapshotMaker(plan.withoutFaults, timeline, context) else {
             return nil
         }
         return (clock.state, try maker.bytes(at: moment))

@@ -10,7 +10,7 @@ extension ConsumerLoop {
         upstreamName = log
         let taken = start?.moment.position ?? 0
         var committed = max(taken, outlet.log.cursor.positions[log] ?? 0)
-        let hasTransports = !S.transports(of: past.today).isEmpty
+        let hasTransports = !S.transports(of: timeline.today).isEmpty
         var resumption = unfinished(log)
         if hasTransports, let step = resumption {
             // A push to many devices was recorded in part, so all of its deliveries were handed out.
@@ -26,7 +26,7 @@ extension ConsumerLoop {
         try outlet.deadLetters.recover(upstream: log)
         let context = StageContext(
             log: outlet.log.identity, upstream: identity, upstreamName: log, registry: plan.registry)
-        let periods = try past.periods(from: taken)
+        let periods = try timeline.periods(from: taken)
         let clock = StageClock(try start?.stage ?? S(periods.first, context: context), now: start?.moment.now ?? .epoch)
         (self.context, self.periods) = (context, periods)
         keeper = SnapshotKeeper(S.self, plan, context, lastSequence: outlet.log.lastSequence)
@@ -113,8 +113,8 @@ extension ConsumerLoop {
     /// Ends the past: from here on the pipeline file's settings count.
     func goOnUnderTodaysSettings(after sequence: UInt64) throws {
         while let settings = periods?.next(beforeEvent: .max) { try adopt(settings) }
-        if past.hasChanged { try adopt(past.today) }
-        try past.record(after: sequence, now: outlet.log.lastNow)
+        if timeline.hasChanged { try adopt(timeline.today) }
+        try timeline.record(after: sequence, now: outlet.log.lastNow)
         state.goOnUnderTodaysSettings()
         if let clock { clock.stage.handOutAgain(at: clock.now, into: &out) }
         handOut()

@@ -9,7 +9,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
     let plan: HostPlan
     let control: HostControl
     let inlet: any StageInlet
-    var past: SettingsTimeline<S>
+    var timeline: SettingsTimeline<S>
     var periods: SettingsPeriods<S>?
     let transports: TransportDispatcher
     var clock: StageClock<S>?
@@ -38,13 +38,13 @@ final class ConsumerLoop<S: Stage>: HostWork {
     private var turnBytesMax: Int { transports.isResting ? 1 << 20 : 1 << 17 }
 
     init(
-        _ plan: HostPlan, _ control: HostControl, past: SettingsTimeline<S>, outlet: StageOutlet,
+        _ plan: HostPlan, _ control: HostControl, timeline: SettingsTimeline<S>, outlet: StageOutlet,
         inlet: any StageInlet, transports: TransportDispatcher, start: RestoredStage<S>? = nil,
         snapshots: SnapshotSearch<S>? = nil
     ) {
         self.plan = plan
         self.control = control
-        self.past = past
+        self.timeline = timeline
         self.outlet = outlet
         self.inlet = inlet
         self.transports = transports
@@ -73,7 +73,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
     /// In virtual time, whether all pushes are answered.
     var haveTransportsRoom: Bool { plan.clock == .event ? transports.isIdle : transports.hasRoom }
 
-    var need: RetentionFloor { keeper.map { RetentionFloor($0.need) } ?? .everything }
+    var retentionFloor: RetentionFloor { keeper.map { RetentionFloor($0.oldestNeeded) } ?? .everything }
 
     func fill(_ report: inout HostReport) {
         report.phase = state.phase
@@ -114,7 +114,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
     }
 
     func endTurn() throws {
-        inlet.keep = need.upstream
+        inlet.keep = retentionFloor.upstream
         try inlet.tick(at: plan.time.steady())
     }
 
@@ -289,7 +289,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
         outlet.pauses.lap(.input)
         defer { outlet.pauses.lap(.snapshot) }
         keeper?.take(
-            clock.stage, moment, beside: SnapshotMaker(plan, past, context), after: outlet.flushingDeadLetters)
+            clock.stage, moment, beside: SnapshotMaker(plan, timeline, context), after: outlet.flushingDeadLetters)
     }
 
     func trimmed(to first: UInt64) { keeper?.remove { $0.firstRead < first } }

@@ -24,7 +24,7 @@ protocol HostWork: AnyObject {
     var isIdle: Bool { get }
 
     /// The first events that the stage needs to start again.
-    var need: RetentionFloor { get }
+    var retentionFloor: RetentionFloor { get }
 
     /// Called after events before `first` were removed from the stage's own log.
     func trimmed(to first: UInt64)
@@ -124,7 +124,7 @@ struct HostLoop {
         try outlet.revealDurable()
         if try outlet.server.serve() { isBusy = true }
         outlet.pauses.lap(.consumers)
-        if let first = outlet.retain(work.need) { work.trimmed(to: first) }
+        if let first = outlet.retain(work.retentionFloor) { work.trimmed(to: first) }
         outlet.pauses.lap(.retention)
         outlet.server.expire(at: plan.time.steady())
         report(work, phase: nil)

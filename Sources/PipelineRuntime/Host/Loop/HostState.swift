@@ -16,7 +16,6 @@ import Time
 /// A source and a plugin's program are fed no past: they begin with ``caughtUp(through:)``. ``RecordedPast`` says what a
 /// stage did in its past.
 struct HostState: Hashable {
-
     /// How much of its recorded past the stage was fed.
     private enum Past: Hashable {
         case unknown

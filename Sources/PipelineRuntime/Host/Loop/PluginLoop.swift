@@ -92,7 +92,7 @@ final class PluginLoop: HostWork {
     /// True while the host stops: the program's last outputs are input too.
     var wantsInput: Bool { state.held == nil }
     /// The program keeps nothing: it gets every event without an answer again.
-    var need: RetentionFloor { RetentionFloor(upstream: answered + 1, own: .max) }
+    var retentionFloor: RetentionFloor { RetentionFloor(upstream: answered + 1, own: .max) }
 
     var conditions: HostState.Conditions {
         .init(
@@ -133,7 +133,7 @@ final class PluginLoop: HostWork {
 
     func endTurn() throws {
         reportSilence()
-        inlet.keep = need.upstream
+        inlet.keep = retentionFloor.upstream
         try inlet.tick(at: .now)
     }
 

@@ -16,7 +16,7 @@ final class SourceLoop<S: Stage>: HostWork {
     private let control: HostControl
     private let door: any MessageSocket
     let context: StageContext
-    private(set) var past: SettingsTimeline<S>
+    private(set) var timeline: SettingsTimeline<S>
     private(set) var clock: StageClock<S>
     private var out = Outbox()
     private var events = EventReader(limits: EventReader.doorLimits)
@@ -42,23 +42,23 @@ final class SourceLoop<S: Stage>: HostWork {
         state = .caughtUp(through: log.lastSequence)
         context = StageContext(
             log: log.identity, upstream: log.identity, upstreamName: log.name, registry: plan.registry)
-        past = try SettingsTimeline<S>(plan, settings, isNew: log.lastNow == .epoch)
-        let start = try SnapshotSearch<S>(plan, context, past, lastSequence: log.lastSequence)?.newest()
+        timeline = try SettingsTimeline<S>(plan, settings, isNew: log.lastNow == .epoch)
+        let start = try SnapshotSearch<S>(plan, context, timeline, lastSequence: log.lastSequence)?.newest()
         clock = StageClock(try start?.stage ?? S(settings, context: context), now: log.lastNow)
         producers = ProducerPositions(log.cursor)
         keeper = SnapshotKeeper(S.self, plan, context, lastSequence: log.lastSequence)
         try clock.recall(
             from: plan.logDirectory, after: start?.moment.sequence ?? 0, through: log.lastSequence
         ) { keeper?.noteInput($0) }
-        if past.hasChanged { try clock.adopt(settings, context: context) }
-        try past.record(after: log.lastSequence, now: log.lastNow)
+        if timeline.hasChanged { try clock.adopt(settings, context: context) }
+        try timeline.record(after: log.lastSequence, now: log.lastNow)
     }
 
     var sockets: [any MessageSocket] { [door] }
     var isIdle: Bool { true }
     var conditions: HostState.Conditions { .init(isLogFull: outlet.isDiskFull) }
     var timeout: Duration { outlet.isDiskFull ? .milliseconds(200) : .seconds(1) }
-    var need: RetentionFloor { keeper.map { RetentionFloor($0.need) } ?? .everything }
+    var retentionFloor: RetentionFloor { keeper.map { RetentionFloor($0.oldestNeeded) } ?? .everything }
 
     func fill(_ report: inout HostReport) {
         report.phase = .running
@@ -114,7 +114,7 @@ final class SourceLoop<S: Stage>: HostWork {
     private func takeSnapshotIfDue() {
         guard keeper?.isDue() == true else { return }
         outlet.pauses.lap(.input)
-        keeper?.take(clock.stage, moment, beside: SnapshotMaker(plan, past, context))
+        keeper?.take(clock.stage, moment, beside: SnapshotMaker(plan, timeline, context))
         outlet.pauses.lap(.snapshot)
     }
 

@@ -57,14 +57,15 @@ final class StageOutlet {
     var clockBehind: Duration { time.behind }
 
     /// Removes old segments. Returns the first sequence that is left; nil where nothing is removed.
-    func retain(_ need: RetentionFloor) -> UInt64? {
-        guard let first = retention.turn(self, need) else { return nil }
+    func retain(_ floor: RetentionFloor) -> UInt64? {
+        guard let first = retention.turn(self, floor) else { return nil }
         server.first = first
         return first
     }
 
     /// Whether the last append failed for lack of room.
     var isDiskFull: Bool { room.shortage != nil }
+
     /// Appends one turn's outputs, with the cursor they answer, as one batch, and publishes it.
     ///
     /// After ``Commit/noRoom`` call it again with the same cursor and no further outputs, until it succeeds.

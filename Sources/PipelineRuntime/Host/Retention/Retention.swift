@@ -35,15 +35,15 @@ final class Retention {
 
     /// Looks for removable segments. Returns the first remaining sequence before some are removed: consumers may not
     /// start earlier.
-    func turn(_ outlet: StageOutlet, _ need: RetentionFloor) -> UInt64? {
+    func turn(_ outlet: StageOutlet, _ floor: RetentionFloor) -> UInt64? {
         takeReports(outlet.server)
-        if let removable = files.takeRemovable() { return remove(removable, outlet, need) }
+        if let removable = files.takeRemovable() { return remove(removable, outlet, floor) }
         let time = plan.time.steady()
         guard plan.retention.isOn, outlet.log.segmentFirst != segment || nextCheck.map({ time >= $0 }) ?? true else {
             return nil
         }
         (segment, nextCheck) = (outlet.log.segmentFirst, time + Retention.interval)
-        look(outlet, need)
+        look(outlet, floor)
         return nil
     }
 
@@ -60,27 +60,27 @@ final class Retention {
     }
 
     /// Checks again what is needed: it may be more than when the segments were listed.
-    private func remove(_ removable: [SegmentFacts], _ outlet: StageOutlet, _ need: RetentionFloor) -> UInt64? {
-        let needed = firstNeeded(outlet, need)
+    private func remove(_ removable: [SegmentFacts], _ outlet: StageOutlet, _ floor: RetentionFloor) -> UInt64? {
+        let needed = firstNeeded(outlet, floor)
         let removable = Array(removable.prefix { $0.lastSequence < needed })
         guard let last = removable.last else { return nil }
         files.remove(removable, from: outlet.log.segmentsOnDisk)
         return last.lastSequence + 1
     }
 
-    private func firstNeeded(_ outlet: StageOutlet, _ need: RetentionFloor) -> UInt64 {
+    private func firstNeeded(_ outlet: StageOutlet, _ floor: RetentionFloor) -> UInt64 {
         guard let positions else { return 1 }
-        return min(need.own, positions.first(of: plan.consumers), outlet.server.firstNeeded(besides: plan.consumers))
+        return min(floor.own, positions.first(of: plan.consumers), outlet.server.firstNeeded(besides: plan.consumers))
     }
 
-    private func look(_ outlet: StageOutlet, _ need: RetentionFloor) {
+    private func look(_ outlet: StageOutlet, _ floor: RetentionFloor) {
         let now = plan.clock == .wall ? outlet.now() : outlet.log.lastNow
         if let letters = outlet.deadLetters.segmentsOnDisk {
             files.remove(from: letters, before: now.advanced(by: .zero - plan.retention.deadLettersAge))
         }
         guard let positions else { return }
         files.save(positions)
-        files.look(for: plan.retention, outlet.log.segmentsOnDisk, before: firstNeeded(outlet, need), at: now)
+        files.look(for: plan.retention, outlet.log.segmentsOnDisk, before: firstNeeded(outlet, floor), at: now)
     }
 }
 

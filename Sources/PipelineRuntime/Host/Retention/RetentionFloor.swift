@@ -6,7 +6,6 @@ struct RetentionFloor: Hashable {
     var own: UInt64
 
     static let everything = RetentionFloor(upstream: 1, own: 1)
-
 }
 
 extension RetentionFloor {

@@ -26,7 +26,7 @@ struct SnapshotKeeper {
 
     /// The snapshot that the stage's logs are kept for: the older of the two newest, since the newest may be damaged. Nil
     /// while there are fewer than two.
-    var need: SnapshotMoment? {
+    var oldestNeeded: SnapshotMoment? {
         let newest = files.moments.suffix(SnapshotStore.newestKept)
         return newest.count == SnapshotStore.newestKept ? newest.min { $0.position < $1.position } : nil
     }

@@ -6,12 +6,12 @@ import Time
 /// stages are deterministic, it is the same state.
 struct SnapshotMaker<S: Stage>: Sendable {
     private let plan: HostPlan
-    private let past: SettingsTimeline<S>
+    private let timeline: SettingsTimeline<S>
     private let context: StageContext
 
     /// Nil where the upstream's log is not on this machine.
-    init?(_ plan: HostPlan, _ past: SettingsTimeline<S>, _ context: StageContext) {
-        (self.plan, self.past, self.context) = (plan, past, context)
+    init?(_ plan: HostPlan, _ timeline: SettingsTimeline<S>, _ context: StageContext) {
+        (self.plan, self.timeline, self.context) = (plan, timeline, context)
         guard S.isSource || hasInput else { return nil }
     }
 
@@ -28,7 +28,7 @@ struct SnapshotMaker<S: Stage>: Sendable {
     ) throws -> SnapshotWriter {
         // The next `check()` outside of a callback throws the error again.
         let progress = { do { try check() } catch {} }
-        let search = SnapshotSearch<S>(plan, context, past, lastSequence: moment.sequence, disk: disk)
+        let search = SnapshotSearch<S>(plan, context, timeline, lastSequence: moment.sequence, disk: disk)
         var start = search?.newest(notAfter: moment, progress: progress)
         try check()
         var clock = S.isSource ? try recalled(&start, moment, check) : try rebuilt(&start, moment, check)
@@ -52,10 +52,10 @@ struct SnapshotMaker<S: Stage>: Sendable {
         _ start: inout RestoredStage<S>?, _ moment: SnapshotMoment, _ check: () throws -> Void
     ) throws -> StageClock<S> {
         let from = start?.moment
-        let periods = try past.periods(from: from?.position ?? 0)
+        let periods = try timeline.periods(from: from?.position ?? 0)
         let batches = try RecordedBatches(
             plan, upstream: context.upstreamName, after: from,
-            answers: S.transports(of: past.today).isEmpty ? nil : RecordedAnswers(of: S.self), through: moment)
+            answers: S.transports(of: timeline.today).isEmpty ? nil : RecordedAnswers(of: S.self), through: moment)
         var rebuild = StageRebuild(
             try clock(&start, periods.first), context, periods, through: moment.position, by: batches)
         try rebuild.feed(from: plan.inputLog ?? "", after: from?.position ?? 0, check: check)
@@ -67,8 +67,8 @@ struct SnapshotMaker<S: Stage>: Sendable {
         _ start: inout RestoredStage<S>?, _ moment: SnapshotMoment, _ check: () throws -> Void
     ) throws -> StageClock<S> {
         let from = start?.moment.sequence ?? 0
-        var periods = try past.periods(from: start == nil ? .max : from)
-        var clock = try clock(&start, past.today)
+        var periods = try timeline.periods(from: start == nil ? .max : from)
+        var clock = try clock(&start, timeline.today)
         try clock.recall(from: plan.logDirectory, after: from, through: moment.sequence) { _ in try check() }
         while let settings = periods.next(beforeEvent: .max) { try clock.adopt(settings, context: context) }
         return clock

@@ -14,7 +14,7 @@ struct RestoredStage<S: Stage> {
 /// change how long a start takes.
 final class SnapshotSearch<S: Stage> {
     private let plan: HostPlan
-    private let past: SettingsTimeline<S>
+    private let timeline: SettingsTimeline<S>
     private let store: SnapshotStore
     private let context: StageContext
     private let fit: SnapshotFit
@@ -25,7 +25,7 @@ final class SnapshotSearch<S: Stage> {
     ///
     /// - Parameter lastSequence: Of the stage's own log.
     init?(
-        _ plan: HostPlan, _ context: StageContext, _ past: SettingsTimeline<S>, lastSequence: UInt64,
+        _ plan: HostPlan, _ context: StageContext, _ timeline: SettingsTimeline<S>, lastSequence: UInt64,
         disk: DiskPace = DiskPace()
     ) {
         guard plan.snapshotBytes != nil, let fit = SnapshotFit(S.self, context, lastSequence: lastSequence) else {
@@ -33,7 +33,7 @@ final class SnapshotSearch<S: Stage> {
         }
         self.fit = fit
         self.plan = plan
-        self.past = past
+        self.timeline = timeline
         self.context = context
         var store = plan.snapshots
         store.pace = disk
@@ -85,7 +85,7 @@ final class SnapshotSearch<S: Stage> {
 
     private func restore(_ snapshot: Snapshot, _ progress: (() -> Void)?) throws(SnapshotError) -> RestoredStage<S> {
         var stage: S
-        do { stage = try S(past.periods(from: snapshot.header.position).first, context: context) } catch {
+        do { stage = try S(timeline.periods(from: snapshot.header.position).first, context: context) } catch {
             throw SnapshotError("the recorded settings are refused: \(error)", at: 0)
         }
         var reader = SnapshotReader(snapshot.state.span.bytes)

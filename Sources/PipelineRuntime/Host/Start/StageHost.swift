@@ -98,16 +98,16 @@ package struct StageHost: Sendable {
             let door = try connections.bindDoor()
             return try SourceLoop<S>(plan, control, settings: settings, outlet: outlet, door: door)
         }
-        let past = try SettingsTimeline<S>(plan, settings, isNew: outlet.log.lastNow == .epoch)
+        let timeline = try SettingsTimeline<S>(plan, settings, isNew: outlet.log.lastNow == .epoch)
         let upstream = UpstreamRecord(plan).recorded()
         let context = upstream.map {
             StageContext(log: outlet.log.identity, upstream: $1, upstreamName: $0, registry: registry)
         }
-        let search = context.flatMap { SnapshotSearch<S>(plan, $0, past, lastSequence: outlet.log.lastSequence) }
+        let search = context.flatMap { SnapshotSearch<S>(plan, $0, timeline, lastSequence: outlet.log.lastSequence) }
         let start = try search?.newest()
         let inlet = try connections.connect(after: start?.moment.position ?? 0)
         return ConsumerLoop<S>(
-            plan, control, past: past, outlet: outlet, inlet: inlet, transports: dispatcher, start: start,
+            plan, control, timeline: timeline, outlet: outlet, inlet: inlet, transports: dispatcher, start: start,
             snapshots: search)
     }
 
