@@ -42,7 +42,7 @@ import Testing
             let edited = Self.samples[0].replacing(old, with: new)
             #expect(edited != Self.samples[0])
             let next = try CheckedPipeline(path: folder.file("running.yaml", edited))
-            do throws(PipelineFileError) { try next.checkGoesOn(from: running) } catch {
+            do throws(PipelineFileError) { try next.checkReload(from: running) } catch {
                 refused.formUnion(error.errors.compactMap { Self.place(of: $0.keyPath)?.key })
             }
         }

@@ -101,7 +101,7 @@ struct PushTestCommandTests {
     /// Neither the library's words nor its error's name.
     @Test(arguments: [false, true])
     func `an unreachable server is reported with advice`(isProxy: Bool) async throws {
-        let (house, gone) = (try await APNsHouse(), try ClosedPort())
+        let (house, gone) = (try await APNsHouse(), try ReservedPort())
         let transport = isProxy ? ["proxy": "http://127.0.0.1:\(gone.number)"] : ["port": "\(gone.number)"]
         let words = (isProxy ? "the proxy " : "") + "127.0.0.1:\(gone.number) refuses connections"
         let fix =
