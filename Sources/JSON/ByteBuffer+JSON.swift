@@ -1,5 +1,5 @@
 extension ByteBuffer {
-    /// Appends a JSON string: quoted, with `"`, `\` and control characters escaped (RFC 8259, section 7).
+    /// Appends a JSON string in quotes, with `"`, `\` and control characters escaped (RFC 8259, section 7).
     public mutating func appendJSON(_ text: String) {
         var text = text
         text.withUTF8 { unsafe appendJSON(utf8: UnsafeRawBufferPointer($0)) }
@@ -23,17 +23,30 @@ extension ByteBuffer {
     @inlinable
     public mutating func appendJSON(_ flag: Bool) { flag ? append("true") : append("false") }
 
-    /// Index of the first byte from `start` on that must be escaped; the text's length when there is none.
+    /// The index of the first byte from `start` on that must be escaped; the text's length without such a byte.
     @inline(__always)
     private static func firstToEscape(_ text: UnsafeRawBufferPointer, from start: Int) -> Int {
         guard let base = text.baseAddress else { return 0 }
         var index = start
         while index + 8 <= text.count {
-            if let found = unsafe EightBytes(at: base + index).firstToEscape { return index + found }
+            if let found = unsafe firstToEscape(inEightAt: base + index) { return index + found }
             index += 8
         }
         while index < text.count, unsafe !mustEscape(text[index]) { index += 1 }
         return index
+    }
+
+    /// The index of the first byte to escape among eight bytes; nil without one.
+    @inline(__always)
+    private static func firstToEscape(inEightAt address: UnsafeRawPointer) -> Int? {
+        // The first byte is in the lowest bits.
+        let word = unsafe UInt64(littleEndian: address.loadUnaligned(as: UInt64.self))
+        let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
+        let (quote, slash) = (word ^ (ones &* 0x22), word ^ (ones &* 0x5C))
+        let control = (word &- ones &* 0x20) & ~word
+        // Sets the high bit of each byte to escape. Bits above the lowest set one may be wrong, as a borrow runs upwards.
+        let flags = ((quote &- ones) & ~quote | (slash &- ones) & ~slash | control) & highs
+        return flags == 0 ? nil : flags.trailingZeroBitCount >> 3
     }
 
     @inline(__always)
@@ -51,13 +64,8 @@ extension ByteBuffer {
         case 0x0D: append("\\r")
         case 0x09: append("\\t")
         default:
-            append("\\u00")
-            append(byte: hexDigit(byte >> 4))
-            append(byte: hexDigit(byte & 15))
+            append(byte < 0x10 ? "\\u000" : "\\u001")
+            append(raw: String(byte & 15, radix: 16))
         }
-    }
-
-    private func hexDigit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 }

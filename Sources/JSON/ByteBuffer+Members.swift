@@ -1,8 +1,8 @@
 extension ByteBuffer {
-    /// Appends `"name":`, after a comma unless the object begins here. The value follows.
+    /// Appends `"name":`, after a comma unless the object begins here. Append the value next.
     ///
-    /// - Parameter name: Needs no escapes.
-    // With room for all of it made once, the pieces of a literal are a few moves.
+    /// - Parameter name: Must need no escapes.
+    // Reserving once makes copying a literal a few instructions.
     @inlinable
     @inline(__always)
     package mutating func append(member name: StaticString) {
@@ -16,21 +16,21 @@ extension ByteBuffer {
         put(UInt8(ascii: ":"))
     }
 
-    /// Appends `"key":` as ``append(member:)`` does, with escapes where the key needs them.
+    /// Appends `"key":` like ``append(member:)``, with escapes if the key needs them.
     package mutating func append(key: String) {
         appendSeparator()
         appendJSON(key)
         append(":")
     }
 
-    /// Appends the comma between two members or elements; nothing where an object or a list begins.
+    /// Appends the comma between two members or elements; nothing at the start of an object or list.
     @inlinable
     @inline(__always)
     package mutating func appendSeparator() {
         if !isAtStartOfContainer { append(byte: UInt8(ascii: ",")) }
     }
 
-    /// A value never ends in an opening bracket: a text has its quotes.
+    /// No value ends in an opening bracket: a string ends in its quote.
     @inlinable
     @inline(__always)
     var isAtStartOfContainer: Bool {
@@ -39,7 +39,7 @@ extension ByteBuffer {
         return last == UInt8(ascii: "{") || last == UInt8(ascii: "[")
     }
 
-    /// Writes into room that is there.
+    /// Appends a byte into reserved memory.
     @inlinable
     @inline(__always)
     mutating func put(_ byte: UInt8) {
@@ -50,15 +50,11 @@ extension ByteBuffer {
 
 // MARK: - Members
 
-/// A value that is nil leaves its member out.
+/// A nil value appends nothing.
 extension ByteBuffer {
-    package mutating func append(_ name: StaticString, _ text: String?) {
-        guard let text else { return }
-        append(member: name)
-        appendJSON(text)
-    }
+    package mutating func append(_ name: StaticString, _ text: String?) { append(name, text) { $0.appendJSON($1) } }
 
-    /// - Parameter word: Needs no escapes.
+    /// - Parameter word: Must need no escapes.
     @inlinable
     @inline(__always)
     package mutating func append(_ name: StaticString, word: StaticString) {
@@ -81,25 +77,13 @@ extension ByteBuffer {
 
     package mutating func append(_ name: StaticString, _ number: Int?) { append(name, number.map { Int64($0) }) }
 
-    package mutating func append(_ name: StaticString, _ number: Int64?) {
-        guard let number else { return }
-        append(member: name)
-        appendJSON(number)
-    }
+    package mutating func append(_ name: StaticString, _ number: Int64?) { append(name, number) { $0.appendJSON($1) } }
 
-    package mutating func append(_ name: StaticString, _ number: UInt64?) {
-        guard let number else { return }
-        append(member: name)
-        appendJSON(number)
-    }
+    package mutating func append(_ name: StaticString, _ number: UInt64?) { append(name, number) { $0.appendJSON($1) } }
 
-    package mutating func append(_ name: StaticString, _ number: Double?) {
-        guard let number else { return }
-        append(member: name)
-        appendJSON(number)
-    }
+    package mutating func append(_ name: StaticString, _ number: Double?) { append(name, number) { $0.appendJSON($1) } }
 
-    /// Appends the value as it stands.
+    /// Appends the value's text unchanged.
     @inlinable
     @inline(__always)
     package mutating func append(_ name: StaticString, _ value: JSONValue?) {
@@ -108,11 +92,16 @@ extension ByteBuffer {
         unsafe append(value.raw)
     }
 
-    /// - Parameter json: The value, written already.
-    package mutating func append(_ name: StaticString, raw json: String?) {
-        guard let json else { return }
+    /// - Parameter json: The value as JSON text.
+    package mutating func append(_ name: StaticString, raw json: String?) { append(name, json) { $0.append(raw: $1) } }
+
+    @inline(__always)
+    private mutating func append<Value>(
+        _ name: StaticString, _ value: Value?, _ write: (inout ByteBuffer, Value) -> Void
+    ) {
+        guard let value else { return }
         append(member: name)
-        append(raw: json)
+        write(&self, value)
     }
 
     package mutating func append(_ name: StaticString, _ texts: [String]) {

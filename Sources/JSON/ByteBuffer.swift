@@ -1,13 +1,13 @@
-/// A growing run of bytes that is written from one place and never copied behind its owner's back.
+/// A growing buffer of bytes that is never copied implicitly.
 ///
-/// The hot path writes whole batches of events into one buffer and hands its bytes on; `[UInt8]` would pay a
-/// uniqueness check for every append. What is appended must not be the buffer's own bytes: growing moves them.
+/// The hot path writes whole batches of events into one buffer. `[UInt8]` would check for unique references on every
+/// append. Never append the buffer's own bytes: growing moves them.
 @safe public struct ByteBuffer: ~Copyable {
     @usableFromInline var base: UnsafeMutableRawPointer
     @usableFromInline var written: Int
     @usableFromInline var room: Int
 
-    /// Has room for that many bytes, and for 16 at least, before it grows.
+    /// - Parameter capacity: The bytes that fit before the buffer grows; at least 16.
     public init(capacity: Int = 256) {
         room = max(capacity, 16)
         unsafe base = .allocate(byteCount: room, alignment: 16)
@@ -16,33 +16,30 @@
 
     deinit { unsafe base.deallocate() }
 
-    /// How many bytes were written.
+    /// The number of bytes in the buffer.
     @inlinable public var count: Int { written }
-    /// How many bytes fit before it grows.
-    @inlinable package var capacity: Int { room }
-    /// Whether nothing was written since it was made or emptied.
+    /// Whether the buffer has no bytes.
     @inlinable public var isEmpty: Bool { written == 0 }
 
-    /// The bytes written so far; valid until the next write.
+    /// All bytes; valid until the next change.
     @inlinable package var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: base, count: written) }
 
-    /// Forgets the bytes and keeps the memory.
+    /// Removes all bytes and keeps the memory.
     @inlinable package mutating func removeAll() { written = 0 }
 
-    /// Forgets all bytes from `count` on.
+    /// Removes all bytes from `count` on.
     @inlinable
     package mutating func truncate(to count: Int) {
-        precondition(count >= 0 && count <= written, "a buffer can only be cut inside its bytes")
+        precondition(count >= 0 && count <= written, "cannot cut a buffer of \(written) bytes to \(count)")
         written = count
     }
 
-    /// Gives memory back when more than `limit` bytes are held: one huge event must not be paid for ever.
+    /// Frees memory beyond `limit` bytes, so that one huge event does not occupy it for ever.
     package mutating func shrink(to limit: Int) {
         guard room > max(limit, 16), written <= limit else { return }
         reallocate(to: max(limit, 16))
     }
 
-    /// Copies the bytes.
     @inlinable
     package mutating func append(_ bytes: UnsafeRawBufferPointer) {
         guard let start = bytes.baseAddress else { return }
@@ -51,11 +48,11 @@
         written += bytes.count
     }
 
-    /// Copies the bytes.
+    /// Appends a copy of the bytes.
     @inlinable
     public mutating func append(_ bytes: RawSpan) { unsafe bytes.withUnsafeBytes { unsafe append($0) } }
 
-    // Inlined, a copy of so many bytes as the literal has is a few moves.
+    // Inlining turns the copy of a literal into a few instructions.
     /// Appends the UTF-8 of a literal.
     @inlinable
     @inline(__always)
@@ -66,22 +63,21 @@
         written += count
     }
 
-    /// The quickest way for one character of ASCII.
+    /// Appends one byte, such as an ASCII character.
     @inlinable
     @inline(__always)
     public mutating func append(byte: UInt8) {
         reserve(1)
-        unsafe base.storeBytes(of: byte, toByteOffset: written, as: UInt8.self)
-        written += 1
+        put(byte)
     }
 
-    /// Appends the text's UTF-8 as it is, without quotes or escapes.
+    /// Appends the text's UTF-8 without quotes or escapes.
     public mutating func append(raw text: String) {
         var text = text
         text.withUTF8 { unsafe append(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Makes room for `more` bytes.
+    /// Ensures that `more` bytes can be appended without growing.
     @inlinable
     public mutating func reserve(_ more: Int) {
         if more > room - written { reallocate(to: max(room * 2, written + more)) }
@@ -98,6 +94,6 @@
 }
 
 extension ByteBuffer {
-    /// The bytes as text; what is not UTF-8 shows as U+FFFD.
+    /// The bytes as text; invalid UTF-8 becomes U+FFFD.
     public var text: String { unsafe String(decoding: bytes, as: UTF8.self) }
 }

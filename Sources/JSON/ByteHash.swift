@@ -1,14 +1,13 @@
-/// A quick hash of bytes for tables that live in one process. Drawn anew for each process, so that nobody can send texts
-/// that are chosen to collide.
+/// A fast hash for tables in one process. Each process has its own secrets, so nobody can send texts with equal hashes.
 ///
-/// Sixteen bytes a multiplication: each half is disguised by a secret before, and the product folded after.
+/// Hashes 16 bytes with one multiplication: xors each half with a secret, multiplies them, and folds the product.
 package enum ByteHash {
     private static let secrets: (UInt64, UInt64, UInt64) = (secret(1), secret(2), secret(3))
 
-    /// Swift's own hasher is seeded for each process.
+    /// Swift's own hasher has a random seed in each process.
     private static func secret(_ number: Int) -> UInt64 { UInt64(bitPattern: Int64(number.hashValue)) | 1 }
 
-    /// - Parameter salt: Tells the same bytes apart that stand for different things.
+    /// - Parameter salt: Distinguishes equal bytes with different meanings.
     @inline(__always)
     package static func of(_ bytes: UnsafeRawBufferPointer, salt: UInt64 = 0) -> Int {
         let (first, second, third) = secrets

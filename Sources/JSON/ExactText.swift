@@ -1,7 +1,7 @@
-/// A text that equals another only where all its bytes do: what names are compared, sorted and looked up as.
+/// A text that is compared, sorted and hashed by its bytes, like the names in events.
 ///
-/// Swift's own `==`, `<` and `hash` take canonically equivalent strings for one (The Unicode Standard, section 3.7), such
-/// as é as U+00E9 and as e with U+0301. To the stages these are two names, and so they must be to whoever tells of them.
+/// Swift's own `==`, `<` and `hash` treat canonically equivalent strings as equal (The Unicode Standard, section 3.7), such
+/// as U+00E9 and e with U+0301. The stages treat them as two names, so tools have to do the same.
 package struct ExactText: Hashable, Comparable, Sendable {
     package let string: String
 
@@ -11,7 +11,7 @@ package struct ExactText: Hashable, Comparable, Sendable {
         unsafe left.withUTF8 { left in unsafe right.withUTF8 { unsafe left.isSame(as: $0) } }
     }
 
-    /// By UTF-8 bytes, which is the order of Unicode scalars.
+    /// The order of UTF-8 bytes is the order of Unicode scalars.
     package static func < (left: ExactText, right: ExactText) -> Bool {
         left.string.utf8.lexicographicallyPrecedes(right.string.utf8)
     }
@@ -23,7 +23,6 @@ package struct ExactText: Hashable, Comparable, Sendable {
         }
     }
 
-    /// What a text becomes, such as its pseudonym.
     package func map(_ change: (String) -> String) -> ExactText { ExactText(change(string)) }
 
     private func withUTF8<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
@@ -32,15 +31,12 @@ package struct ExactText: Hashable, Comparable, Sendable {
     }
 }
 
-extension ExactText: CustomStringConvertible {
+extension ExactText: CustomStringConvertible, ExpressibleByStringInterpolation {
     package var description: String { string }
-}
-
-extension ExactText: ExpressibleByStringInterpolation {
     package init(stringLiteral string: String) { self.init(string) }
 }
 
 extension JSONValue {
-    /// The decoded text, to be compared byte by byte; nil for what is no string.
+    /// The decoded text, compared by its bytes; nil if this is not a string.
     package var exact: ExactText? { string.map { ExactText($0) } }
 }

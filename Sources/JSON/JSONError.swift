@@ -1,6 +1,6 @@
-/// Why a text is not the JSON we take, and at which byte.
+/// Why a text is not accepted as JSON, and at which byte.
 public struct JSONError: Error, Equatable, Sendable {
-    /// Each has a ``JSONError/code`` and a sentence of its own.
+    /// The kind of the mistake.
     public enum Reason: Equatable, Sendable {
         case empty
         case unexpectedEnd(expected: String)
@@ -11,7 +11,7 @@ public struct JSONError: Error, Equatable, Sendable {
         case controlCharacter(UInt8)
         case badEscape
         case loneSurrogate
-        /// A number that starts with a zero and goes on with digits; what else a number can lack is a missing digit.
+        /// A number with a leading zero.
         case badNumber
         case tooDeep(limit: Int)
         case tooLong(bytes: Int, limit: Int)
@@ -20,10 +20,10 @@ public struct JSONError: Error, Equatable, Sendable {
 
     /// The first mistake of the text.
     public let reason: Reason
-    /// Byte offset from the start of the text, from 0.
+    /// The byte offset in the text, from 0.
     public let offset: Int
 
-    /// Made by ``JSONParser``.
+    /// Makes an error. ``JSONParser`` does this.
     public init(_ reason: Reason, at offset: Int) {
         self.reason = reason
         self.offset = offset
@@ -77,7 +77,7 @@ extension JSONError: CustomStringConvertible {
 
     private static func hex(_ byte: UInt8) -> String { (byte < 16 ? "0x0" : "0x") + String(byte, radix: 16) }
 
-    /// A key of any length and content as a few characters on one line.
+    /// A key in quotes and with escapes, cut to 64 characters.
     private static func quoted(_ key: String) -> String {
         let isLong = key.unicodeScalars.count > 64
         var out = ByteBuffer()

@@ -1,25 +1,21 @@
-/// What a parser takes at most; a text beyond it is refused, never half read.
+/// The limits of a parser. It rejects a text that exceeds one.
 package struct JSONLimits: Sendable, Hashable {
-    /// The most ``bytesMax`` may be: 128 MiB, so that offsets fit 32 bits and the number of elements fits 26.
+    /// The highest ``bytesMax``: 128 MiB, so that offsets fit into 32 bits and the number of elements into 26.
     package static let bytesMaxHighest = 128 << 20
 
-    /// The longest text, in bytes; ``bytesMaxHighest`` at most.
-    package var bytesMax: Int
-    /// How many arrays and objects may be open at once; a number or a string alone needs none.
-    package var depthMax: Int
-    /// Refuses an object that names a key twice, which RFC 8259 leaves to the reader.
-    package var refusesDuplicateKeys: Bool
+    /// The longest text, in bytes.
+    package let bytesMax: Int
+    /// How deep arrays and objects may be nested.
+    package let depthMax: Int
+    /// Whether to reject an object that has a key twice. RFC 8259 allows it.
+    package let refusesDuplicateKeys: Bool
 
-    /// Stops the program where a limit is negative or above ``bytesMaxHighest``.
+    /// - Precondition: `bytesMax` and `depthMax` are from 0 to ``bytesMaxHighest``.
     package init(bytesMax: Int = 2 << 20, depthMax: Int = 128, refusesDuplicateKeys: Bool = false) {
+        precondition((0...JSONLimits.bytesMaxHighest).contains(bytesMax), "bytesMax is \(bytesMax)")
+        precondition((0...JSONLimits.bytesMaxHighest).contains(depthMax), "depthMax is \(depthMax)")
         self.bytesMax = bytesMax
         self.depthMax = depthMax
         self.refusesDuplicateKeys = refusesDuplicateKeys
-        check()
-    }
-
-    func check() {
-        precondition((0...JSONLimits.bytesMaxHighest).contains(bytesMax), "a text holds at most 128 MiB")
-        precondition((0...JSONLimits.bytesMaxHighest).contains(depthMax), "no text is deeper than it is long")
     }
 }

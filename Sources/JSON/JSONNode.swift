@@ -1,11 +1,11 @@
-/// Where one value stands in the text.
+/// The position and kind of one value in a text.
 @usableFromInline
 struct JSONNode {
     @usableFromInline var start: UInt32
     @usableFromInline var end: UInt32
-    /// Index of the first node after this value and all it holds.
+    /// The index of the first node after this value with all its members or elements.
     @usableFromInline var next: UInt32
-    /// Kind in bits 0 to 3, escaped in bit 4, whole number in bit 5, number of members or elements above.
+    /// Bits 0 to 3: kind; bit 4: has escapes; bit 5: whole number; above: the number of members or elements.
     @usableFromInline var info: UInt32
 
     @inline(__always)
@@ -25,7 +25,7 @@ struct JSONNode {
     var kind: JSONValue.Kind {
         unsafe JSONValue.Kind(rawValue: UInt8(truncatingIfNeeded: info & 15)).unsafelyUnwrapped
     }
-    /// Cheaper than comparing ``kind``.
+    /// Faster than comparing ``kind``.
     @inlinable
     @inline(__always)
     func isKind(_ kind: JSONValue.Kind) -> Bool { info & 15 == UInt32(kind.rawValue) }

@@ -1,18 +1,15 @@
-/// Checks a JSON text once, strictly (RFC 8259), and notes where each value stands; values are decoded when asked for.
+/// Checks a JSON text strictly (RFC 8259) in one pass, and notes the position of each value. Values are decoded on demand.
 ///
-/// One parser is reused for many texts: its notes (16 bytes a value) stay allocated.
+/// Reuse a parser for many texts: it keeps the memory for its notes (16 bytes a value).
 @safe package struct JSONParser: ~Copyable {
-    /// Of each text, not of all together.
+    /// The limits of each text.
     package let limits: JSONLimits
     private var nodes: UnsafeMutablePointer<JSONNode>
-    private var nodesCapacity: Int
+    private var nodesCapacity = 128
     private let open: UnsafeMutablePointer<UInt32>
 
-    /// Takes memory for its notes as texts need it, and keeps it.
     package init(limits: JSONLimits = JSONLimits()) {
-        limits.check()
         self.limits = limits
-        nodesCapacity = 128
         unsafe nodes = .allocate(capacity: nodesCapacity)
         unsafe open = .allocate(capacity: limits.depthMax + 1)
     }
@@ -22,17 +19,17 @@
         unsafe open.deallocate()
     }
 
-    /// Reads one text that holds one value.
+    /// Parses a text with one value.
     ///
-    /// - Returns: A view, valid while `text` is and until the next ``parse(_:)`` or ``shrink()``.
-    /// - Throws: The first thing wrong, with its byte offset. Keys are compared last, in a text that is right otherwise.
+    /// - Returns: A view, valid while `text` is valid and until the next call.
+    /// - Throws: The first mistake. Repeated keys are only looked for in a text without other mistakes.
     package mutating func parse(_ text: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {
         guard text.count <= limits.bytesMax else {
             throw JSONError(.tooLong(bytes: text.count, limit: limits.bytesMax), at: limits.bytesMax)
         }
         guard let base = text.baseAddress, text.count > 0 else { throw JSONError(.empty, at: 0) }
         let bytes = unsafe base.assumingMemoryBound(to: UInt8.self)
-        reserveNodes(JSONParser.nodesMax(bytes: text.count, depth: limits.depthMax))
+        reserveNodes(for: text.count)
         let scanner = unsafe JSONScanner(
             bytes: bytes, count: text.count, nodes: nodes, open: open, depthMax: limits.depthMax)
         let nodeCount = try unsafe scanner.scan()
@@ -40,19 +37,10 @@
         return unsafe JSONValue(nodes: UnsafePointer(nodes), bytes: bytes, index: 0)
     }
 
-    /// Gives back memory that an unusually large text needed.
-    package mutating func shrink() {
-        guard nodesCapacity > 65_536 else { return }
-        unsafe nodes.deallocate()
-        nodesCapacity = 128
-        unsafe nodes = .allocate(capacity: nodesCapacity)
-    }
-
-    /// A complete value of n nodes takes at least 2n - 1 bytes, a separator after it one, and each of the containers
-    /// still open one; so at no point of a text are there more than (bytes + depth + 1) / 2 nodes.
-    private static func nodesMax(bytes: Int, depth: Int) -> Int { (bytes + min(depth, bytes)) / 2 + 2 }
-
-    private mutating func reserveNodes(_ count: Int) {
+    /// A complete value of n nodes has at least 2n - 1 bytes, a separator one, and an open container one. So a text never
+    /// has more than (bytes + depth + 1) / 2 nodes.
+    private mutating func reserveNodes(for bytes: Int) {
+        let count = (bytes + min(limits.depthMax, bytes)) / 2 + 2
         guard count > nodesCapacity else { return }
         unsafe nodes.deallocate()
         nodesCapacity = max(count, nodesCapacity * 2)

@@ -25,7 +25,7 @@ extension JSONScanner {
         if unsafe bytes[position] == UInt8(ascii: ".") { position = try unsafe digits(position + 1) }
         guard unsafe position < count, unsafe isExponent(position) else { return position }
         position += 1
-        if unsafe stands(UInt8(ascii: "+"), position) || stands(UInt8(ascii: "-"), position) { position += 1 }
+        if unsafe isByte(UInt8(ascii: "+"), at: position) || isByte(UInt8(ascii: "-"), at: position) { position += 1 }
         return try unsafe digits(position)
     }
 

@@ -5,14 +5,14 @@ extension JSONScanner {
     func string(_ start: Int, _ node: Int) throws(JSONError) -> Int {
         var position = unsafe plain(start &+ 1)
         var flags: UInt32 = 0
-        if unsafe !stands(UInt8(ascii: "\""), position) { flags = try unsafe restOfString(&position) }
+        if unsafe !isByte(UInt8(ascii: "\""), at: position) { flags = try unsafe restOfString(&position) }
         unsafe note(.string, from: start, to: position &+ 1, flags: flags, node)
         return position &+ 1
     }
 
-    /// Reads a string with escapes or other bytes than ASCII up to its closing quote.
+    /// Reads a string with escapes or non-ASCII bytes up to its closing quote.
     ///
-    /// - Returns: ``JSONNode/escapedBit`` when there are escapes.
+    /// - Returns: ``JSONNode/escapedBit`` if there are escapes.
     @inline(never)
     private func restOfString(_ position: inout Int) throws(JSONError) -> UInt32 {
         var flags: UInt32 = 0
@@ -31,7 +31,7 @@ extension JSONScanner {
         }
     }
 
-    /// - Returns: The position of the next byte that is a quote, a backslash, a control character or not ASCII.
+    /// - Returns: The position of the next quote, backslash, control character or non-ASCII byte.
     @inline(__always)
     private func plain(_ start: Int) -> Int {
         var position = start
@@ -43,7 +43,7 @@ extension JSONScanner {
         return unsafe lastPlain(position)
     }
 
-    /// The same for the last bytes of a text.
+    /// The same for the last 15 bytes of a text.
     @inline(never)
     private func lastPlain(_ start: Int) -> Int {
         var position = start
@@ -59,7 +59,7 @@ extension JSONScanner {
 // MARK: - Escapes
 
 extension JSONScanner {
-    /// - Returns: The position behind it; so do the following.
+    /// - Returns: The position after the escape.
     private func escape(_ position: Int) throws(JSONError) -> Int {
         guard unsafe position + 1 < count else { throw unsafe cut("an escape") }
         switch unsafe bytes[position + 1] {
@@ -90,7 +90,7 @@ extension JSONScanner {
         return position + 6
     }
 
-    /// Reads `\uXXXX`, of which the first two bytes are known to be there.
+    /// Reads `\uXXXX`, after its first two bytes were checked.
     private func codeUnit(_ position: Int) throws(JSONError) -> UInt32 {
         var unit: UInt32 = 0
         for index in position + 2..<position + 6 {
@@ -109,7 +109,7 @@ extension JSONScanner {
 // MARK: - UTF-8
 
 extension JSONScanner {
-    /// - Returns: The position behind all the bytes from there on that are not ASCII.
+    /// - Returns: The position after all consecutive non-ASCII bytes.
     @inline(__always)
     private func multibytes(_ start: Int) throws(JSONError) -> Int {
         var position = start
@@ -121,7 +121,7 @@ extension JSONScanner {
         return position
     }
 
-    /// Length of the well-formed sequence that starts there (Unicode 15, table 3-7); 0 when there is none.
+    /// The length of the well-formed sequence at a position (Unicode 15, table 3-7); 0 without one.
     @inline(__always)
     private func sequenceLength(_ position: Int) -> Int {
         switch unsafe bytes[position] {
@@ -136,7 +136,7 @@ extension JSONScanner {
         }
     }
 
-    /// Whether that many continuation bytes follow.
+    /// Whether `more` continuation bytes follow.
     @inline(__always)
     private func continues(_ more: Int, _ position: Int) -> Bool {
         guard unsafe position + more < count else { return false }

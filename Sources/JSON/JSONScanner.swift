@@ -1,7 +1,7 @@
-/// One pass over a text: grammar, UTF-8 and limits checked, one node noted for each value and key.
+/// Checks grammar, UTF-8 and limits of a text in one pass, and notes one node for each value and key.
 ///
-/// Containers are kept on an explicit stack, so depth costs no call stack. The steps change nothing but are given a
-/// position and return the one behind what they read, so that the pass keeps its place in registers.
+/// Open containers are on an explicit stack, so that depth needs no call stack. Each step takes a position and returns the
+/// position after what it read, so that the position stays in a register.
 @unsafe struct JSONScanner {
     let bytes: UnsafePointer<UInt8>
     let count: Int
@@ -22,10 +22,10 @@
         return nodeCount
     }
 
-    /// Reads a value with all it holds, in each round a key, if one is due, a scalar or how a container opens, and what
-    /// follows up to the next key or value. One loop without calls, so that its place stays in registers.
+    /// Reads a value with all its members or elements. Each round reads a key inside an object, then a scalar or the start
+    /// of a container, and everything up to the next key or value. It is one loop, so that its state stays in registers.
     ///
-    /// - Returns: The position behind it, and how many nodes it has.
+    /// - Returns: The position after the value, and its number of nodes.
     private func value(_ start: Int) throws(JSONError) -> (position: Int, nodeCount: Int) {
         var (position, nodeCount, depth, container, isObject) = (start, 0, 0, 0, false)
         repeat {
@@ -85,16 +85,16 @@
         return (position, nodeCount)
     }
 
-    /// Reads a key and the colon behind it.
+    /// Reads a key and the colon after it.
     @inline(__always)
     private func key(_ start: Int, _ node: Int) throws(JSONError) -> Int {
-        var position = unsafe stands(UInt8(ascii: "\""), start) ? start : space(start)
-        guard unsafe stands(UInt8(ascii: "\""), position) else {
+        var position = unsafe isByte(UInt8(ascii: "\""), at: start) ? start : space(start)
+        guard unsafe isByte(UInt8(ascii: "\""), at: position) else {
             throw unsafe missing("a key in double quotes", position)
         }
         position = try unsafe string(position, node)
-        if unsafe !stands(UInt8(ascii: ":"), position) { position = unsafe space(position) }
-        guard unsafe stands(UInt8(ascii: ":"), position) else { throw unsafe missing("':'", position) }
+        if unsafe !isByte(UInt8(ascii: ":"), at: position) { position = unsafe space(position) }
+        guard unsafe isByte(UInt8(ascii: ":"), at: position) else { throw unsafe missing("':'", position) }
         return position &+ 1
     }
 }
@@ -103,7 +103,7 @@
 
 extension JSONScanner {
     @inline(__always)
-    func stands(_ byte: UInt8, _ position: Int) -> Bool { unsafe position < count && bytes[position] == byte }
+    func isByte(_ byte: UInt8, at position: Int) -> Bool { unsafe position < count && bytes[position] == byte }
 
     @inline(__always)
     func note(_ kind: JSONValue.Kind, from start: Int, to end: Int, flags: UInt32 = 0, _ node: Int) {
@@ -114,9 +114,7 @@ extension JSONScanner {
     private func closing(_ isObject: Bool) -> UInt8 { isObject ? UInt8(ascii: "}") : UInt8(ascii: "]") }
 
     @inline(__always)
-    private func numberOrLiteral(
-        _ byte: UInt8, _ position: Int, _ node: Int
-    ) throws(JSONError) -> Int {
+    private func numberOrLiteral(_ byte: UInt8, _ position: Int, _ node: Int) throws(JSONError) -> Int {
         if byte &- UInt8(ascii: "0") < 10 || byte == UInt8(ascii: "-") { return try unsafe number(position, node) }
         return switch byte {
         case UInt8(ascii: "t"): try unsafe literal("true", .true, position, node)
@@ -131,7 +129,7 @@ extension JSONScanner {
         _ text: StaticString, _ kind: JSONValue.Kind, _ start: Int, _ node: Int
     ) throws(JSONError) -> Int {
         for offset in 0..<text.utf8CodeUnitCount {
-            guard unsafe stands(text.utf8Start[offset], start + offset) else {
+            guard unsafe isByte(text.utf8Start[offset], at: start + offset) else {
                 throw unsafe missing(text, start + offset)
             }
         }
@@ -140,7 +138,7 @@ extension JSONScanner {
         return end
     }
 
-    /// - Returns: The position of the first byte from there on that is not white space.
+    /// - Returns: The position of the next byte that is not white space.
     @inline(__always)
     private func space(_ position: Int) -> Int {
         unsafe position < count && bytes[position] <= 0x20 ? moreSpace(position) : position
@@ -157,14 +155,14 @@ extension JSONScanner {
         return position
     }
 
-    /// The error for what stands there, or for the end of the text.
+    /// The error for an unexpected byte, or for the end of the text.
     @inline(never)
     func missing(_ expected: StaticString, _ position: Int) -> JSONError {
         guard unsafe position < count else { return JSONError(.unexpectedEnd(expected: "\(expected)"), at: position) }
         return unsafe JSONError(.unexpectedByte(bytes[position], expected: "\(expected)"), at: position)
     }
 
-    /// The error for what stands where a comma or the end of a container is needed; of the text's end without a position.
+    /// The error for a missing comma or end of a container; without a position, at the end of the text.
     @inline(never)
     private func missing(_ isObject: Bool, _ position: Int? = nil) -> JSONError {
         unsafe missing(isObject ? "',' or '}'" : "',' or ']'", position ?? count)

@@ -1,4 +1,4 @@
-/// Decoding of strings that the scanner has already checked.
+/// Decodes JSON strings that the scanner has checked.
 @usableFromInline
 enum JSONText {
     @inline(__always)
@@ -11,13 +11,12 @@ enum JSONText {
         }
     }
 
-    /// Writes the decoded bytes of a checked string to `target`, which holds at least `text.count` bytes.
+    /// Writes the decoded bytes of a string to `target`, which must have room for `text.count` bytes.
     ///
-    /// - Returns: The number of bytes written; never more than were read.
+    /// - Returns: The number of bytes written.
     @usableFromInline
     static func unescape(_ text: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) -> Int {
-        var read = 0
-        var written = 0
+        var (read, written) = (0, 0)
         while read < text.count {
             let byte = unsafe text[read]
             if byte != UInt8(ascii: "\\") {
@@ -25,8 +24,10 @@ enum JSONText {
                 read += 1
                 written += 1
             } else if unsafe text[read + 1] == UInt8(ascii: "u") {
-                unsafe written += write(
-                    scalar(text, &read), UnsafeMutableRawBufferPointer(rebasing: target[written...]))
+                for byte in unsafe scalar(text, &read).utf8 {
+                    unsafe target[written] = byte
+                    written += 1
+                }
             } else {
                 unsafe target[written] = plain(text[read + 1])
                 read += 2
@@ -47,7 +48,7 @@ enum JSONText {
         }
     }
 
-    /// Reads one escape, or the two of a surrogate pair.
+    /// Reads one `\uXXXX`, or the two of a surrogate pair.
     private static func scalar(_ text: UnsafeRawBufferPointer, _ read: inout Int) -> Unicode.Scalar {
         var value = unsafe codeUnit(text, at: read)
         read += 6
@@ -55,27 +56,18 @@ enum JSONText {
             value = unsafe 0x10000 + ((value - 0xD800) << 10) + (codeUnit(text, at: read) - 0xDC00)
             read += 6
         }
-        guard let scalar = Unicode.Scalar(value) else { preconditionFailure("the scanner let half a pair through") }
+        guard let scalar = Unicode.Scalar(value) else { preconditionFailure("half a surrogate pair after the scanner") }
         return scalar
     }
 
     private static func codeUnit(_ text: UnsafeRawBufferPointer, at index: Int) -> UInt32 {
         var unit: UInt32 = 0
-        // The formatter takes the space out of `for unsafe`.
+        // The formatter would remove the space in `for unsafe`.
         // swift-format-ignore
         for unsafe byte in unsafe text[(index + 2)..<(index + 6)] {
-            guard let digit = hexDigit(byte) else { preconditionFailure("the scanner let a bad escape through") }
+            guard let digit = hexDigit(byte) else { preconditionFailure("a bad escape after the scanner") }
             unit = unit << 4 | digit
         }
         return unit
-    }
-
-    private static func write(_ scalar: Unicode.Scalar, _ target: UnsafeMutableRawBufferPointer) -> Int {
-        var written = 0
-        for byte in scalar.utf8 {
-            unsafe target[written] = byte
-            written += 1
-        }
-        return written
     }
 }

@@ -1,6 +1,6 @@
 extension JSONValue {
-    /// What all texts that say the same have in common, however they are written: members in the order of their keys,
-    /// no blanks, escapes where there must be, numbers in their shortest form.
+    /// The canonical form, which is equal for equal values: members sorted by key, no white space, only necessary escapes,
+    /// and numbers in their shortest form.
     package var canonical: [UInt8] {
         var buffer = unsafe ByteBuffer(capacity: raw.count)
         writeCanonical(to: &buffer)
@@ -10,7 +10,7 @@ extension JSONValue {
     private func writeCanonical(to buffer: inout ByteBuffer) {
         switch kind {
         case .object: writeMembers(to: &buffer)
-        case .array: writeElements(to: &buffer)
+        case .array: buffer.list(elements) { $1.writeCanonical(to: &$0) }
         case .string: _ = unsafe withUTF8 { unsafe buffer.appendJSON(utf8: $0) }
         case .number: writeNumber(to: &buffer)
         case .null, .true, .false: unsafe buffer.append(raw)
@@ -27,15 +27,10 @@ extension JSONValue {
         }
     }
 
-    private func writeElements(to buffer: inout ByteBuffer) { buffer.list(elements) { $1.writeCanonical(to: &$0) } }
-
     private func writeNumber(to buffer: inout ByteBuffer) {
-        if let whole = int64 ?? double.flatMap(JSONValue.whole) { return buffer.appendJSON(whole) }
+        // From 2^53 on, not every whole number is a double.
+        let whole = int64 ?? double.flatMap { $0.magnitude < 0x1p53 ? Int64(exactly: $0) : nil }
+        if let whole { return buffer.appendJSON(whole) }
         if let double { buffer.appendJSON(double) } else { unsafe buffer.append(raw) }
-    }
-
-    /// Nil where the number has a fraction, or neighbours that are no doubles.
-    private static func whole(_ double: Double) -> Int64? {
-        double.magnitude < 0x1p53 ? Int64(exactly: double) : nil
     }
 }

@@ -1,17 +1,17 @@
 extension JSONValue {
-    /// The first member with that key; nil when there is none or this is no object.
+    /// The first member with this key; nil without one, or if this is not an object.
     @inlinable
     package subscript(key: StaticString) -> JSONValue? {
         unsafe member(UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount))
     }
 
-    /// As ``subscript(_:)``, for a key that is not a literal.
+    /// Like ``subscript(_:)``, for a key that is not a literal.
     package func member(_ key: String) -> JSONValue? {
         var key = key
         return key.withUTF8 { unsafe member(UnsafeRawBufferPointer($0)) }
     }
 
-    /// As ``subscript(_:)``, for a key of UTF-8 bytes.
+    /// Like ``subscript(_:)``, for a key of UTF-8 bytes.
     @usableFromInline package func member(_ key: UnsafeRawBufferPointer) -> JSONValue? {
         guard isObject else { return nil }
         var next = index + 1
@@ -24,15 +24,15 @@ extension JSONValue {
         return nil
     }
 
-    /// The members in the order of the text; empty when this is no object.
+    /// The members in the order of the text; empty if this is not an object.
     @inlinable
     package var members: Members { Members(of: self, remaining: isObject ? count : 0) }
 
-    /// The elements in order; empty when this is no array.
+    /// The elements in order; empty if this is not an array.
     @inlinable
     package var elements: Elements { Elements(of: self, remaining: isArray ? count : 0) }
 
-    /// Goes through an object without making anything.
+    /// Iterates over an object without allocating.
     @usableFromInline package struct Members: Sequence, IteratorProtocol {
         @usableFromInline let container: JSONValue
         @usableFromInline var index: Int
@@ -58,7 +58,7 @@ extension JSONValue {
         }
     }
 
-    /// Goes through an array without making anything.
+    /// Iterates over an array without allocating.
     @usableFromInline package struct Elements: Sequence, IteratorProtocol {
         @usableFromInline let container: JSONValue
         @usableFromInline var index: Int
@@ -87,22 +87,10 @@ extension JSONValue {
 // MARK: - Repeated keys
 
 extension JSONValue {
-    /// The first key that stands in this object for the second time; nil when all are different.
-    var repeatedKey: JSONValue? { count <= 16 && !fewKeysRepeat ? nil : repeatedKeyAmongMany }
-
-    /// Compares each key with all after it: quicker than hashing where there are few.
-    private var fewKeysRepeat: Bool {
-        var later = members
-        while let (key, _) = later.next() {
-            var rest = later
-            while let (other, _) = rest.next() {
-                if key.hasSameText(as: other) { return true }
-            }
-        }
-        return false
-    }
-
-    private var repeatedKeyAmongMany: JSONValue? {
+    /// The first key that the object has a second time; nil if all keys are different.
+    var repeatedKey: JSONValue? {
+        // Comparing all pairs is faster than hashing for few keys.
+        if count <= 16, !hasRepeatedKey { return nil }
         var seen = Set<[UInt8]>(minimumCapacity: count)
         for (key, _) in members where unsafe !seen.insert(key.withUTF8 { unsafe Array($0) } ?? []).inserted {
             return key
@@ -110,7 +98,15 @@ extension JSONValue {
         return nil
     }
 
-    /// Whether both are strings of the same characters, byte by byte.
+    private var hasRepeatedKey: Bool {
+        var later = members
+        while let (key, _) = later.next() {
+            if later.contains(where: { key.hasSameText(as: $0.key) }) { return true }
+        }
+        return false
+    }
+
+    /// Whether both are strings with the same bytes after decoding.
     package func hasSameText(as other: JSONValue) -> Bool {
         guard isString else { return false }
         if let other = unsafe other.plain { return unsafe equals(other) }

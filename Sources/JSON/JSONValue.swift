@@ -1,9 +1,9 @@
-/// A view of one value in a parsed text; nothing is decoded or copied until asked for.
+/// A view of one value in a parsed text. It decodes and copies only on demand.
 ///
-/// Valid while the text is and until its parser reads the next text, which the compiler does not hold: arrays, `for` loops
-/// and `map` take no value that is not `Escapable`. A stage gets a ``JSONView``. Copying a view costs nothing.
+/// Valid while the text is valid, and until its parser reads the next text. The compiler does not check that, because
+/// arrays, `for` loops and `map` need `Escapable` values. Stages get the checked ``JSONView``.
 @usableFromInline @safe package struct JSONValue {
-    /// What a value is by its first byte.
+    /// The kind of a value, by its first byte.
     @usableFromInline package enum Kind: UInt8, Sendable { case null, `false`, `true`, number, string, array, object }
 
     @usableFromInline let nodes: UnsafePointer<JSONNode>
@@ -18,65 +18,50 @@
     }
 
     @inlinable var node: JSONNode { unsafe nodes[index] }
-    /// Read from the parser's note, not from the text.
     @inlinable
     @inline(__always)
     package var kind: Kind { node.kind }
 
-    /// The value's exact text, quotes included.
+    /// The value's exact text, with quotes.
     @inlinable
     package var raw: UnsafeRawBufferPointer {
         let node = node
         return unsafe UnsafeRawBufferPointer(start: bytes + Int(node.start), count: node.length)
     }
 
-    /// Byte offset of the value in its text.
+    /// The byte offset of the value in its text.
     @inlinable package var offset: Int { Int(node.start) }
 
-    /// Number of members or elements; 0 for anything else.
+    /// The number of members or elements; 0 for a scalar.
     @inlinable package var count: Int { node.count }
 }
 
 // MARK: - Scalars
 
 extension JSONValue {
-    /// Whether it is the word `null`.
     @inlinable package var isNull: Bool { node.isKind(.null) }
-    /// Whether it is a text in quotes.
     @inlinable package var isString: Bool { node.isKind(.string) }
-    /// Whether it is a number, of any size and precision.
     @inlinable package var isNumber: Bool { node.isKind(.number) }
-    /// Whether it has ``members``.
     @inlinable package var isObject: Bool { node.isKind(.object) }
-    /// Whether it has ``elements``.
     @inlinable package var isArray: Bool { node.isKind(.array) }
 
-    /// Nil where it is neither `true` nor `false`.
-    @inlinable
-    package var bool: Bool? {
-        switch kind {
-        case .true: true
-        case .false: false
-        default: nil
-        }
-    }
+    /// Nil if this is neither `true` nor `false`.
+    @inlinable package var bool: Bool? { node.isKind(.true) ? true : node.isKind(.false) ? false : nil }
 
-    /// The whole number written without fraction or exponent, when it fits 64 bits exactly.
+    /// A number without fraction or exponent that fits 64 signed bits; nil for any other value.
     package var int64: Int64? { unsafe isNumber && node.isWhole ? JSONNumber.int64(raw) : nil }
 
-    /// The nearest double; nil when this is no number, or one beyond the range of a double.
-    ///
-    /// What is too small for a double is 0 with its sign.
+    /// The nearest double; nil if this is not a number, or too large for a double.
     package var double: Double? { unsafe isNumber ? JSONNumber.double(raw) : nil }
 }
 
 // MARK: - Strings
 
 extension JSONValue {
-    /// The decoded text; nil when this is no string.
+    /// The decoded text; nil if this is not a string.
     package var string: String? { unsafe withUTF8 { unsafe String(decoding: $0, as: UTF8.self) } }
 
-    /// Calls `body` with the decoded UTF-8; nil when this is no string. Costs nothing where there are no escapes.
+    /// Calls `body` with the decoded UTF-8; returns nil if this is not a string. Copies only a string with escapes.
     @inlinable
     package func withUTF8<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
         if let plain = unsafe plain { return unsafe body(plain) }
@@ -87,7 +72,7 @@ extension JSONValue {
         }
     }
 
-    /// The string's bytes as they stand, when it is a string without escapes.
+    /// The bytes of a string without escapes; nil for any other value.
     @inlinable
     @inline(__always)
     package var plain: UnsafeRawBufferPointer? {
@@ -96,7 +81,7 @@ extension JSONValue {
         return unsafe UnsafeRawBufferPointer(start: bytes + Int(node.start) + 1, count: node.length - 2)
     }
 
-    /// Bytes of the decoded text; 0 when this is no string.
+    /// The length of the decoded text in bytes; 0 if this is not a string.
     @inlinable
     @inline(__always)
     package var textLength: Int { unsafe plain?.count ?? decodedLength }
@@ -105,15 +90,14 @@ extension JSONValue {
     @usableFromInline
     package var decodedLength: Int { unsafe withUTF8 { $0.count } ?? 0 }
 
-    /// Whether this is a string with just that text.
+    /// Whether this is a string with this text, after decoding.
     @inlinable
     @inline(__always)
     package func equals(_ text: StaticString) -> Bool {
         unsafe equals(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    // A literal is to be compared where it stands.
-    /// Whether it is a string of those characters, once its escapes are resolved.
+    /// Like ``equals(_:)-(StaticString)``, for a text that is not a literal.
     @_disfavoredOverload
     package func equals(_ text: String) -> Bool {
         var text = text

@@ -1,8 +1,8 @@
-/// A view of one value in an event's text; nothing is decoded or copied until asked for.
+/// A view of one value in an event's text. It decodes and copies only on demand.
 ///
-/// The compiler holds that no view outlives the event: a view can be neither stored nor kept by a closure.
+/// The compiler ensures that no view outlives the event: a view cannot be stored or captured by an escaping closure.
 @safe public struct JSONView: ~Escapable {
-    /// The same without the compiler's promise: for stages of this package, whose structs hold it during a call.
+    /// The unchecked view, for structs that the built-in stages use during a call.
     @usableFromInline package let value: JSONValue
 
     @_lifetime(borrow value)
@@ -10,37 +10,37 @@
     @inline(__always)
     package init(_ value: borrowing JSONValue) { self.value = copy value }
 
-    /// Whether it is the word `null`.
+    /// Whether this is `null`.
     public var isNull: Bool { value.isNull }
-    /// Whether it is a text in quotes.
+    /// Whether this is a string.
     public var isString: Bool { value.isString }
-    /// Whether it is a number, of any size and precision.
+    /// Whether this is a number.
     public var isNumber: Bool { value.isNumber }
-    /// Whether it has members.
+    /// Whether this is an object.
     public var isObject: Bool { value.isObject }
-    /// Whether it has elements.
+    /// Whether this is an array.
     public var isArray: Bool { value.isArray }
-    /// Number of members or elements; 0 for anything else.
+    /// The number of members or elements; 0 for a scalar.
     public var count: Int { value.count }
 
-    /// Nil where it is neither `true` nor `false`.
+    /// Nil if this is neither `true` nor `false`.
     public var bool: Bool? { value.bool }
-    /// The whole number written without fraction or exponent, when it fits 64 bits exactly.
+    /// A number without fraction or exponent that fits 64 signed bits; nil for any other value.
     public var int64: Int64? { value.int64 }
-    /// The nearest double; nil when this is no number, or one beyond the range of a double.
+    /// The nearest double; nil if this is not a number, or too large for a double.
     public var double: Double? { value.double }
-    /// The decoded text; nil when this is no string.
+    /// The decoded text; nil if this is not a string.
     public var string: String? { value.string }
-    /// Whether it is a string of those characters, once its escapes are resolved.
+    /// Whether this is a string with this text, after decoding.
     public func equals(_ text: String) -> Bool { value.equals(text) }
 
-    /// The value's exact text, quotes included.
+    /// The value's exact text, with quotes.
     public var raw: RawSpan {
         @_lifetime(copy self)
         get { unsafe _overrideLifetime(RawSpan(_unsafeBytes: value.raw), copying: self) }
     }
 
-    /// The first member with that key; nil when there is none or this is no object.
+    /// The first member with this key; nil without one, or if this is not an object.
     public subscript(key: StaticString) -> JSONView? {
         @_lifetime(copy self)
         get {
@@ -49,21 +49,21 @@
         }
     }
 
-    /// As ``subscript(_:)``, for a key that is not a literal.
+    /// Like ``subscript(_:)``, for a key that is not a literal.
     @_lifetime(copy self)
     public func member(_ key: String) -> JSONView? {
         guard let member = value.member(key) else { return nil }
         return view(of: member)
     }
 
-    /// Goes through the members in the order of the text; does nothing where this is no object.
+    /// Calls `body` for each member in the order of the text; never if this is not an object.
     public func forEachMember<Failure: Error>(
         _ body: (_ key: JSONView, _ value: JSONView) throws(Failure) -> Void
     ) throws(Failure) {
         for (key, value) in value.members { try body(JSONView(key), JSONView(value)) }
     }
 
-    /// Goes through the elements in order; does nothing where this is no array.
+    /// Calls `body` for each element in order; never if this is not an array.
     public func forEachElement<Failure: Error>(_ body: (JSONView) throws(Failure) -> Void) throws(Failure) {
         for element in value.elements { try body(JSONView(element)) }
     }

@@ -1,34 +1,31 @@
 /// Finds the key or word that was probably meant.
 package enum Spelling {
-    /// Someone else's text may be long; what is far longer than every word is near none.
+    /// Only the beginning of a long text is compared.
     private static let readMax = 64
 
-    /// The nearest of `words`, or nil when none is close: one slip in a short word, one in three letters of a long one.
+    /// The nearest of `words`, ignoring case; nil if each has more than one mistake in three letters.
     ///
-    /// Case does not count. Of equally near words the first wins.
+    /// A single mistake is always allowed. Of equally near words the first is returned.
     package static func nearest(to word: String, among words: [String]) -> String? {
         let near = words.map { (word: $0, distance: distance(word, $0)) }
             .filter { $0.distance <= max(1, min(word.count, $0.word.count) / 3) }
         return near.min { $0.distance < $1.distance }?.word
     }
 
-    /// `did you mean "x"?`, or nil when no word is near.
+    /// `did you mean "x"?`; nil if no word is near.
     package static func suggestion(for word: String, among words: [String]) -> String? {
         nearest(to: word, among: words).map { "did you mean \"\($0)\"?" }
     }
 
-    /// `did you mean "x"?` when a word is near, else all the words that would do.
+    /// `did you mean "x"?` if a word is near, else a list of all words.
     package static func advice(for word: String, among words: [StaticString]) -> String {
         let words = words.map { "\($0)" }
-        return suggestion(for: word, among: words) ?? "use " + list(words)
+        if let suggestion = suggestion(for: word, among: words) { return suggestion }
+        let others = words.dropLast().joined(separator: ", ")
+        return "use " + others + (others.isEmpty ? "" : " or ") + (words.last ?? "")
     }
 
-    private static func list(_ words: [String]) -> String {
-        guard let last = words.last, words.count > 1 else { return words.first ?? "" }
-        return words.dropLast().joined(separator: ", ") + " or " + last
-    }
-
-    /// Damerau-Levenshtein in its optimal string alignment form: insert, remove, replace, swap two neighbours.
+    /// The Damerau-Levenshtein distance (optimal string alignment): inserts, removals, replacements and swaps of neighbours.
     package static func distance(_ left: String, _ right: String) -> Int {
         let (a, b) = (letters(left), letters(right))
         var (beforeLast, last) = ([Int](), Array(0...b.count))

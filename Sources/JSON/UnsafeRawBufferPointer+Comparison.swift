@@ -9,7 +9,7 @@ extension UnsafeRawBufferPointer {
         return unsafe UnsafeRawBufferPointer.areSame(left, right, count)
     }
 
-    /// Keys and names are short: two loads that may overlap compare up to sixteen bytes.
+    /// Compares up to 16 bytes, as most keys and names have, with two loads that may overlap.
     @inlinable
     @inline(__always)
     static func areSame(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ count: Int) -> Bool {

@@ -1,9 +1,10 @@
-import JSON
 import TestSupport
 import Testing
 
+@testable import JSON
+
 struct ByteBufferTests {
-    @Test func bytesAreKeptWhileTheBufferGrows() {
+    @Test func `bytes are kept while the buffer grows`() {
         var buffer = ByteBuffer(capacity: 0)
         var expected: [UInt8] = []
         for value in 0..<10_000 {
@@ -13,22 +14,22 @@ struct ByteBufferTests {
             expected += [byte, UInt8(ascii: "a"), UInt8(ascii: "b")]
         }
         #expect(state(buffer).bytes == expected)
-        #expect(state(buffer).capacity >= 30_000)
+        #expect(state(buffer).room >= 30_000)
     }
 
-    @Test func aBufferNeverHoldsMoreThanItHasRoomFor() {
+    @Test func `a buffer never has more bytes than memory`() {
         for first in 0..<40 {
             for more in 0..<40 {
                 var buffer = ByteBuffer(capacity: 16)
                 for _ in 0..<first { buffer.append(byte: 1) }
                 [UInt8](repeating: 2, count: more).withUnsafeBytes { buffer.append($0) }
                 #expect(state(buffer).bytes.count == first + more)
-                #expect(state(buffer).capacity >= first + more)
+                #expect(state(buffer).room >= first + more)
             }
         }
     }
 
-    @Test func aTextIsWrittenWithoutAByteReadPastItsEnd() {
+    @Test func `writing a text reads no byte after its end`() {
         let memory = GuardedText(bytesMax: 100)
         for length in 0..<40 {
             let text = [UInt8](repeating: UInt8(ascii: "x"), count: length)
@@ -37,39 +38,39 @@ struct ByteBufferTests {
         }
     }
 
-    @Test func aBufferIsCutAndEmptiedInPlace() {
+    @Test func `a buffer is cut and emptied in place`() {
         var buffer = ByteBuffer()
         #expect(state(buffer).isEmpty)
         buffer.append(raw: "héllo")
         #expect(!state(buffer).isEmpty)
         buffer.truncate(to: 3)
         #expect(state(buffer).text == "hé")
-        let capacity = buffer.capacity
+        let room = buffer.room
         buffer.removeAll()
-        #expect(state(buffer).isEmpty && state(buffer).capacity == capacity)
+        #expect(state(buffer).isEmpty && state(buffer).room == room)
         buffer.append(UnsafeRawBufferPointer(start: nil, count: 0))
         #expect(state(buffer).isEmpty)
     }
 
-    @Test func memoryBeyondTheLimitIsGivenBackUnlessItIsInUse() {
+    @Test func `memory beyond the limit is freed unless it is in use`() {
         var buffer = ByteBuffer(capacity: 10_000)
         buffer.append("hello")
         buffer.shrink(to: 3)
-        #expect(state(buffer).capacity == 10_000, "more bytes are held than the limit")
+        #expect(state(buffer).room == 10_000, "more bytes are held than the limit")
         buffer.shrink(to: 100)
-        #expect(state(buffer).capacity == 100 && state(buffer).text == "hello")
+        #expect(state(buffer).room == 100 && state(buffer).text == "hello")
         buffer.reserve(200)
-        #expect(state(buffer).capacity >= 205 && state(buffer).text == "hello")
+        #expect(state(buffer).room >= 205 && state(buffer).text == "hello")
     }
 
-    @Test func aBufferCannotBeCutBeyondItsBytes() async {
+    @Test func `a buffer cannot be cut after its last byte`() async {
         await #expect(processExitsWith: .failure) {
             var buffer = ByteBuffer()
             buffer.truncate(to: 1)
         }
     }
 
-    @Test func everyByteToEscapeIsEscapedWhereverItStands() {
+    @Test func `every byte to escape is escaped at any position`() {
         for byte in UInt8(0)...0x7F {
             let scalar = String(Unicode.Scalar(byte))
             for before in 0..<17 {
@@ -79,7 +80,7 @@ struct ByteBufferTests {
         }
     }
 
-    /// RFC 8259, section 7: the short escapes where there are some.
+    /// RFC 8259, section 7: short escapes for the characters that have one.
     private func escaped(_ character: Character) -> String {
         let short: [Character: String] = [
             "\"": "\\\"", "\\": "\\\\", "\u{8}": "\\b", "\u{C}": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t",
@@ -93,12 +94,12 @@ struct ByteBufferTests {
         (0, "0"), (9, "9"), (10, "10"), (-1, "-1"), (99, "99"), (100, "100"), (-1000, "-1000"),
         (Int64.max, "9223372036854775807"), (Int64.min, "-9223372036854775808"),
     ])
-    func wholeNumbersAreWrittenExactly(_ number: Int64, _ text: String) {
+    func `whole numbers are written exactly`(_ number: Int64, _ text: String) {
         #expect(written { $0.appendJSON(number) } == text)
         #expect(written { $0.appendJSON(Int(number)) } == text)
     }
 
-    @Test func everyNumberOfDigitsIsWritten() {
+    @Test func `whole numbers of any length are written`() {
         var bound: UInt64 = 1
         for _ in 0..<20 {
             for number in [bound - 1, bound, bound + 1] { #expect(written { $0.appendJSON(number) } == String(number)) }
@@ -108,12 +109,12 @@ struct ByteBufferTests {
     }
 
     @Test(arguments: [Double.infinity, -.infinity, .nan, .signalingNaN])
-    func whatJSONCannotSayIsNull(_ number: Double) {
+    func `infinity and NaN are written as null`(_ number: Double) {
         #expect(written { $0.appendJSON(number) } == "null")
     }
 
     @Test(arguments: Seeded.seeds)
-    func doublesAreWrittenAsShortAsSwiftWritesThem(seed: UInt64) {
+    func `doubles are written as short as Swift writes them`(seed: UInt64) {
         var random = Seeded(seed)
         let edges = [
             0, -0.0, 1, 0.1, 0.0001, 0.00001, 0.00011, 99_999_999_999.9999, 1e11, 1e15, 1e16, .leastNonzeroMagnitude,
@@ -124,15 +125,15 @@ struct ByteBufferTests {
         }
     }
 
-    /// Any bits, or a decimal with a few digits after the point.
+    /// Random bits, or a decimal with a few digits after the point.
     private func double(using random: inout Seeded) -> Double {
         if Bool.random(using: &random) { return Double(bitPattern: random.next()) }
         let digits = Int64.random(in: -(1 << Int.random(in: 1...58, using: &random))...1_000_000, using: &random)
         return Double(digits) / [1, 10, 100, 1000, 10_000, 100_000][Int.random(in: 0...5, using: &random)]
     }
 
-    private func state(_ buffer: borrowing ByteBuffer) -> (bytes: [UInt8], text: String, capacity: Int, isEmpty: Bool) {
-        (Array(buffer.bytes), buffer.text, buffer.capacity, buffer.isEmpty)
+    private func state(_ buffer: borrowing ByteBuffer) -> (bytes: [UInt8], text: String, room: Int, isEmpty: Bool) {
+        (Array(buffer.bytes), buffer.text, buffer.room, buffer.isEmpty)
     }
 
     private func written(_ write: (inout ByteBuffer) -> Void) -> String {
