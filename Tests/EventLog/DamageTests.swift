@@ -15,10 +15,10 @@ import Testing
         return try #require(try scratch.segments.first)
     }
 
-    /// Bytes of the opening and the first two batches: 64 each, 17 for each cursor, and the lines.
+    /// The bytes of the opening and the first two batches: 64 for each header, 17 for each cursor, and the lines.
     private var lastBatchOffset: Int { 64 + (64 + 17 + 3 + 8) + (64 + 17 + 8) }
 
-    @Test func aTailTornAtAnyByteIsCutOffAndReported() throws {
+    @Test func `a tail torn at any byte is cut off and reported`() throws {
         let scratch = Scratch()
         let path = try threeBatches(scratch)
         let whole = try bytes(of: path)
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func aSegmentTornAtAnyByteOfItsFirstWriteIsBegunAgain() throws {
+    @Test func `a segment torn at any byte of its first write is begun again`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer(segmentBytesMax: 200)
         for number in 1...2 { try writer.append([event(number, padding: 100)], cursor: Cursor(["a": UInt64(number)])) }
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func everyFlippedBitIsFound() throws {
+    @Test func `every flipped bit is found`() throws {
         let scratch = Scratch()
         let path = try threeBatches(scratch)
         let whole = try bytes(of: path)
@@ -81,8 +81,8 @@ import Testing
         #expect(report.tornTail == nil)
     }
 
-    /// One bit of each byte, in a log of several segments that also has batches without events, with pages between.
-    @Test func aFlippedBitInAnySegmentIsFoundAndNamed() throws {
+    /// Flips one bit of each byte, in a log with several segments and with batches without events.
+    @Test func `a flipped bit in any segment is found and reported with its segment`() throws {
         let seed = Seeded.ofThisRun
         var random = Seeded(seed)
         let scratch = Scratch()
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func anEarlierSegmentThatEndsTooEarlyIsDamage() throws {
+    @Test func `a segment before the last that ends too early is damage`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer(segmentBytesMax: 300)
         for number in 1...9 { try writer.append([event(number, padding: 100)]) }
@@ -136,7 +136,7 @@ import Testing
         #expect(try EventLogs.verify(directory: scratch.log).problems.count == 1)
     }
 
-    /// What `log verify` names.
+    /// The problems that `log verify` reports.
     private func fileAtFault(in log: String) throws -> String? {
         do throws(EventLogError) {
             return try EventLogs.verify(directory: log).problems.first?.file
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func everyFlippedBitOfTheManifestIsFound() throws {
+    @Test func `every flipped bit of the manifest is found`() throws {
         let scratch = Scratch()
         _ = try threeBatches(scratch)
         let path = scratch.log + "/log.json"
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func anotherLogsSegmentIsRefused() throws {
+    @Test func `a segment of another log is refused`() throws {
         let (left, right) = (Scratch(), Scratch())
         _ = try threeBatches(left)
         var options = right.options()
@@ -173,7 +173,7 @@ import Testing
         #expect(throws: EventLogError.self) { try EventLogReader.all(left.log) }
     }
 
-    @Test func verifyGoesOnBehindDamage() throws {
+    @Test func `a verification goes on after damage`() throws {
         let scratch = Scratch()
         let path = try threeBatches(scratch)
         var damaged = try bytes(of: path)
@@ -185,7 +185,7 @@ import Testing
         #expect(report.events == 3 && report.batches == 1)
     }
 
-    @Test func verifyNamesLinesThatAreNoObjects() throws {
+    @Test func `a verification reports lines that are not JSON objects`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer()
         try writer.append(["{}", "[1]", "{\"a\":1", "}", ""])
@@ -195,7 +195,7 @@ import Testing
         #expect(report.events == 6 && report.batches == 2)
     }
 
-    @Test func aSoundLogIsSound() throws {
+    @Test func `a sound log has no problems`() throws {
         let scratch = Scratch()
         _ = try threeBatches(scratch)
         var calls = 0

@@ -70,7 +70,7 @@ import Testing
         return names
     }
 
-    /// As with `sudo belfry log repair`.
+    /// This happens with `sudo belfry log repair`.
     @Test(.enabled(if: geteuid() == 0, "needs root"))
     func `what root makes in another's folder is that other's`() throws {
         let folder = try Folder()

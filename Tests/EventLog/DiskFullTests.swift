@@ -6,9 +6,9 @@ import Testing
 @testable import EventLog
 
 @Suite struct DiskFullTests {
-    /// At whatever byte a write stops, and whatever stops it, the log is as it was and goes on later.
+    /// Stops a write at any byte with any error. The log must stay unchanged and usable.
     @Test(arguments: [ENOSPC, EDQUOT, EFBIG, EIO])
-    func anAppendThatFailsAtAnyByteAppendsNothing(code: CInt) throws {
+    func `an append that fails at any byte appends nothing`(code: CInt) throws {
         let scratch = Scratch()
         let room = Mutex(Int.max)
         var options = scratch.options(segmentBytesMax: 2000)
@@ -28,7 +28,7 @@ import Testing
         #expect(try EventLogs.verify(directory: scratch.log).isSound)
     }
 
-    @Test func aLogThatCannotBeCutBackAppendsNoMore() throws {
+    @Test func `a writer that cannot remove a partial batch appends no more`() throws {
         let scratch = Scratch()
         let room = Mutex(Int.max)
         var options = scratch.options()
@@ -48,7 +48,7 @@ import Testing
         #expect(reopened.lastSequence == 1 && reopened.recovery?.bytesCut == 10)
     }
 
-    @Test func aFullFileSystemLeavesTheLogUsable() throws {
+    @Test func `a log can be used again after its file system was full`() throws {
         let scratch = Scratch()
         try FileManager.default.createDirectory(atPath: scratch.path, withIntermediateDirectories: true)
         guard mount("tmpfs", scratch.path, "tmpfs", 0, "size=256k") == 0 else { try Test.cancel("needs to mount") }
@@ -76,7 +76,7 @@ import Testing
     }
 }
 
-/// Writes while there is room, as a file system does that fills up in the middle of a call.
+/// Writes a part while there is room, like a file system that fills up during a call.
 private func shortWrite(
     _ descriptor: CInt, _ parts: UnsafePointer<iovec>, _ count: CInt, _ offset: off_t, room: borrowing Mutex<Int>,
     code: CInt

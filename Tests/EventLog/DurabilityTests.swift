@@ -5,7 +5,7 @@ import Testing
 
 @testable import EventLog
 
-/// A disk whose `fdatasync` waits until the test lets it go, or fails.
+/// A disk whose `fdatasync` waits for the test, or fails.
 private final class SlowDisk: Sendable {
     let began = DispatchSemaphore(value: 0)
     let gate = DispatchSemaphore(value: 0)
@@ -21,7 +21,7 @@ private final class SlowDisk: Sendable {
         return -1
     }
 
-    /// Opening a log syncs once; that one passes.
+    /// Opening a log syncs once, without waiting.
     func writer(_ scratch: Scratch, _ policy: SyncPolicy) throws -> EventLogWriter {
         var options = scratch.options(sync: policy)
         options.calls.sync = { _ in self.sync() }
@@ -35,7 +35,7 @@ private final class SlowDisk: Sendable {
 
 @Suite struct DurabilityTests {
     @Test(.timeLimit(.minutes(5)))
-    func underAlwaysOnlyASyncMakesDurableAndOneCoversAllThatWaits() throws {
+    func `with always one sync makes all waiting batches durable`() throws {
         let (scratch, disk) = (Scratch(), SlowDisk())
         let writer = try disk.writer(scratch, .always)
         let (told, calls) = (DispatchSemaphore(value: 0), Log())
@@ -59,7 +59,7 @@ private final class SlowDisk: Sendable {
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func aFailedSyncIsFinalAndNeverDurable() throws {
+    func `no batch becomes durable after a failed sync`() throws {
         let (scratch, disk) = (Scratch(), SlowDisk())
         let writer = try disk.writer(scratch, .always)
         disk.failing.withLock { $0 = true }
@@ -75,7 +75,7 @@ private final class SlowDisk: Sendable {
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: [SyncPolicy.always, .interval(.milliseconds(1))])
-    func aFailedSyncIsToldWithoutAnotherAppend(policy: SyncPolicy) throws {
+    func `a failed sync is reported without another append`(policy: SyncPolicy) throws {
         let (scratch, disk, told) = (Scratch(), SlowDisk(), DispatchSemaphore(value: 0))
         let writer = try disk.writer(scratch, policy)
         writer.onDurable { _ in told.signal() }
@@ -88,7 +88,7 @@ private final class SlowDisk: Sendable {
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: [SyncPolicy.interval(.seconds(3600)), .never])
-    func underTheOthersWhatIsWrittenCounts(policy: SyncPolicy) throws {
+    func `with interval and never written batches count as durable`(policy: SyncPolicy) throws {
         let (scratch, disk) = (Scratch(), SlowDisk())
         for _ in 0..<4 { disk.gate.signal() }
         var options = scratch.options(sync: policy)
@@ -106,7 +106,7 @@ private final class SlowDisk: Sendable {
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func anIntervalSyncsByItself() throws {
+    func `with interval the log syncs on its own`() throws {
         let (scratch, disk) = (Scratch(), SlowDisk())
         let writer = try disk.writer(scratch, .interval(.milliseconds(1)))
         for number in 1...3 {
@@ -118,7 +118,7 @@ private final class SlowDisk: Sendable {
         try writer.close()
     }
 
-    @Test func underAlwaysASegmentEndsDurably() throws {
+    @Test func `with always a segment is durable before the next one begins`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer(segmentBytesMax: 300, sync: .always)
         let calls = Log()
@@ -131,13 +131,13 @@ private final class SlowDisk: Sendable {
 }
 
 extension DispatchSemaphore {
-    /// Waits for what must come, so that a test that fails also ends.
+    /// Waits with a time limit, so that a failing test ends, too.
     fileprivate func await() throws {
         try #require(wait(timeout: .now() + .seconds(20)) == .success)
     }
 }
 
-/// What a callback was told.
+/// Collects the values of a callback.
 private final class Log: Sendable {
     private let entries = Mutex<[UInt64]>([])
     var all: [UInt64] { entries.withLock { $0 } }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import EventLog
 
-/// Every call that a writer makes on its files, failed once at each place, in each way.
+/// Lets each system call of a writer fail once, in every way.
 @Suite struct FaultTests {
     enum Fault: CaseIterable, Sendable { case io, full, interrupted, short }
 
-    /// Fails the call with a number; short writes come to half of what they should.
+    /// Fails the call with this number. A short write writes half of the bytes.
     private final class Disk: Sendable {
         let fault: Fault
         let target: Int
@@ -44,7 +44,7 @@ import Testing
                 errno = code
                 return -1
             }
-            // A disk that fills up writes a part first; the next call then tells.
+            // A disk that fills up first writes a part. Only the next call fails.
             let part = parts[0].iov_len > 0 ? parts[0] : parts[1]
             return pwrite(file, part.iov_base, max(part.iov_len / 2, 1), offset)
         }
@@ -63,14 +63,13 @@ import Testing
         }
     }
 
-    /// What a run came to: the events that the writer said were durable, and all that it took.
+    /// The result of a run: the number of durable events, and all events that were appended.
     private struct Outcome {
         var acknowledged = 0
         var taken: [String] = []
     }
 
-    /// Events go on where a call failed, as a host does that waits for room; a writer that is of no more use is opened
-    /// again.
+    /// Repeats an event after a failed call, like a host that waits for room. Reopens a writer that can append no more.
     private func run(_ scratch: Scratch, _ disk: Disk) throws -> Outcome {
         var options = scratch.options(segmentBytesMax: 400, sync: .always)
         options.calls = disk.fileCalls
@@ -109,14 +108,14 @@ import Testing
         if let failure { throw failure }
     }
 
-    /// All events that the log holds or held.
+    /// All events that the log has or had.
     private func taken(_ scratch: Scratch) throws(EventLogError) -> [String] {
         let last = try EventLogs.summary(directory: scratch.log).lastSequence
         return (0..<Int(last)).map { event($0 + 1, padding: 90) }
     }
 
     @Test(arguments: Fault.allCases)
-    func whicheverCallFailsNothingAcknowledgedIsLostAndNothingIsThereTwice(fault: Fault) throws {
+    func `whichever call fails, no acknowledged event is lost or doubled`(fault: Fault) throws {
         var target = 1
         while true {
             let (scratch, disk) = (Scratch(), Disk(fault, at: target))

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct FollowTests {
     @Test(.timeLimit(.minutes(5)))
-    func aFollowerSeesEveryEventOnceAndInOrderAcrossSegments() async throws {
+    func `a follower sees every event once and in order across segments`() async throws {
         let scratch = Scratch()
         let (total, directory) = (20_000, scratch.log)
         async let seen = onThread { try follow(directory, until: total) }
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func aFollowerWaitsForALogThatDoesNotExist() async throws {
+    func `a follower waits for a log that does not exist yet`() async throws {
         let scratch = Scratch()
         let directory = scratch.path + "/deeper/logs/matches"
         let looked = DispatchSemaphore(value: 0)
@@ -55,7 +55,7 @@ import Testing
         #expect(try await first == [event(1)])
     }
 
-    @Test func aWaitEndsWithItsTimeAndWithNothingMissed() throws {
+    @Test func `a wait ends at its timeout and misses no event`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer()
         let reader = try EventLogReader(directory: scratch.log, from: .end)
@@ -69,7 +69,7 @@ import Testing
     }
 }
 
-/// Runs what blocks on a thread of its own.
+/// Runs blocking work on its own thread.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         DispatchQueue(label: "test").async { continuation.resume(with: Result(catching: body)) }

@@ -4,8 +4,8 @@ import Testing
 import Time
 
 @Suite struct LogPropertyTests {
-    /// Random appends, reopened at random points, torn at random places: the log equals an array.
-    @Test func aLogEqualsAnArrayOfItsBatches() throws {
+    /// Appends at random, reopens the log at random points, and tears it at random positions.
+    @Test func `a log equals an array of its batches`() throws {
         let seed = Seeded.ofThisRun
         var random = Seeded(seed)
         for _ in 0..<8 { try check(&random, "BELFRY_SEED=\(seed)") }
@@ -48,7 +48,7 @@ import Time
         return ModelBatch(first: writer.nextSequence, events: events, cursor: cursor, now: now)
     }
 
-    /// Leaves part of one more batch behind, as a crash does.
+    /// Leaves a part of one more batch, like a crash.
     private func tear(_ scratch: Scratch, _ random: inout Seeded) throws {
         let path = try #require(try scratch.segments.last)
         let before = try bytes(of: path)

@@ -4,11 +4,11 @@ import Time
 
 @testable import EventLog
 
-/// A log that was cut off where nothing in it shows it.
+/// Logs that lost their end between two batches, so that the log alone does not show it.
 @Suite struct LostEndTests {
     private let now = Instant(microseconds: 1_763_631_000_000_000)
 
-    /// Ten events in batches of one, over several segments.
+    /// Ten batches with one event each, in several segments.
     private func log(_ scratch: Scratch) throws {
         let writer = try scratch.writer(segmentBytesMax: 300)
         for number in 1...10 { try writer.append([event(number)]) }
@@ -29,13 +29,14 @@ import Time
     }
 
     @Test(arguments: ["snapshot", "index"], [0, 1])
-    func whatKnowsMoreThanTheLogIsNamed(witness: String, kept: Int) throws {
+    func `a snapshot or index from later events proves that the log has lost its end`(witness: String, kept: Int) throws
+    {
         let scratch = Scratch()
         try log(scratch)
         if witness == "index" { try addIndex(scratch) } else { try addSnapshot(scratch, at: 10) }
         #expect(try EventLogs.verify(directory: scratch.log).isSound)
         let last = try #require(try scratch.facts().last)
-        // To nothing, or into the middle of its first batch, which alone would be a torn tail.
+        // An empty segment, or one that ends inside its first batch, which alone would be a torn tail.
         try write(Array(try bytes(of: last.path).prefix(kept * 100)), to: last.path)
         let report = try EventLogs.verify(directory: scratch.log)
         let problem = try #require(report.problems.first)
@@ -50,11 +51,11 @@ import Time
         #expect(try EventLogs.verify(directory: scratch.log).isSound)
     }
 
-    @Test func theIndexOfASegmentThatIsGoneIsNamed() throws {
+    @Test func `an index file without its segment is reported`() throws {
         let scratch = Scratch()
         try log(scratch)
         let scheme = KeyScheme(name: "test", version: 1, makeExtractor: { { _, _ in } })
-        // Its last block is not in the file: it is of a part that still grows.
+        // The file lacks the last block, which is not full yet.
         try LogIndex(directory: scratch.log, scheme: scheme, limits: BlockLimits(events: 100)).update()
         let last = try #require(try scratch.facts().last)
         try FileManager.default.removeItem(atPath: last.path)
@@ -64,7 +65,7 @@ import Time
         #expect(try EventLogs.verify(directory: scratch.log).isSound)
     }
 
-    @Test func whatIsOfAnotherLogOrKnowsNoMoreShowsNothing() throws {
+    @Test func `files of another log, or from no later events, prove nothing`() throws {
         let scratch = Scratch()
         try log(scratch)
         try addSnapshot(scratch, at: 10)

@@ -2,11 +2,11 @@ import Testing
 
 @testable import EventLog
 
-/// What the loss of power leaves: a file that was extended, and pages of it that never came.
+/// After a power failure a file may have its full length, but pages of it may never have been written.
 @Suite struct LostPageTests {
     private let pageBytes = 4096
 
-    /// A batch of one event that takes several pages, behind others, none of them on a page's edge.
+    /// A batch with one event over several pages, after other batches. No batch begins at a page's edge.
     private func log(_ scratch: Scratch, paddings: [Int] = [100, 2000, 15_000]) throws -> (path: String, last: Int) {
         let writer = try scratch.writer()
         var last = 0
@@ -28,7 +28,7 @@ import Testing
         #expect(try scratch.writer().lastSequence == 2, comment)
     }
 
-    @Test func anyPagesThatNeverCameAreATornTail() throws {
+    @Test func `a last batch with pages that were never written is torn`() throws {
         let scratch = Scratch()
         let (path, last) = try log(scratch)
         let whole = try bytes(of: path)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func zerosThatWereAllocatedAheadAreATornTail() throws {
+    @Test func `zeros that were allocated in advance are a torn tail`() throws {
         let scratch = Scratch()
         let (path, last) = try log(scratch)
         let whole = try bytes(of: path)
@@ -52,8 +52,8 @@ import Testing
         }
     }
 
-    /// The header at every place before and over the edge of a page, and the page behind the edge lost.
-    @Test func aHeaderAcrossAPageIsTornWithEitherHalf() throws {
+    /// Moves the header over the edge of a page, and loses the page after the edge.
+    @Test func `a header on two pages is torn if either page is missing`() throws {
         for missing in 0...70 {
             let scratch = Scratch()
             let start = 3 * 64 + 2 * 11 + 2 * #"{"n":1,"p":""}"#.count + 2
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func zerosThatAreNoPageAreDamage() throws {
+    @Test func `zeros that are not a whole page are damage`() throws {
         let scratch = Scratch()
         let (path, last) = try log(scratch)
         let whole = try bytes(of: path)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func aPageOfZerosBeforeARightBatchIsDamage() throws {
+    @Test func `a page of zeros before an intact batch is damage`() throws {
         let scratch = Scratch()
         let (path, _) = try log(scratch, paddings: [100, 15_000, 100])
         var zeroed = try bytes(of: path)
@@ -92,7 +92,7 @@ import Testing
         #expect(report.problems.map(\.sequence) == [2] && report.tornTail == nil)
     }
 
-    @Test func wordsOfAnotherProgramAreDamage() throws {
+    @Test func `text of another program at the end is damage`() throws {
         let scratch = Scratch()
         let (path, last) = try log(scratch)
         let whole = try bytes(of: path)

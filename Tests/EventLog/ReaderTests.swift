@@ -4,7 +4,7 @@ import Testing
 import Time
 
 @Suite struct ReaderTests {
-    /// Batches of one to four events and none, several segments.
+    /// Batches of none to four events, in several segments.
     private func log(_ scratch: Scratch) throws -> [ModelBatch] {
         let writer = try scratch.writer(segmentBytesMax: 600)
         var number = 0
@@ -18,7 +18,7 @@ import Time
         return try EventLogReader.all(scratch.log)
     }
 
-    @Test func startsAtAnySequence() throws {
+    @Test func `a reader starts at any sequence`() throws {
         let scratch = Scratch()
         let events = try log(scratch).flatMap(\.events)
         for sequence in 0...UInt64(events.count + 1) {
@@ -31,7 +31,7 @@ import Time
         }
     }
 
-    @Test func startsAtAnyTime() throws {
+    @Test func `a reader starts at any time`() throws {
         let scratch = Scratch()
         let batches = try log(scratch)
         for time in -1...135 as ClosedRange<Int64> {
@@ -41,8 +41,8 @@ import Time
         }
     }
 
-    /// To note it may take as long as the disk does, and appends wait for it.
-    @Test func leavesNoTimeOfAccess() throws {
+    /// Writing the access time may be slow, and appends would wait for it.
+    @Test func `reading does not change the access time`() throws {
         let scratch = Scratch()
         _ = try log(scratch)
         let paths = try scratch.segments
@@ -56,7 +56,7 @@ import Time
         #expect(accesses == paths.map { _ in 1_000 })
     }
 
-    @Test func startsAtTheEndAndAheadOfIt() throws {
+    @Test func `a reader starts at the end and after it`() throws {
         let scratch = Scratch()
         let last = try log(scratch).reduce(0) { $0 + $1.events.count }
         let end = try EventLogReader(directory: scratch.log, from: .end)
@@ -71,7 +71,7 @@ import Time
         #expect(try later.rest().flatMap(\.events) == [event(2)])
     }
 
-    @Test func headersComeWithoutBodies() throws {
+    @Test func `headers are read without bodies`() throws {
         let scratch = Scratch()
         let batches = try log(scratch)
         let reader = try EventLogReader(directory: scratch.log, from: .beginning)
@@ -84,7 +84,7 @@ import Time
         #expect(try reader.nextHeader() == nil)
     }
 
-    @Test func leavesWhatIsBeyondALimit() throws {
+    @Test func `a reader stops before a batch that exceeds its limit`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer()
         for number in 1...3 { try writer.append([event(number)]) }
@@ -95,7 +95,7 @@ import Time
         #expect(try reader.rest().count == 2)
     }
 
-    @Test func sliceCutsABatchAtASequence() throws {
+    @Test func `a slice begins at its sequence`() throws {
         let body = Array("{1}\n{2}\n{3}\n".utf8)
         let header = BatchHeader(firstSequence: 10, count: 3, now: .epoch, bodyBytes: body.count)
         body.withUnsafeBytes { body in
@@ -107,7 +107,7 @@ import Time
         }
     }
 
-    @Test func anEmptyOrMissingLogHasNothingYet() throws {
+    @Test func `an empty or missing log has no batches yet`() throws {
         let scratch = Scratch()
         let early = try EventLogReader(directory: scratch.log, from: .end)
         #expect(try early.next() == nil)
@@ -118,7 +118,7 @@ import Time
         #expect(try early.rest().flatMap(\.events) == [event(1)])
     }
 
-    @Test func listTellsWhatEachLogHolds() throws {
+    @Test func `a list has the facts about each log`() throws {
         let scratch = Scratch()
         let batches = try log(scratch)
         _ = try EventLogWriter(EventLogOptions(directory: scratch.path, name: "empty"))

@@ -24,8 +24,8 @@ import Time
         return try EventLogReader.all(options.logDirectory)
     }
 
-    /// Wherever a byte is wrong: what stays is the beginning of the log, and a writer goes on from there.
-    @Test func whatIsBeforeTheDamageStays() throws {
+    /// Damages any byte. The beginning of the log must stay, and a writer must be able to continue it.
+    @Test func `a repair keeps the events before the damage`() throws {
         let seed = Seeded.ofThisRun
         var random = Seeded(seed)
         for _ in 0..<60 {
@@ -66,7 +66,7 @@ import Time
         try scratch.segments.reduce(0) { $0 + UInt64(try bytes(of: $1).count) }
     }
 
-    @Test func aSegmentThatIsMissingEndsTheLogBeforeIt() throws {
+    @Test func `a repaired log ends before a missing segment`() throws {
         let scratch = Scratch()
         let batches = try log(scratch)
         let facts = try scratch.facts()
@@ -79,7 +79,7 @@ import Time
         #expect(try EventLogReader.all(scratch.log) == Array(batches.prefix(Int(facts[1].lastSequence))))
     }
 
-    @Test func aSoundLogIsLeftAlone() throws {
+    @Test func `a sound log is not changed`() throws {
         let scratch = Scratch()
         let batches = try log(scratch)
         let repair = try LogRepair(directory: scratch.log)
@@ -88,7 +88,7 @@ import Time
         #expect(try EventLogReader.all(scratch.log) == batches)
     }
 
-    @Test func aTornTailIsCutOff() throws {
+    @Test func `a repair cuts off a torn tail`() throws {
         let scratch = Scratch()
         let batches = try log(scratch)
         let path = try #require(try scratch.segments.last)
@@ -99,7 +99,7 @@ import Time
         #expect(try EventLogReader.all(scratch.log) == Array(batches.dropLast()))
     }
 
-    @Test func aLogThatAStageHasOpenIsRefusedByName() throws {
+    @Test func `a log that a stage has open is refused by name`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer()
         #expect(throws: EventLogError.alreadyOpen(name: "matches", directory: scratch.log, process: processNumber())) {
@@ -109,7 +109,7 @@ import Time
         #expect(throws: EventLogError.notALog(directory: scratch.path)) { try LogRepair(directory: scratch.path) }
     }
 
-    @Test func whatIsAheadGoesAlongAndConsumersAreNamed() throws {
+    @Test func `a repair removes snapshots and index files of lost events and names consumers`() throws {
         let scratch = Scratch()
         _ = try log(scratch)
         let note = UpstreamNote(log: "matches", identity: LogIdentity(seed: "test", name: "matches"))
@@ -136,7 +136,7 @@ import Time
         for name in [old, before] { #expect(try bytes(of: scratch.log + name) == [1]) }
     }
 
-    @Test func aManifestIsMendedFromTheLogsThatKnowIt() throws {
+    @Test func `a manifest is rebuilt from files with the log's identity`() throws {
         for damage in [nil, "nonsense"] as [String?] {
             let scratch = Scratch()
             let batches = try log(scratch)
@@ -155,8 +155,8 @@ import Time
         }
     }
 
-    /// One wrong digit in `log.json`, and every segment looks like another log's.
-    @Test func aWrongIdentityInTheManifestCutsNothing() throws {
+    /// With one wrong digit in `log.json`, every segment looks like that of another log.
+    @Test func `a wrong identity in the manifest cuts no segment`() throws {
         for source in ["nothing", "reader", "snapshot", "index"] {
             let scratch = Scratch()
             let batches = try log(scratch)
@@ -197,7 +197,7 @@ import Time
     }
 
     @Test(arguments: [(1, 0), (0, 1), (3, 3)])
-    func settingsOfWhatIsCutGoAlong(after: UInt64, now later: UInt64) throws {
+    func `settings of the part that is cut are removed`(after: UInt64, now later: UInt64) throws {
         let scratch = Scratch()
         _ = try log(scratch, upstream: UpstreamNote(log: "changes", identity: .random()))
         let cut = try scratch.facts()[2]
@@ -216,7 +216,7 @@ import Time
         #expect(try bytes(of: path) == kept && bytes(of: copy + "/settings.ndjson") == all)
     }
 
-    @Test func aMissingBeginningIsNoTrim() throws {
+    @Test func `a missing beginning is not mistaken for a trim`() throws {
         let scratch = Scratch()
         let batches = try log(scratch)
         let facts = try scratch.facts()
@@ -236,7 +236,7 @@ import Time
         #expect(try EventLogReader.all(scratch.log) == batches.filter { $0.first > missing.upperBound })
     }
 
-    @Test func aGapIsNamedWithBothEnds() throws {
+    @Test func `a gap is reported with both ends`() throws {
         let scratch = Scratch()
         _ = try log(scratch)
         let gone = try scratch.facts()[2]
@@ -248,7 +248,7 @@ import Time
                 == true)
     }
 
-    @Test func aLogOfWhichNoBeginningIsLeftCannotBeRepaired() throws {
+    @Test func `a log without an intact beginning cannot be repaired`() throws {
         let scratch = Scratch()
         _ = try log(scratch)
         try scratch.trim(before: 10)

@@ -4,7 +4,7 @@ import Time
 
 @testable import EventLog
 
-/// `settings.ndjson` says of itself whether it is what was written.
+/// Changes of `settings.ndjson` are detected by its CRC.
 @Suite struct SettingsFileTests {
     private func line(_ after: UInt64, window: String = "1s") -> SettingsFile.Line {
         let text = #"{"after":\#(after),"now":\#(after),"kind":"coalesce","settings":{"window":"\#(window)"}}"#
@@ -22,7 +22,7 @@ import Time
         return try SettingsFile.read(logDirectory: scratch.path)
     }
 
-    @Test func whatIsWrittenIsReadAndWrittenAlike() throws {
+    @Test func `written settings are read and written back unchanged`() throws {
         let scratch = try scratch()
         for count in 1...3 {
             let file = SettingsFile(lines: (0..<UInt64(count)).map { line($0) })
@@ -31,7 +31,7 @@ import Time
         }
     }
 
-    @Test func everyChangeOfAByteAndEveryLostLineIsFound() throws {
+    @Test func `every changed byte and every lost line is found`() throws {
         let scratch = try scratch()
         let text = SettingsFile(lines: [line(0), line(7, window: "5s"), line(9)]).text
         let bytes = Array(text.utf8)
@@ -50,14 +50,14 @@ import Time
         #expect(throws: EventLogError.self, "a second file behind the first") { try read(scratch, text + text) }
     }
 
-    @Test func aFileOfAnEarlierBuildIsBelieved() throws {
+    @Test func `a settings file of an earlier build is accepted without a CRC`() throws {
         let scratch = try scratch()
         let text = line(0).text + "\n" + line(7).text + "\n"
         let file = try #require(try read(scratch, text))
         #expect(!file.isChecked && file.text == text)
     }
 
-    @Test func anotherLogsSettingsAreRefusedByName() throws {
+    @Test func `settings of another log are refused by name`() throws {
         let (scratch, other) = (try scratch(), LogIdentity(seed: "test", name: "other"))
         let own = LogIdentity(seed: "test", name: "own")
         try LogManifest(name: "own", identity: own).write(in: LogDirectory(path: scratch.path))
@@ -70,7 +70,7 @@ import Time
         #expect(try read(scratch, SettingsFile(lines: [line(0)]).text)?.log == nil, "an earlier build's is believed")
     }
 
-    @Test func everyChangeOfAByteOfTheIdentityIsFound() throws {
+    @Test func `every changed byte of the identity is found`() throws {
         let scratch = try scratch()
         let bytes = Array(SettingsFile(lines: [line(0), line(7)], of: LogIdentity(seed: "a", name: "b")).text.utf8)
         for place in bytes.indices {

@@ -9,7 +9,7 @@ import Time
 @Suite struct SnapshotTests {
     private let scratch = Scratch()
 
-    @Test func aSnapshotIsReadBackAsItWasWritten() throws {
+    @Test func `a snapshot is read back as it was written`() throws {
         let store = scratch.snapshots
         #expect(try store.newest(where: { _ in true }, problem: { Issue.record("\($0)") }) == nil)
         try store.write(.at(7, position: 9), "state of seven")
@@ -22,7 +22,7 @@ import Time
         #expect(try store.list().allSatisfy { $0.problem == nil && $0.bytes > 96 })
     }
 
-    @Test func aSnapshotDamagedAtAnyByteIsPassedOver() throws {
+    @Test func `a snapshot with damage at any byte is skipped`() throws {
         let store = scratch.snapshots
         try store.write(.at(1, position: 1), "old")
         let path = try store.write(.at(2, position: 5), "new state").path
@@ -47,7 +47,7 @@ import Time
         #expect(try store.check(try LogSummary(lastSequence: 2)).map(\.file) == [path])
     }
 
-    @Test func theLogsWriterNamesADamagedSnapshotOnceAndRemovesIt() throws {
+    @Test func `the log's writer reports a damaged snapshot once and removes it`() throws {
         var store = scratch.snapshots
         try store.write(.at(1, position: 1), "old")
         let path = try store.write(.at(2, position: 5), "new state").path
@@ -68,7 +68,7 @@ import Time
         }
     }
 
-    @Test func aSnapshotUnderAnotherNameIsPassedOver() throws {
+    @Test func `a snapshot with another file name is skipped`() throws {
         let store = scratch.snapshots
         let path = try store.write(.at(2, position: 5), "state").path
         try FileManager.default.moveItem(
@@ -79,7 +79,7 @@ import Time
         #expect(try store.list().map(\.problem) == ["the file's name differs from its header"])
     }
 
-    @Test func onlyAStagesOwnPastFits() throws {
+    @Test func `only snapshots of the same stage, logs and version fit`() throws {
         let store = scratch.snapshots
         var others = [SnapshotHeader](repeating: .at(1, position: 1), count: 5)
         others[0].log = LogIdentity(seed: "other", name: "log")
@@ -99,7 +99,7 @@ import Time
         #expect(try store.newest(fitting: .test, problem: { Issue.record("\($0)") })?.header.sequence == 10)
     }
 
-    @Test func theCheckKnowsWhatItsLogDoesNotBearOut() throws {
+    @Test func `the check finds snapshots that do not fit their log`() throws {
         let store = scratch.snapshots
         try store.write(.at(3, position: 3), "state")
         let stale = try store.write(.at(9, position: 9), "state").path
@@ -111,7 +111,7 @@ import Time
 
     // MARK: Faults
 
-    @Test func aFailureOfAnyCallLeavesTheOldOnes() throws {
+    @Test func `a failure of any call leaves the older snapshots`() throws {
         try scratch.snapshots.write(.at(1, position: 1), "old")
         for code in [ENOSPC, EIO, EDQUOT] {
             var call = 0
@@ -134,7 +134,7 @@ import Time
         }
     }
 
-    @Test func whatACrashLeftUnfinishedIsNoSnapshot() throws {
+    @Test func `an unfinished file of a crash is not a snapshot`() throws {
         let store = scratch.snapshots
         let path = try store.write(.at(1, position: 1), "state").path
         let whole = try bytes(of: path)
@@ -148,7 +148,7 @@ import Time
 
     // MARK: Thinning
 
-    @Test func whatIsKeptIsSpreadOverTheHistory() throws {
+    @Test func `the kept snapshots are spread over the history`() throws {
         let store = scratch.snapshots
         for position in 1...32 as ClosedRange<UInt64> { try store.write(.at(position, position: position), "state") }
         let bytes = try store.list()[0].bytes
@@ -161,7 +161,7 @@ import Time
         #expect(try store.list().compactMap { $0.header?.position } == [31, 32])
     }
 
-    @Test func thinningRemovesWhatCannotBeRead() throws {
+    @Test func `thinning removes snapshots that cannot be read`() throws {
         let store = scratch.snapshots
         let path = try store.write(.at(1, position: 1), "state").path
         try store.write(.at(2, position: 2), "state")
@@ -209,7 +209,7 @@ extension LogSummary {
 }
 
 extension FileCalls {
-    /// The call after so many fails, and every later one.
+    /// All calls after the first few fail.
     fileprivate static func failing(after count: Int, code: CInt) -> FileCalls {
         let disk = FailingDisk(after: count, code: code)
         var calls = FileCalls()

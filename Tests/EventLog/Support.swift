@@ -2,7 +2,7 @@ import EventLog
 import Foundation
 import Time
 
-/// A folder for one test, removed with it.
+/// A folder for one test. It is removed with this object.
 final class Scratch {
     let path: String
 
@@ -47,7 +47,7 @@ final class Scratch {
     }
 }
 
-/// A batch as a test knows it.
+/// A batch that a test expects.
 struct ModelBatch: Hashable {
     var first: UInt64
     var events: [String]

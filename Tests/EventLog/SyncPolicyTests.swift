@@ -7,7 +7,7 @@ import Testing
             ("always", .always), ("never", .never), ("interval 50ms", .interval(.milliseconds(50))),
             ("interval 2s", .interval(.seconds(2))), ("interval 250us", .interval(.microseconds(250))),
         ] as [(String, SyncPolicy)])
-    func readsAndWrites(text: String, policy: SyncPolicy) {
+    func `a policy is read from its text and written back`(text: String, policy: SyncPolicy) {
         #expect(SyncPolicy(text) == policy)
         #expect(policy.description == text)
     }
@@ -16,7 +16,7 @@ import Testing
         "", "Always", "interval", "interval ", "interval 5", "interval 0s", "interval -1s", "interval 5 ms",
         "interval 5m",
     ])
-    func refuses(text: String) {
+    func `an invalid policy is refused`(text: String) {
         #expect(SyncPolicy(text) == nil)
     }
 }

@@ -17,7 +17,7 @@ import Time
         return writer
     }
 
-    @Test func factsTellEachSegmentsEventsAndTimes() throws {
+    @Test func `facts have each segment's events and times`() throws {
         let scratch = Scratch()
         let writer = try log(scratch)
         let facts = try writer.segments()
@@ -33,7 +33,7 @@ import Time
         #expect(try empty.writer().segments().map(\.lastSequence) == [0])
     }
 
-    @Test func wholeSegmentsBeforeASequenceGo() throws {
+    @Test func `a trim removes the whole segments before a sequence`() throws {
         for sequence in 0...25 as ClosedRange<UInt64> {
             let scratch = Scratch()
             let writer = try log(scratch)
@@ -51,7 +51,7 @@ import Time
         }
     }
 
-    @Test func aReaderOfWhatIsGoneIsTold() throws {
+    @Test func `a reader of a removed segment gets an error`() throws {
         let scratch = Scratch()
         let writer = try log(scratch)
         let slow = try EventLogReader(directory: scratch.log, from: .beginning)
@@ -68,8 +68,8 @@ import Time
         #expect(try fast.rest().map(\.first) == [20])
     }
 
-    /// The cursor of a segment that was only begun stands in the one before it.
-    @Test func theSegmentBeforeOneWithoutAnOpeningStays() throws {
+    /// The segment before a last segment without an opening has the log's cursor.
+    @Test func `a trim keeps the segment before one without an opening`() throws {
         let scratch = Scratch()
         try log(scratch).close()
         let last = try #require(try scratch.segments.last)
@@ -80,8 +80,8 @@ import Time
         #expect(writer.cursor == Cursor(["a": writer.lastSequence]) && writer.lastSequence > 10)
     }
 
-    /// Whichever removal fails, what is left is the end of the log.
-    @Test func aRemovalThatFailsLeavesNoGap() throws {
+    /// Whichever removal fails, the end of the log is left.
+    @Test func `a removal that fails leaves no gap`() throws {
         for allowed in 0..<4 {
             let scratch = Scratch()
             try log(scratch).close()

@@ -3,7 +3,7 @@ import Time
 
 @testable import EventLog
 
-/// What `verify` says of a log's cursor against the log that it was made from.
+/// `verify` compares a log's cursor with its upstream log.
 @Suite struct UpstreamCheckTests {
     private let identity = LogIdentity(seed: "test", name: "changes")
 
@@ -28,7 +28,7 @@ import Time
         try EventLogs.verify(directory: scratch.log).problems
     }
 
-    @Test func aCursorWithinTheUpstreamIsSound() throws {
+    @Test func `a cursor within the upstream log is sound`() throws {
         let scratch = Scratch()
         try changes(scratch, events: 5)
         try matches(scratch, done: [1, 1, 3, 5], of: identity)
@@ -37,7 +37,7 @@ import Time
         #expect(try EventLogs.consumers(ofLogAt: scratch.path + "/changes").map(\.done) == [5])
     }
 
-    @Test func aCursorBeyondTheUpstreamIsNamed() throws {
+    @Test func `a cursor beyond the upstream log is reported`() throws {
         let scratch = Scratch()
         try changes(scratch, events: 4)
         try matches(scratch, done: [1, 5], of: identity)
@@ -47,7 +47,7 @@ import Time
         #expect(problem.reason == "the cursor is at sequence 5 of 'changes', which ends with 4")
     }
 
-    @Test func aCursorThatGoesBackIsNamed() throws {
+    @Test func `a cursor that goes back is reported`() throws {
         let scratch = Scratch()
         try changes(scratch, events: 5)
         try matches(scratch, done: [1, 4, 3, 5], of: identity)
@@ -56,7 +56,7 @@ import Time
         #expect(problem.reason == "the cursor goes back from sequence 4 of 'changes' to 3")
     }
 
-    @Test func anotherUpstreamIsNamed() throws {
+    @Test func `another upstream log is reported`() throws {
         let scratch = Scratch()
         try changes(scratch, events: 5)
         try matches(scratch, done: [1], of: LogIdentity(seed: "other", name: "changes"))
@@ -65,13 +65,13 @@ import Time
         #expect(try problems(scratch).map(\.reason) == ["its text is not as Belfry writes it"])
     }
 
-    @Test func withoutTheUpstreamOnlyTheLogItselfIsChecked() throws {
+    @Test func `only the log itself is checked if the upstream log is missing`() throws {
         let scratch = Scratch()
         try matches(scratch, done: [1, 7], of: identity)
         #expect(try problems(scratch) == [])
     }
 
-    @Test func anotherNameThanTheFoldersIsNamed() throws {
+    @Test func `a manifest with another name than the folder is reported`() throws {
         let scratch = Scratch()
         try matches(scratch, done: [1], of: identity)
         let path = scratch.log + "/log.json"
@@ -88,7 +88,7 @@ import Time
         func check(_ log: VerifiedLog) -> [VerifyReport.Problem] { body(log) }
     }
 
-    @Test func whatLiesBesideALogIsCheckedAgainstIt() throws {
+    @Test func `files beside a log are checked against it`() throws {
         let scratch = Scratch()
         try matches(scratch, done: [1, 7], of: identity)
         let problem = VerifyReport.Problem(file: "index", offset: 3, sequence: 1, reason: "stale")

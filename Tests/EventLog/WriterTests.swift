@@ -6,7 +6,7 @@ import Testing
 import Time
 
 @Suite struct WriterTests {
-    @Test func whatIsAppendedIsRead() throws {
+    @Test func `appended events are read`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer()
         #expect(try writer.append(["{}", event(2)], cursor: Cursor(["changes": 7]), now: 10) == 1)
@@ -22,7 +22,7 @@ import Time
             ])
     }
 
-    @Test func aReopenedLogGoesOnWhereItWas() throws {
+    @Test func `a reopened log continues after its last event`() throws {
         let scratch = Scratch()
         let first = try scratch.writer()
         try first.append([event(1)], cursor: Cursor(["a": 1, "b": 2]), now: 5)
@@ -39,7 +39,7 @@ import Time
         #expect(try second.append([event(3)]) == 3)
     }
 
-    @Test func theCursorOutlivesSegmentsThatAreDropped() throws {
+    @Test func `the cursor is kept when segments are dropped`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer(segmentBytesMax: 500)
         try writer.append([event(1)], cursor: Cursor(["once": 1]), now: 1)
@@ -54,7 +54,7 @@ import Time
         #expect(throws: EventLogError.self) { try EventLogReader(directory: scratch.log, from: .sequence(1)) }
     }
 
-    @Test func aSecondWriterIsRefusedByName() throws {
+    @Test func `a second writer is refused by name`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer()
         let error = #expect(throws: EventLogError.self) { try scratch.writer() }
@@ -64,8 +64,8 @@ import Time
         _ = try scratch.writer()
     }
 
-    /// As a process has it that another thread is just starting.
-    @Test func aCopyOfTheLocksDescriptorHoldsNoLogThatWasClosed() throws {
+    /// A child process that another thread is starting has such a copy.
+    @Test func `a copy of the lock's descriptor does not lock a closed log`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer()
         let copy = dup(try #require(try descriptor(of: scratch.log + "/lock")))
@@ -82,14 +82,14 @@ import Time
     }
 
     @Test(arguments: ["", ".", "..", ".hidden", "a/b", "a b", "é", String(repeating: "a", count: 65)])
-    func aNameThatIsNoFolderIsRefused(name: String) {
+    func `a name that is not valid for a folder is refused`(name: String) {
         let scratch = Scratch()
         #expect(throws: EventLogError.invalidName(name)) {
             try EventLogWriter(EventLogOptions(directory: scratch.path, name: name))
         }
     }
 
-    @Test func limitsAreKeptWithNothingAppended() throws {
+    @Test func `a batch over a limit is refused and appends nothing`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer()
         let largest = String(repeating: "x", count: EventLogLimits.eventBytesMax - 1)
@@ -104,7 +104,7 @@ import Time
         #expect(try scratch.writer().lastSequence == 33)
     }
 
-    @Test func segmentsAreNamedByTheirFirstSequence() throws {
+    @Test func `segments are named by their first sequence`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer(segmentBytesMax: 400)
         for _ in 0..<6 { try writer.append([], cursor: Cursor(["a": 1])) }
@@ -115,7 +115,7 @@ import Time
         #expect(try EventLogReader.all(scratch.log).flatMap(\.events).count == 5)
     }
 
-    @Test func aLogWithoutItsManifestIsNotTakenOver() throws {
+    @Test func `a log without its manifest is not opened for writing`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer()
         try writer.append([event(1)])
@@ -124,8 +124,8 @@ import Time
         #expect(throws: EventLogError.withoutManifest(directory: scratch.log)) { try scratch.writer() }
     }
 
-    /// What still fits goes into the segment before: the one that could not be begun must not be in its way.
-    @Test func aSegmentThatCouldNotBeBegunIsTakenBack() throws {
+    /// A smaller batch still fits into the segment before, which must be the last one again.
+    @Test func `a segment that could not be begun is removed`() throws {
         let scratch = Scratch()
         let fails = Mutex(false)
         var options = scratch.options(segmentBytesMax: 500)

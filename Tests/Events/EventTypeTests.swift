@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct EventTypes {
-    @Test func noTypeIsDeclaredTwiceAndNoMemberOfOne() {
+    @Test func `no type is declared twice and no type has a member twice`() {
         #expect(Set(EventType.all.map(\.name.description)).count == EventType.all.count)
         for type in EventType.all {
             let members = type.entries.map(\.member.description)
@@ -24,7 +24,7 @@ import Testing
             ),
             (#"{"type":"badge.set","container":"c","environment":"production","user":"u","badge":0,"x":1}"#, ["x"]),
         ] as [(String, [String])])
-    func whatIsNotAsDeclaredIsNamed(event: String, problems: [String]) throws {
+    func `differences from the declaration are reported`(event: String, problems: [String]) throws {
         var parser = JSONParser()
         try event.utf8.withContiguousStorageIfAvailable { bytes in
             let json = try parser.parse(UnsafeRawBufferPointer(bytes))
@@ -37,18 +37,18 @@ import Testing
 
 @Suite struct EventReferences {
     /// `BELFRY_WRITE_REFERENCE=1 deploy/test --filter Reference` writes the page.
-    @Test func thePageOnEventsIsWhatIsDeclared() throws {
+    @Test func `the reference page shows the declared events`() throws {
         try ReferencePage("Events.md").expect(EventType.reference)
     }
 
-    @Test func everyMemberOfEveryTypeHasAMeaning() {
+    @Test func `every member of every type has a meaning`() {
         for type in EventType.all {
             for entry in type.entries { #expect(entry.member.meaning != nil, "\(type.name) \(entry.member)") }
         }
     }
 
     @Test(arguments: EventType.all.map(\.schema))
-    func aSchemaIsOneJSONObject(schema: String) throws {
+    func `a schema is one JSON object`(schema: String) throws {
         var parser = JSONParser()
         try Array(schema.utf8).withUnsafeBytes { bytes in
             let json = try parser.parse(bytes)

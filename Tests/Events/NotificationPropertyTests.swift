@@ -3,7 +3,7 @@ import JSON
 import Testing
 
 @Suite struct NotificationProperties {
-    @Test func everyPropertyIsFoundByItsNameAndNoOther() throws {
+    @Test func `every property is found by its name and by no other`() throws {
         for property in NotificationProperty.allCases {
             #expect("\(property)" == property.name.description)
             #expect(try Self.property(named: property.name.description) == property)

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Valid texts cut short or with one byte changed: refused or read, never a crash, never a byte past the end.
+/// Valid texts that are cut off or have one byte changed: reading them must not crash or read past their end.
 struct BrokenTextTests {
     static let whole = [
         #"{"type":"record.save","n":[-0,12.5e-3,1E+9,true,false,null],"é":"\u00e9\"\\\uD83D\uDE00😀 ж"}"#,
@@ -11,7 +11,7 @@ struct BrokenTextTests {
     ]
 
     @Test(arguments: whole)
-    func everyPrefixIsRefusedBecauseItStopsShort(_ text: String) {
+    func `every prefix of a text is refused as incomplete`(_ text: String) {
         let bytes = Array(text.utf8)
         let end = bytes.lastIndex { $0 != UInt8(ascii: " ") } ?? 0
         for length in 0..<end {
@@ -26,13 +26,13 @@ struct BrokenTextTests {
     }
 
     @Test(arguments: whole)
-    func everySuffixIsJudgedWithoutACrash(_ text: String) {
+    func `every suffix of a text is checked without a crash`(_ text: String) {
         let bytes = Array(text.utf8)
         for start in 1..<bytes.count { _ = refusal(Array(bytes[start...])) }
     }
 
     @Test(arguments: whole)
-    func everyChangeOfOneByteIsJudgedAsFoundationJudgesIt(_ text: String) {
+    func `every change of one byte is accepted or refused as by Foundation`(_ text: String) {
         let memory = GuardedText(bytesMax: text.utf8.count)
         let step = Tier.rounds(4, full: 1)
         var parser = JSONParser()
@@ -47,7 +47,7 @@ struct BrokenTextTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func randomPiecesOfGrammarAreJudgedAsFoundationJudgesThem(seed: UInt64) {
+    func `random pieces of grammar are accepted or refused as by Foundation`(seed: UInt64) {
         let pieces = #"{ } [ ] , : "a" " 0 - 1 . e + true null \"#.split(separator: " ").map { String($0) } + [" "]
         var random = Seeded(seed)
         for _ in 0..<5000 {
@@ -58,8 +58,8 @@ struct BrokenTextTests {
         }
     }
 
-    /// Foundation's verdict. It differs from ours in three ways: it takes a comma before a closing bracket, it takes
-    /// UTF-16, and it refuses numbers beyond a double, which are valid JSON.
+    /// Whether Foundation accepts the text. It differs from Belfry in three ways: it accepts a comma before a closing
+    /// bracket, it accepts UTF-16, and it refuses numbers beyond a double, which are valid JSON.
     private func foundationTakes(_ bytes: [UInt8]) -> Bool {
         guard let text = String(validating: bytes, as: UTF8.self) else { return false }
         let withoutStrings = text.replacing(#/"(?:[^"\\]|\\.)*"/#, with: "0")

@@ -8,7 +8,7 @@ import Testing
         bytes.withUnsafeBytes { ByteHash.of($0, salt: salt) }
     }
 
-    @Test func theSameBytesHaveTheSameHashWhereverTheyLie() {
+    @Test func `equal bytes have the same hash at any address`() {
         let bytes = (0..<100).map { UInt8($0) }
         for count in 0...64 {
             let hashes = (0..<8).map { start in
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func everyByteEveryLengthAndTheSaltCount() {
+    @Test func `every byte, the length and the salt change the hash`() {
         var hashes: Set<Int> = []
         var tried = 0
         for count in 0...48 {
@@ -41,7 +41,7 @@ import Testing
         #expect(hashes.count == tried)
     }
 
-    @Test func lowBitsSpreadWell() {
+    @Test func `the low bits of hashes are evenly spread`() {
         var buckets = [Int](repeating: 0, count: 256)
         for number in 0..<25_600 { buckets[hash(Array("r\(number)".utf8)) & 255] += 1 }
         #expect(buckets.allSatisfy { (40...180).contains($0) })

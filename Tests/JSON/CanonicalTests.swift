@@ -2,7 +2,7 @@ import Testing
 
 @testable import JSON
 
-/// Texts that say the same have one canonical form, and others have another.
+/// Texts with equal values have the same canonical form, and other texts a different one.
 struct CanonicalTests {
     private static func canonical(_ text: String) throws -> ExactText {
         var parser = JSONParser()

@@ -1,7 +1,7 @@
 import Glibc
 import JSON
 
-/// Bytes that end where the memory ends: reading one byte past them crashes the test.
+/// Memory for a text that ends at a protected page: reading a byte after the text crashes the test.
 struct GuardedText: ~Copyable {
     private let area: UnsafeMutableRawPointer
     private let capacity: Int
@@ -27,7 +27,7 @@ struct GuardedText: ~Copyable {
 }
 
 extension JSONParser {
-    /// Reads a guarded copy of the text and hands the result to `body`.
+    /// Parses a guarded copy of the text and calls `body` with the value.
     mutating func read<Value>(
         _ bytes: [UInt8], in memory: borrowing GuardedText, _ body: (JSONValue) -> Value
     ) -> Result<Value, JSONError> {
@@ -37,7 +37,7 @@ extension JSONParser {
     }
 }
 
-/// Reads one text with a parser of its own.
+/// Parses one text with a new parser.
 func read<Value>(
     _ bytes: [UInt8], limits: JSONLimits = JSONLimits(), _ body: (JSONValue) -> Value
 ) -> Result<Value, JSONError> {
@@ -51,7 +51,7 @@ func read<Value>(
     read(Array(text.utf8), limits: limits, body)
 }
 
-/// Why the text is refused; nil when it is taken.
+/// Why the text is refused; nil if it is accepted.
 func refusal(_ bytes: [UInt8], limits: JSONLimits = JSONLimits()) -> JSONError? {
     if case .failure(let error) = read(bytes, limits: limits, { _ in () }) { return error }
     return nil

@@ -49,12 +49,12 @@ struct InvalidStringTests {
     ]
 
     @Test(arguments: ends + escapes + surrogates)
-    func anInvalidStringIsRefusedAtTheByteThatIsWrong(_ invalid: InvalidText) {
+    func `an invalid string is refused at the wrong byte`(_ invalid: InvalidText) {
         #expect(refusal(invalid.bytes) == invalid.error)
     }
 
     @Test(arguments: badUTF8)
-    func bytesThatAreNotUTF8AreRefusedWhereverTheyStand(_ bad: [UInt8]) {
+    func `bytes that are not UTF-8 are refused at any position`(_ bad: [UInt8]) {
         for before in 0..<10 {
             for filler in [Array("x".utf8), Array("é".utf8)] {
                 let text = Array("[\"".utf8) + (0..<before).flatMap { _ in filler }
@@ -64,7 +64,7 @@ struct InvalidStringTests {
         }
     }
 
-    @Test func everyControlCharacterIsRefusedWhereverItStands() {
+    @Test func `every control character is refused at any position`() {
         for byte in UInt8(0)..<0x20 {
             for before in 0..<17 {
                 let text = [UInt8(ascii: "\"")] + [UInt8](repeating: UInt8(ascii: "x"), count: before)
@@ -75,7 +75,7 @@ struct InvalidStringTests {
         }
     }
 
-    @Test func everyTwoByteSequenceIsJudgedAsSwiftJudgesIt() {
+    @Test func `every sequence of two bytes is accepted or refused as by Swift`() {
         for first in UInt8(0x80)...0xFF {
             for second in UInt8(0x80)...0xFF {
                 let isValid = String(validating: [first, second], as: UTF8.self) != nil

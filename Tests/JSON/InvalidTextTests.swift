@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-/// A text that RFC 8259 forbids, why, and the byte that is wrong.
+/// A text that RFC 8259 forbids, with the reason and the wrong byte.
 struct InvalidText: Sendable, CustomTestStringConvertible {
     let bytes: [UInt8]
     let error: JSONError
@@ -13,17 +13,17 @@ struct InvalidText: Sendable, CustomTestStringConvertible {
 
     init(_ text: String, _ reason: JSONError.Reason, at offset: Int) { self.init(Array(text.utf8), reason, at: offset) }
 
-    /// A string that holds `inner`.
+    /// A string with the contents `inner`.
     init(string inner: [UInt8], _ reason: JSONError.Reason, at offset: Int) {
         self.init([UInt8(ascii: "\"")] + inner + [UInt8(ascii: "\"")], reason, at: offset)
     }
 
-    /// A text with a byte that may not stand there.
+    /// A text with an unexpected byte.
     init(_ text: String, _ byte: Character, expected: String, at offset: Int) {
         self.init(text, .unexpectedByte(byte.asciiValue ?? 0, expected: expected), at: offset)
     }
 
-    /// A text that stops short.
+    /// A text that ends too early.
     init(_ text: String, endsBefore expected: String) {
         self.init(text, .unexpectedEnd(expected: expected), at: text.utf8.count)
     }
@@ -118,11 +118,11 @@ struct InvalidTextTests {
     ]
 
     @Test(arguments: noValue + trailing + literals + numbers + arrays + objects)
-    func anInvalidTextIsRefusedAtTheByteThatIsWrong(_ invalid: InvalidText) {
+    func `an invalid text is refused at the wrong byte`(_ invalid: InvalidText) {
         #expect(refusal(invalid.bytes) == invalid.error)
     }
 
-    @Test func anErrorSaysWhatIsWrongAndWhere() {
+    @Test func `an error says what is wrong and where`() {
         #expect(refusal("[1,]")?.description == "']' where a value is needed at byte 3")
         #expect(refusal("{\"a\":1")?.description == "the text ends where ',' or '}' is needed at byte 6")
         #expect(refusal("01")?.description == "a number with a leading zero at byte 0")

@@ -14,7 +14,7 @@ struct NumberTests {
             ("1E0", nil),
             ("\"1\"", nil), ("true", nil), ("null", nil), ("[1]", nil), ("{}", nil),
         ] as [(String, Int64?)])
-    func aWholeNumberIsReadWhereItFitsExactly(_ text: String, _ number: Int64?) {
+    func `a whole number is read if it fits exactly`(_ text: String, _ number: Int64?) {
         #expect(read(text) { $0.int64 } == .success(number))
     }
 
@@ -30,17 +30,17 @@ struct NumberTests {
             ("1e99999999999999999999", nil), ("1.7976931348623159e308", nil), ("\"1\"", nil), ("null", nil),
             ("[]", nil),
         ] as [(String, Double?)])
-    func aNumberIsReadAsTheNearestDouble(_ text: String, _ number: Double?) {
+    func `a number is read as the nearest double`(_ text: String, _ number: Double?) {
         #expect(read(text) { $0.double } == .success(number))
     }
 
     @Test(arguments: ["-0", "-0.0", "-0e0", "-0.000", "-1e-400"])
-    func zeroKeepsItsSignAsADouble(_ text: String) {
+    func `zero keeps its sign as a double`(_ text: String) {
         #expect(read(text) { $0.double?.bitPattern } == .success((-0.0).bitPattern))
     }
 
     @Test(arguments: Seeded.seeds)
-    func anyDecimalIsReadAsSwiftReadsIt(seed: UInt64) {
+    func `any decimal is read as Swift reads it`(seed: UInt64) {
         var random = Seeded(seed)
         for _ in 0..<20_000 {
             let text = decimal(using: &random)
@@ -48,7 +48,7 @@ struct NumberTests {
         }
     }
 
-    /// Up to 18 digits, with a point anywhere or none: around the lengths that are read without Swift's own reader.
+    /// Up to 18 digits with or without a point: the shorter ones are read without Swift's own parser.
     private func decimal(using random: inout Seeded) -> String {
         let digits = (0..<Int.random(in: 1...18, using: &random)).map { _ in Int.random(in: 0...9, using: &random) }
         let point = Int.random(in: 0...digits.count, using: &random)
@@ -58,7 +58,7 @@ struct NumberTests {
         return sign + (whole.isEmpty ? "0" : whole) + (fraction.isEmpty ? "" : "." + fraction)
     }
 
-    @Test func aNumberOfAMillionDigitsIsRead() {
+    @Test func `a number with a million digits is read`() {
         let million = String(repeating: "9", count: 1_000_000)
         #expect(read(million) { $0.int64 } == .success(nil))
         #expect(read(million) { $0.double } == .success(nil))

@@ -2,7 +2,7 @@ import JSON
 import Testing
 
 struct ObjectWritingTests {
-    @Test func aCommaStandsBetweenMembersAndNoneBeforeTheFirst() {
+    @Test func `members are separated by commas`() {
         let object = ByteBuffer.object {
             $0.append("text", "a \"b\" {")
             $0.append("number", 3)
@@ -21,7 +21,7 @@ struct ObjectWritingTests {
                 + #""object":{"raw":{}},"a \"key\"":1.5}"#)
     }
 
-    @Test func aValueThatIsNilLeavesItsMemberOut() {
+    @Test func `a nil value appends no member`() {
         let object = ByteBuffer.object {
             $0.append("text", nil as String?)
             $0.append("number", nil as Int?)
@@ -30,14 +30,14 @@ struct ObjectWritingTests {
         #expect(object.text == "{}")
     }
 
-    @Test func aMemberAtTheStartOfABufferContinuesAnObject() {
+    @Test func `a member at the start of a buffer continues an object`() {
         var buffer = ByteBuffer()
         buffer.append("a", 1)
         #expect(buffer.text == #","a":1"#)
     }
 
     @Test(arguments: 1...40)
-    func aKeyHasRoomInABufferThatIsFull(written: Int) {
+    func `a full buffer grows for a key`(written: Int) {
         var buffer = ByteBuffer(capacity: 16)
         for _ in 0..<written { buffer.append("1") }
         buffer.append("member", 2)

@@ -4,7 +4,7 @@ import Testing
 
 struct RoundTripTests {
     @Test(arguments: Seeded.seeds)
-    func whatIsWrittenIsReadBackTheSame(seed: UInt64) {
+    func `written values are read back unchanged`(seed: UInt64) {
         var random = Seeded(seed)
         var parser = JSONParser(limits: JSONLimits(bytesMax: 8 << 20))
         let memory = GuardedText(bytesMax: 8 << 20)

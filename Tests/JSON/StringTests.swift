@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 struct StringTests {
-    @Test func aStringWithoutEscapesIsSeenInPlace() {
+    @Test func `a string without escapes is not copied`() {
         #expect(read("\"héllo\"") { $0.plain.map { String(decoding: $0, as: UTF8.self) } } == .success("héllo"))
         #expect(read("\"\"") { $0.plain?.count } == .success(0))
         #expect(read("\"\\n\"") { $0.plain?.count } == .success(nil))
@@ -12,7 +12,7 @@ struct StringTests {
         #expect(read("[\"a\"]") { $0.withUTF8 { $0.count } } == .success(nil))
     }
 
-    @Test func everyCodeUnitEscapeIsDecodedInBothCases() {
+    @Test func `every code unit escape is decoded in upper and lower case`() {
         for value in UInt32(0)...0xFFFF {
             let digits = String(value + 0x10000, radix: 16).dropFirst()
             let expected = Unicode.Scalar(value).map { String($0) }
@@ -23,7 +23,7 @@ struct StringTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func everySurrogatePairIsDecoded(seed: UInt64) {
+    func `every surrogate pair is decoded`(seed: UInt64) {
         var random = Seeded(seed)
         let edges: [UInt32] = [0x10000, 0x103FF, 0x10400, 0x10FC00, 0x10FFFF]
         for value in edges + (0..<2000).map({ _ in UInt32.random(in: 0x10000...0x10FFFF, using: &random) }) {
@@ -33,7 +33,7 @@ struct StringTests {
         }
     }
 
-    @Test func stringsAreComparedByWhatTheyMean() {
+    @Test func `strings are compared after decoding`() {
         #expect(
             read("\"record\"") { [$0.equals("record"), $0.equals("recorD"), $0.equals("recor")] }
                 == .success([true, false, false]))
@@ -46,7 +46,7 @@ struct StringTests {
         #expect(read("\"e\u{301}\"") { $0.equals(text) } == .success(false), "equal to the eye, other bytes")
     }
 
-    @Test func aLongStringOfEscapesIsDecoded() {
+    @Test func `a long string of escapes is decoded`() {
         let escapes = String(repeating: #"\u4e2d\n\uD83D\uDE00"#, count: 20_000)
         #expect(read("\"\(escapes)\"") { $0.string } == .success(String(repeating: "中\n😀", count: 20_000)))
     }

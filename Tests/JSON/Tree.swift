@@ -1,12 +1,12 @@
 import JSON
 
-/// A whole value, held apart from its text: what the tests compare.
+/// A copy of a whole value for comparisons.
 indirect enum Tree: Equatable {
     case null
     case bool(Bool)
     case whole(Int64)
     case real(Double)
-    /// A number whose text is kept.
+    /// A number as text.
     case number(String)
     case string(String)
     case array([Tree])
@@ -17,7 +17,7 @@ indirect enum Tree: Equatable {
         let value: Tree
     }
 
-    /// Reads every value; numbers stay text.
+    /// Copies every value. Numbers stay text.
     init(_ value: JSONValue) {
         switch value.kind {
         case .null: self = .null
@@ -29,7 +29,7 @@ indirect enum Tree: Equatable {
         }
     }
 
-    /// Whether a value read back says the same: whole numbers exactly, doubles bit for bit, strings byte for byte.
+    /// Whether a value that was read back is equal: whole numbers exactly, doubles by bits, strings by bytes.
     func isSame(as value: JSONValue) -> Bool {
         switch self {
         case .null: value.isNull
@@ -81,7 +81,7 @@ indirect enum Tree: Equatable {
         out.append(close)
     }
 
-    /// The value without spaces, strings with only the escapes they need.
+    /// The value as text without white space, and with only the necessary escapes.
     var text: String {
         var out = ByteBuffer()
         write(to: &out)

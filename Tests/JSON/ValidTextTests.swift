@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-/// A text that RFC 8259 allows, and what it says: without spaces, with only the escapes that are needed.
+/// A text that RFC 8259 allows, and the same text without white space and with only the necessary escapes.
 struct ValidText: Sendable, CustomTestStringConvertible {
     let text: String
     let meaning: String
@@ -51,18 +51,18 @@ struct ValidTextTests {
     ]
 
     @Test(arguments: scalars + numbers + strings + containers)
-    func aValidTextIsReadAsWritten(_ valid: ValidText) {
+    func `a valid text is read as it was written`(_ valid: ValidText) {
         #expect(read(valid.text) { Tree($0).text } == .success(valid.meaning))
     }
 
     @Test(arguments: scalars + numbers + strings + containers)
-    func aValidTextIsValidInsideContainersAndSpace(_ valid: ValidText) {
+    func `a valid text is valid inside containers and white space`(_ valid: ValidText) {
         #expect(read("[\(valid.text)]") { Tree($0).text } == .success("[\(valid.meaning)]"))
         let nested = "{\"k\":\(valid.text) ,\n\"l\" : [ \(valid.text)\t]}"
         #expect(read(nested) { Tree($0).text } == .success("{\"k\":\(valid.meaning),\"l\":[\(valid.meaning)]}"))
     }
 
-    @Test func everyByteThatMayStandInAStringAsItIsDoesSo() {
+    @Test func `every byte that needs no escape is accepted in a string`() {
         for byte in UInt8(0x20)...0x7F where byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\") {
             for length in 0..<18 {
                 let inner = [UInt8](repeating: UInt8(ascii: "x"), count: length) + [byte]

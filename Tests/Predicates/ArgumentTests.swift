@@ -46,7 +46,7 @@ struct ArgumentTests {
             ("a == %@", #"[{"latitude":1,"longitude":2}]"#, "predicate.unsupported", "predicate", 5),
             ("%@ == 1", #"["a"]"#, "predicate.unsupported", "predicate", 6),
         ] as [(String, String, String, String, Int?)])
-    func `too few, too many and wrong ones are refused at their place`(
+    func `too few, too many and wrong arguments are refused with their positions`(
         _ text: String, _ arguments: String, _ code: String, _ path: String, _ offset: Int?
     ) throws {
         let error = try #require(throws: PredicateError.self) {
@@ -55,7 +55,7 @@ struct ArgumentTests {
         #expect(error.code == code && error.queryPath == path && error.offset == offset, "\(error)")
     }
 
-    @Test func `a query has one of predicate and filterBy, and arguments only with the former`() throws {
+    @Test func `a query has either predicate or filterBy, and arguments only with predicate`() throws {
         for query in [
             #""arguments":[]"#, #""filterBy":[],"arguments":[1]"#, #""filterBy":[],"predicate":"a == 1""#,
             #""predicate":7"#, #""filterBy":7"#,

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Predicates
 
-/// Bytes are written as strings are: the type in the field's dictionary tells them apart.
+/// Bytes are written as strings. Only the type in the field's dictionary distinguishes them.
 struct BytesTests {
     @Test(
         arguments: [
@@ -15,7 +15,7 @@ struct BytesTests {
             ("a IN {bytes('AQID'), bytes('AAAA')}", "BYTES", true), ("a IN {'AQID', 'x'}", "BYTES", false),
             ("a != nil", "BYTES", true), ("a != nil", "STRING", true),
         ] as [(String, String?, Bool)])
-    func `a string is no bytes, and bytes are no string`(_ text: String, _ type: String?, _ holds: Bool) throws {
+    func `strings and bytes are never equal`(_ text: String, _ type: String?, _ holds: Bool) throws {
         let named = type.map { #","type":"\#($0)""# } ?? ""
         let predicate = try RecordPredicate(text: text)
         try withJSON(#"{"a":{"value":"AQID"\#(named)}}"#) { #expect(predicate.matches($0) == holds) }
@@ -25,7 +25,7 @@ struct BytesTests {
         ("tags CONTAINS bytes('AQID')", "BYTES_LIST", true), ("tags CONTAINS bytes('AQID')", "STRING_LIST", false),
         ("tags CONTAINS 'AQID'", "STRING_LIST", true), ("tags CONTAINS 'AQID'", "BYTES_LIST", false),
     ])
-    func `so it is in lists`(_ text: String, _ type: String, _ holds: Bool) throws {
+    func `strings and bytes are never equal in lists`(_ text: String, _ type: String, _ holds: Bool) throws {
         let predicate = try RecordPredicate(text: text)
         try withJSON(#"{"tags":{"value":["AQID"],"type":"\#(type)"}}"#) { #expect(predicate.matches($0) == holds) }
     }

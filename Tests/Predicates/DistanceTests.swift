@@ -28,7 +28,7 @@ struct DistanceTests {
         "distanceToLocation:fromLocation:(location(52.520008, 13.404954), f) <= 5000.0",
         "5000 > distanceToLocation:fromLocation:(f, location(52.520008, 13.404954))",
     ])
-    func `what is inside the circle is near`(_ text: String) throws {
+    func `a location inside the circle is near`(_ text: String) throws {
         let near = try RecordPredicate(text: text)
         let filter = try RecordPredicate.filter(
             #"[{"comparator":"NEAR","fieldName":"f","fieldValue":{"value":{"latitude":52.520008,"longitude":13.404954},"type":"LOCATION"},"distance":5000}]"#
@@ -43,14 +43,14 @@ struct DistanceTests {
         }
     }
 
-    @Test func `a distance of 0 is the centre, and nothing is nearer`() throws {
+    @Test func `only the centre has a distance of 0`() throws {
         let field = "distanceToLocation:fromLocation:(f, location(\(Self.berlin.0), \(Self.berlin.1)))"
         let centre = record(Self.berlin.0, Self.berlin.1)
         #expect(try RecordPredicate(text: "\(field) <= 0").matches(centre))
         #expect(try !RecordPredicate(text: "\(field) < 0").matches(centre))
     }
 
-    @Test func `a radius counts to its last bit`() throws {
+    @Test func `a radius is exact to its last bit`() throws {
         let circle = Circle(latitude: Self.berlin.0, longitude: Self.berlin.1, radius: 0)
         let metres = circle.distance(latitude: 52.53, longitude: 13.41)
         let field = "distanceToLocation:fromLocation:(f, location(\(Self.berlin.0), \(Self.berlin.1)))"

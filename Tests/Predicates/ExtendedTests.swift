@@ -24,7 +24,7 @@ struct ExtendedTests {
         #expect(try extended.predicate(predicate.text) == predicate)
     }
 
-    @Test func `what CloudKit reads, the extended dialect reads alike`() throws {
+    @Test func `the extended dialect reads CloudKit's predicates in the same way`() throws {
         var random = RandomPredicates(7)
         for _ in 0..<500 {
             let text = random.predicate().text
@@ -39,7 +39,7 @@ struct ExtendedTests {
         "NOT self CONTAINS 'x'", "NOT ANY tokenize('x', 'Cdl') IN a", "a == 1 OR NOT (b == 1 OR self CONTAINS 'x')",
         "NOT distanceToLocation:fromLocation:(a, location(1, 2)) < 5",
     ])
-    func `where NOT is refused, the words are those of the dialect`(_ text: String) throws {
+    func `a refused NOT has a reason for its dialect`(_ text: String) throws {
         let error = try #require(throws: PredicateError.self) { try extended.predicate(text) }
         #expect(error.code == "predicate.unsupported" && error.reason.contains("is_other == 1"))
         #expect(error.reason.contains("extended predicates take NOT before"), "\(error.reason)")
@@ -47,7 +47,7 @@ struct ExtendedTests {
         #expect(!strict.reason.contains("extended"))
     }
 
-    /// Draws an expression and says whether it holds for `a` and `b`.
+    /// Draws an expression, and returns whether it holds for `a` and `b`.
     private static func draw(_ random: inout Seeded, _ depth: Int, _ a: Int, _ b: Int) -> (text: String, holds: Bool) {
         guard depth > 0 else {
             let (name, value) = random.isOneIn(2) ? ("a", a) : ("b", b)
@@ -63,7 +63,7 @@ struct ExtendedTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `where nothing is missing, NOT means not`(seed: UInt64) throws {
+    func `NOT is the opposite if no field is missing`(seed: UInt64) throws {
         var random = Seeded(seed)
         var held = 0
         for _ in 0..<1000 {

@@ -2,7 +2,7 @@ import JSON
 
 @testable import Predicates
 
-/// Reads a JSON text and hands its view to `body`.
+/// Parses a JSON text and calls `body` with its value.
 func withJSON<Result>(_ text: String, _ body: (JSONValue) throws -> Result) throws -> Result {
     var parser = JSONParser()
     var text = text
@@ -36,5 +36,5 @@ extension PredicateError {
     }
 }
 
-/// One field `f` of a record; no field for nil.
+/// A record with a field `f`; without fields for nil.
 func record(_ value: String?) -> String { value.map { #"{"f":{"value":\#($0)}}"# } ?? "{}" }

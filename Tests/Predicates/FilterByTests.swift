@@ -56,7 +56,7 @@ struct FilterByTests {
     ]
 
     @Test(arguments: cases)
-    func `a comparator holds for these fields and fails for those`(_ test: Case) throws {
+    func `a comparator holds for some fields and fails for others`(_ test: Case) throws {
         let predicate = try RecordPredicate.filter(
             #"[{"comparator":"\#(test.comparator)","fieldName":"f","fieldValue":{"value":\#(test.value)}}]"#)
         for value in test.holds { #expect(try predicate.matches(record(value)), "\(value ?? "missing")") }
@@ -68,7 +68,8 @@ struct FilterByTests {
         ("9007199254740993", "9007199254740992.0", false), ("9007199254740992", "9007199254740992.0", true),
         ("9223372036854775807", "9223372036854775808", false), ("0", "-0.0", true),
     ])
-    func `whole numbers are equal only when all 64 bits are`(_ given: String, _ field: String, _ equal: Bool) throws {
+    func `whole numbers are equal only if all 64 bits are equal`(_ given: String, _ field: String, _ equal: Bool) throws
+    {
         let predicate = try RecordPredicate.filter(
             #"[{"comparator":"EQUALS","fieldName":"f","fieldValue":{"value":\#(given)}}]"#)
         #expect(try predicate.matches(record(field)) == equal)
@@ -77,7 +78,7 @@ struct FilterByTests {
         #expect(try mirrored.matches(record(given)) == equal)
     }
 
-    @Test func `bytes come in the order of bytes, not of their base64`() throws {
+    @Test func `bytes are ordered as bytes, not as base64`() throws {
         // 0x00, 0x01, 0x41, 0x41 0x00, 0x41 0x42, 0x69, 0xfb 0xff
         let ordered = ["AA==", "AQ==", "QQ==", "QQA=", "QUI=", "aQ==", "+/8="]
         for (index, given) in ordered.enumerated() {
@@ -92,14 +93,14 @@ struct FilterByTests {
         #expect(try exact.matches(record("\"QUI=\"")) && !exact.matches(record("\"qui=\"")))
     }
 
-    @Test func `strings are bytes and not canonically equivalent`() throws {
+    @Test func `strings are compared by bytes, not by canonical equivalence`() throws {
         let predicate = try RecordPredicate.filter(
             #"[{"comparator":"EQUALS","fieldName":"f","fieldValue":{"value":"\u00e9"}}]"#)
         #expect(try predicate.matches(record(#""\u00e9""#)))
         #expect(try !predicate.matches(record(#""e\u0301""#)))
     }
 
-    @Test func `all filters must hold and none is needed`() throws {
+    @Test func `all filters must hold, and an empty filterBy matches`() throws {
         let predicate = try RecordPredicate.filter(
             """
             [{"comparator":"GREATER_THAN","fieldName":"a","fieldValue":{"value":1,"type":"INT64"}},
@@ -152,7 +153,7 @@ struct FilterByTests {
             "filterBy[0].fieldValue.value"
         ),
     ])
-    func `a refusal names the place`(_ filterBy: String, _ code: String, _ path: String) throws {
+    func `an error has the path`(_ filterBy: String, _ code: String, _ path: String) throws {
         let error = try #require(throws: PredicateError.self) { try RecordPredicate.filter(filterBy) }
         #expect(error.code == code)
         #expect(error.path == path)

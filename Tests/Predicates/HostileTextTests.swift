@@ -3,12 +3,12 @@ import Testing
 
 @testable import Predicates
 
-/// What anyone may send through the door.
+/// Random texts that anyone could send.
 struct HostileTextTests {
     private static let arguments = ["\"a\"", "\"b\"", "1", "2.5", "[\"x\",1]", "{\"recordName\":\"r\"}", "null"]
 
     @Test(.timeLimit(.minutes(5)), arguments: Seeded.seeds, [PredicateReader.Dialect.cloudKit, .extended])
-    func `any text is read and printed back, or refused at a place in it`(
+    func `any text is read and printed back, or refused with an offset in it`(
         seed: UInt64, dialect: PredicateReader.Dialect
     ) throws {
         var draw = RandomText(seed, isExtended: dialect == .extended)
@@ -49,7 +49,7 @@ struct HostileTextTests {
     }
 
     private static func check(_ error: PredicateError, of text: String) throws {
-        // An argument that nothing stands for has no place in the text.
+        // An argument without a placeholder has no position in the text.
         try #require(error.offset != nil || error.path.hasPrefix("arguments"), "\(text)\n\(error)")
         guard error.offset != nil else { return }
         try #require(isInside(error.offset, text), "\(text)\n\(error)")
@@ -58,7 +58,7 @@ struct HostileTextTests {
         try #require(lines[1].contains("^") && caret <= lines[0].unicodeScalars.count, "\(text)\n\(lines)")
     }
 
-    /// The end is a place too; the middle of a character is none.
+    /// Whether this is the offset of a character or of the end.
     private static func isInside(_ offset: Int?, _ text: String) -> Bool {
         let bytes = Array(text.utf8)
         guard let offset, (0...bytes.count).contains(offset) else { return false }

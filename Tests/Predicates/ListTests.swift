@@ -2,7 +2,7 @@ import Testing
 
 @testable import Predicates
 
-/// Lists, and values of another type than the one compared with: the manual's table.
+/// Comparisons of lists, and of different types, as in the manual's table.
 struct ListTests {
     private static func field(_ value: String, _ type: String) -> String {
         #"{"f":{"value":\#(value),"type":"\#(type)"}}"#
@@ -11,7 +11,7 @@ struct ListTests {
     @Test(arguments: [
         "STRING_LIST", "INT64_LIST", "DOUBLE_LIST", "TIMESTAMP_LIST", "REFERENCE_LIST", "BYTES_LIST", "UNKNOWN_LIST",
     ])
-    func `an empty list is one of any type: it contains nothing, and all of it is so`(_ type: String) throws {
+    func `an empty list fits any type, contains no value, and satisfies ALL`(_ type: String) throws {
         let empty = Self.field("[]", type)
         for value in ["'x'", "1", "reference('r')", "bytes('QUI=')"] {
             for text in [
@@ -31,7 +31,7 @@ struct ListTests {
     }
 
     @Test(arguments: [
-        // Of two types nothing holds, negated or not.
+        // No comparison of two types holds, negated or not.
         ("f == 1", "'x'"), ("f != 1", "'x'"), ("f < 1", "'x'"), ("f BEGINSWITH 'x'", "1"),
         ("NOT f BEGINSWITH 'x'", "1"),
         ("NOT f IN {1}", "'x'"), ("f == 'x'", "['x']"), ("f != 'x'", "['y']"), ("f CONTAINS 'x'", "'x'"),
@@ -40,18 +40,18 @@ struct ListTests {
         ("NOT f IN {}", "[1]"), ("NOT f == 1", "reference"), ("NOT f IN {}", "place"), ("NOT f CONTAINS 1", "[true]"),
         ("f == 1", "true"), ("NOT f == 1", "null"),
     ])
-    func `between two types no comparison holds`(_ text: String, _ value: String) throws {
+    func `no comparison of different types holds`(_ text: String, _ value: String) throws {
         #expect(try !Self.predicate(text).matches(record(Self.json(value))))
     }
 
     @Test(arguments: [
-        // Of several values, those of another type are passed over.
+        // Values of another type are skipped.
         ("NOT f IN {1, 'x'}", "'y'"), ("f IN {1, 'x'}", "'X'"), ("NOT f IN {}", "1"), ("NOT f IN {}", "reference"),
         ("NOT ANY f IN {1, 'x'}", "['y']"), ("NOT f CONTAINS 1", "[2,'x']"), ("ANY f BEGINSWITH 'x'", "[1,'xy']"),
         ("NOT f CONTAINS ALL {1, 'x'}", "[2,'x']"), ("NOT f CONTAINS ALL {'x', 1}", "[2,'x']"),
         ("NOT ALL f == 'x'", "['x',1]"), ("f CONTAINS ALL {}", "[1]"), ("f CONTAINS ALL {}", "[]"),
     ])
-    func `of several values those of another type are passed over`(_ text: String, _ value: String) throws {
+    func `values of another type are skipped`(_ text: String, _ value: String) throws {
         #expect(try Self.predicate(text).matches(record(Self.json(value))))
     }
 

@@ -7,7 +7,7 @@ import Testing
 
 /// A predicate names a field exactly when a record can have it.
 struct NameTests {
-    /// Whether the door takes a record with such a field.
+    /// Whether ingest accepts a record with this field.
     private static func isOfRecords(_ name: String) throws -> Bool {
         try withJSON(#"{"\#(name)":{"value":1}}"#) { fields in
             do throws(ModelError) { try Fields.check(fields) } catch { return false }
@@ -21,7 +21,7 @@ struct NameTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `text, filterBy and %K take the names that records take`(seed: UInt64) throws {
+    func `text, filterBy and %K accept the same names as records`(seed: UInt64) throws {
         var random = Seeded(seed)
         let letters = ["a", "Z", "q", "0", "9", "_", "ü", "-", "é", "x", "🐶"]
         var taken = 0
@@ -46,7 +46,7 @@ struct NameTests {
         ("a == 1 AND ünï == 3", 11), ("#_a == 1", 0), ("a == 1 AND NOT ANY 名 IN {1}", 19), ("__a != nil", 0),
         ("5 IN tägs", 5), ("distanceToLocation:fromLocation:(ort_ä, location(1, 2)) < 5", 33),
     ])
-    func `a name that no record's field has is refused with its place and the rule`(_ text: String, _ offset: Int)
+    func `a name that no record can have is refused with its position and the rule`(_ text: String, _ offset: Int)
         throws
     {
         let error = try #require(throws: PredicateError.self) { try RecordPredicate(text: text) }
@@ -54,7 +54,7 @@ struct NameTests {
         #expect(error.reason.contains("letters, digits and '_' with a letter first"), "\(error.reason)")
     }
 
-    @Test func `of an argument the place in the text is named too`() throws {
+    @Test func `an error in an argument also has the offset in the text`() throws {
         let query = #""predicate":"a == 1 AND %K == 2","arguments":["größe"]"#
         let error = try #require(throws: PredicateError.self) { try PredicateReader().read(query) }
         #expect(error.code == "predicate.arguments" && error.queryPath == "arguments[0]" && error.offset == 11)
@@ -66,7 +66,7 @@ struct NameTests {
         (#""fieldName":"___createTime""#, "systemFieldName"), (#""systemFieldName":"title""#, "fieldName"),
         (#""fieldName":"größe""#, "a letter first"),
     ])
-    func `filterBy tells the app's names from CloudKit's, and says which is which`(_ name: String, _ word: String)
+    func `filterBy refuses a name of the wrong kind and says which kind it is`(_ name: String, _ word: String)
         throws
     {
         let filter = #"[{"comparator":"EQUALS",\#(name),"fieldValue":{"value":1}}]"#
@@ -75,7 +75,7 @@ struct NameTests {
     }
 
     @Test(arguments: ["a == nil", "NULL == a", "NOT a != nil", "a < nil", "a IN {1, nil}"])
-    func `who asks for null is told what there is instead`(_ text: String) throws {
+    func `a comparison with null is refused with the alternative`(_ text: String) throws {
         let error = try #require(throws: PredicateError.self) { try RecordPredicate(text: text) }
         #expect(error.reason.contains("field != nil") && error.reason.contains("has_title == 0"), "\(error)")
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Predicates
 
-/// `now()`: the recorded time of the change, which whoever looks at a record says.
+/// `now()` is the recorded time of the change. The caller passes it.
 struct NowTests {
     private static let now: Int64 = 1_767_225_600_000
 
@@ -12,7 +12,7 @@ struct NowTests {
         ("NOT f > now( )", [-1, 0], [1]), ("f BETWEEN {0, now()}", [-1, 0], [1]),
         ("f > now() AND f < now()", [], [-1, 0, 1]), ("f == 1767225600000 AND f == now()", [0], [-1, 1]),
     ])
-    func `it is the time that the change is of`(_ text: String, _ holds: [Int64], _ fails: [Int64]) throws {
+    func `now() is the time of the change`(_ text: String, _ holds: [Int64], _ fails: [Int64]) throws {
         for predicate in [try RecordPredicate(text: text), try filtered(text)] {
             for offset in holds + fails {
                 let isHeld = try withJSON(record("\(Self.now + offset)")) { predicate.matches($0, now: Self.now) }
@@ -23,7 +23,7 @@ struct NowTests {
         }
     }
 
-    /// The same, by way of `filterBy`.
+    /// The same predicate, written as `filterBy` and read back.
     private func filtered(_ text: String) throws -> RecordPredicate {
         let predicate = try RecordPredicate(text: text)
         #expect(try RecordPredicate(text: predicate.text) == predicate)
@@ -32,7 +32,7 @@ struct NowTests {
         return predicate
     }
 
-    @Test func `it prints as now(), and in filterBy as a TIMESTAMP`() throws {
+    @Test func `now() prints as now(), and in filterBy as a TIMESTAMP`() throws {
         let predicate = try RecordPredicate(text: "modificationDate <= now()")
         #expect(predicate.text == "modificationDate <= now()")
         let expected =
@@ -42,7 +42,7 @@ struct NowTests {
         #expect(try RecordPredicate.filter(expected) == predicate)
     }
 
-    @Test func `as a string it is one`() throws {
+    @Test func `now() in quotes is a string`() throws {
         let filter = #"[{"comparator":"EQUALS","fieldName":"f","fieldValue":{"value":"now()","type":"STRING"}}]"#
         #expect(try RecordPredicate.filter(filter).matches(record("\"now()\"")))
         #expect(try RecordPredicate(text: "f == 'now()'").matches(record("\"now()\"")))
@@ -52,11 +52,11 @@ struct NowTests {
         #"[{"comparator":"IN","fieldName":"f","fieldValue":{"value":["now()"],"type":"TIMESTAMP_LIST"}}]"#,
         #"[{"comparator":"BEGINS_WITH","fieldName":"f","fieldValue":{"value":"now()","type":"TIMESTAMP"}}]"#,
     ])
-    func `a list and a beginning cannot have it`(_ filter: String) {
+    func `now() is refused in a list and after BEGINSWITH`(_ filter: String) {
         #expect(throws: PredicateError.self) { try RecordPredicate.filter(filter) }
     }
 
-    @Test func `nothing is said to be impossible because of it`() throws {
+    @Test func `now() causes no warnings`() throws {
         for text in ["f == 5 AND f == now()", "f > now() AND f < 5", "f IN {1, 2} AND f != now()"] {
             #expect(try PredicateReader().read(text: text).warnings.isEmpty, "\(text)")
         }

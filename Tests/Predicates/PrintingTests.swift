@@ -8,7 +8,7 @@ struct PrintingTests {
     private let extended = PredicateReader(.extended)
 
     @Test(arguments: Seeded.seeds)
-    func `what is printed reads back as the same, in both forms, and decides alike`(seed: UInt64) throws {
+    func `a printed predicate reads back as the same in both forms`(seed: UInt64) throws {
         var random = RandomPredicates(seed)
         var (held, failed) = (0, 0)
         for _ in 0..<2000 {
@@ -27,7 +27,7 @@ struct PrintingTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `alternatives print and read back too, and filterBy cannot say them`(seed: UInt64) throws {
+    func `alternatives print and read back as text, but not as filterBy`(seed: UInt64) throws {
         var random = RandomPredicates(seed)
         for _ in 0..<1000 {
             let predicate = random.extended()
@@ -49,11 +49,11 @@ struct PrintingTests {
         ("self CONTAINS 'The Cats, the DOGS'", "self CONTAINS 'cats dogs'"),
         ("ALL tokenize('a1 b1', 'Cdl') IN allTokens", "self TOKENMATCHES[cdl] 'a1 b1'"),
     ])
-    func `text has one form`(_ text: String, _ printed: String) throws {
+    func `a predicate prints as one form of text`(_ text: String, _ printed: String) throws {
         #expect(try RecordPredicate(text: text).text == printed)
     }
 
-    @Test func `filterBy has CloudKit's words and types`() throws {
+    @Test func `filterBy is printed with CloudKit's words and types`() throws {
         func filterBy(_ text: String) throws -> String? { try RecordPredicate(text: text).filterBy }
         #expect(
             try filterBy("a != 1 AND creationDate > 5")

@@ -5,7 +5,7 @@ import Testing
 
 struct PropertyTests {
     @Test(arguments: [UInt64(1), 2, 3])
-    func `no text of tokens in any order does harm`(seed: UInt64) {
+    func `texts of tokens in any order do not crash`(seed: UInt64) {
         var random = Seeded(seed)
         let words = [
             "a", "#in", "==", "<", "=>", "IN", "BETWEEN", "BEGINSWITH", "CONTAINS", "ANY", "NOT", "AND", "OR", "(", ")",
@@ -31,7 +31,7 @@ struct PropertyTests {
 }
 
 struct LayoutTests {
-    @Test func `a value stays two words, for there are millions`() {
+    @Test func `a value has the size of two words`() {
         #expect(MemoryLayout<FieldValue>.stride == 16)
         #expect(MemoryLayout<Clause>.stride <= 40)
     }

@@ -113,7 +113,7 @@ struct RandomPredicates {
         .bytes(Array(random.one(of: ["", "QQ==", "QUI=", "QUJD", "+/+/"]).utf8))
     }
 
-    /// Bytes and strings in one list have no form in `filterBy`.
+    /// `filterBy` cannot express a list with bytes and strings.
     private mutating func list() -> [FieldValue] {
         var values: [FieldValue] = []
         let isBytes = random.isOneIn(6)

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// Draws predicates' texts by the grammar, in all the spellings that it has, and now and then breaks one.
+/// Draws texts of predicates by the grammar with all its spellings, and breaks some of them.
 struct RandomText {
     var random: Seeded
     let isExtended: Bool
@@ -103,7 +103,7 @@ struct RandomText {
 
     // MARK: Breaking
 
-    /// The text with a byte or a piece put in, taken out or replaced.
+    /// The text with a byte or a piece inserted, removed or replaced.
     mutating func broken(_ text: String) -> String {
         var bytes = Array(text.utf8)
         for _ in 0...random.below(3) where !bytes.isEmpty {

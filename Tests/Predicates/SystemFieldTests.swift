@@ -23,7 +23,7 @@ struct SystemFieldTests {
         ("creationDate != nil", true), ("created == 1", true), ("#creationDate == 1767225600000", false),
         ("NOT #recordID == 'n1'", false),
     ])
-    func `text sees what CloudKit itself knows of a record`(_ text: String, _ holds: Bool) throws {
+    func `text can compare CloudKit's system fields`(_ text: String, _ holds: Bool) throws {
         #expect(try RecordPredicate(text: text).matches(record: Self.record) == holds)
         #expect(try !RecordPredicate(text: text).matches(record: #"{"fields":{}}"#))
     }
@@ -34,19 +34,19 @@ struct SystemFieldTests {
         ("___modTime", #"{"value":1767225600001}"#), ("createdUserRecordName", #"{"value":"_alice"}"#),
         ("modifiedUserRecordName", #"{"value":{"recordName":"_bob"}}"#), ("recordChangeTag", #"{"value":"t7"}"#),
     ])
-    func `filterBy names system fields apart from the app's`(_ name: String, _ value: String) throws {
+    func `filterBy distinguishes system fields from the app's fields`(_ name: String, _ value: String) throws {
         let predicate = try RecordPredicate.filter(
             #"[{"comparator":"EQUALS","systemFieldName":"\#(name)","fieldValue":\#(value)}]"#)
         #expect(try predicate.matches(record: Self.record))
         #expect(try !predicate.matches(record: #"{"fields":{"\#(name)":\#(value)}}"#))
-        // No field of an app's has such a name.
+        // An app's field cannot have such a name.
         guard !name.hasPrefix("___") else { return }
         let own = try RecordPredicate.filter(
             #"[{"comparator":"EQUALS","fieldName":"\#(name)","fieldValue":\#(value)}]"#)
         #expect(try !own.matches(record: Self.record) && own.matches(record: #"{"fields":{"\#(name)":\#(value)}}"#))
     }
 
-    @Test func `a system field of the wrong type is none`() throws {
+    @Test func `a system field with the wrong type counts as missing`() throws {
         for record in [#"{"created":{"timestamp":"1"}}"#, #"{"created":7}"#, #"{"created":{"timestamp":null}}"#] {
             #expect(try !RecordPredicate(text: "creationDate != nil").matches(record: record))
         }
@@ -57,7 +57,7 @@ struct SystemFieldTests {
         ("2026-01-31 00:00:00-05:30", 1_769_837_400_000), ("9999-12-31T23:59:59Z", 253_402_300_799_000),
         ("0001-01-01T00:00:00Z", -62_135_596_800_000), ("2026-03-01T00:00:00.1239Z", 1_772_323_200_123),
     ])
-    func `dates are read as RFC 3339 has them`(_ text: String, _ milliseconds: Int64) throws {
+    func `dates are read in the form of RFC 3339`(_ text: String, _ milliseconds: Int64) throws {
         #expect(
             try RecordPredicate(text: "d == CAST('\(text)', 'NSDate')").clauses[0].values == [.integer(milliseconds)])
     }
@@ -67,7 +67,7 @@ struct SystemFieldTests {
         "2026-01-01T00:00:00.Z", "2026-01-01T00:00:00+1:00", "1900-02-29T00:00:00Z", "2026-01-00T00:00:00Z", "",
         "2026-01-01T00:00:00ZZ", "２026-01-01T00:00:00Z", "0000-01-01T00:00:00Z",
     ])
-    func `what is no date is refused`(_ text: String) {
+    func `an invalid date is refused`(_ text: String) {
         #expect(throws: PredicateError.self) { try RecordPredicate(text: "d == CAST('\(text)', 'NSDate')") }
     }
 }

@@ -30,7 +30,7 @@ struct TextTests {
         #expect(try !predicate.matches(record(nil)))
     }
 
-    @Test func `constants hold always and never`() throws {
+    @Test func `TRUEPREDICATE always holds and FALSEPREDICATE never`() throws {
         #expect(try RecordPredicate(text: "TRUEPREDICATE").matches("{}"))
         #expect(try !RecordPredicate(text: "FALSEPREDICATE").matches("{}"))
         #expect(try !RecordPredicate(text: "NOT (TRUEPREDICATE)").matches("{}"))
@@ -38,7 +38,7 @@ struct TextTests {
         #expect(try !RecordPredicate(text: "f == 1 AND falsepredicate").matches(record("1")))
     }
 
-    @Test func `text means what filterBy means where case plays no part`() throws {
+    @Test func `text and filterBy are equal if case does not matter`() throws {
         let text = try RecordPredicate(text: "stars >= 3 AND NOT stars > 5")
         let filter = try RecordPredicate.filter(
             """
@@ -100,16 +100,16 @@ struct TextTests {
         ("'x' BEGINSWITH a", "predicate.unsupported", 4, "the field"), ("1 IN {1}", "predicate.syntax", 5, "a field"),
         ("a == 1 @", "predicate.syntax", 7, "'@'"), ("a $ 1", "predicate.syntax", 2, "'$'"),
     ])
-    func `a refusal names the byte and what to write`(_ text: String, _ code: String, _ offset: Int, _ word: String)
-        throws
-    {
+    func `an error has the byte offset and says what to write`(
+        _ text: String, _ code: String, _ offset: Int, _ word: String
+    ) throws {
         let error = try #require(throws: PredicateError.self) { try RecordPredicate(text: text) }
         #expect(error.code == code)
         #expect(error.offset == offset)
         #expect(error.reason.contains(word), "\(error.reason)")
     }
 
-    @Test func `an error shows its place`() throws {
+    @Test func `an error shows its position in the text`() throws {
         let text = "a == 'ä' AND\n\tb LIKE 'x'"
         let error = try #require(throws: PredicateError.self) { try RecordPredicate(text: text) }
         #expect(error.rendered(in: text) == " b LIKE 'x'\n   ^ \(error.reason)")
@@ -124,7 +124,7 @@ struct TextLimitTests {
         try #require(throws: PredicateError.self) { try RecordPredicate(text: text) }.code
     }
 
-    @Test func `limits hold at their last value and refuse the next`() throws {
+    @Test func `a limit accepts its last value and refuses the next one`() throws {
         let depth = { String(repeating: "(", count: $0) + "a==1" + String(repeating: ")", count: $0) }
         #expect(throws: Never.self) { try RecordPredicate(text: depth(128)) }
         #expect(try code(depth(129)) == "predicate.limit")

@@ -16,7 +16,9 @@ struct WarningTests {
         ("distanceToLocation:fromLocation:(a, location(1, 2)) < 0", 54),
         ("0 > distanceToLocation:fromLocation:(a, location(1, 2))", 0),
     ])
-    func `what can never be true is taken with a warning at its place`(_ text: String, _ offset: Int) throws {
+    func `a predicate that can never be true is accepted with a warning at its position`(_ text: String, _ offset: Int)
+        throws
+    {
         let warnings = try PredicateReader().read(text: text).warnings
         let first = try #require(warnings.first)
         #expect(first.code == "predicate.never" && first.place == .init(path: "predicate", offset: offset), "\(first)")
@@ -30,7 +32,7 @@ struct WarningTests {
         "a != 1 AND a != 2", "a != nil AND a == 1", "a == bytes('QQ==') AND a ==[n] 'QQ=='",
         "self CONTAINS 'x' AND self CONTAINS 'y'",
     ])
-    func `what can be true has none`(_ text: String) throws {
+    func `a predicate that can be true has no warning`(_ text: String) throws {
         #expect(try PredicateReader().read(text: text).warnings.isEmpty)
     }
 
@@ -58,13 +60,13 @@ struct WarningTests {
         ("t CONTAINS 1 AND t CONTAINS 'x'", []), ("ALL t > 3 AND t CONTAINS 4", []), ("ALL t > 1 AND ALL t < 3", []),
         ("NOT t CONTAINS 1 AND NOT t CONTAINS 'x'", []), ("ALL t == 'A' AND t CONTAINS 'a'", []),
     ])
-    func `sides of OR and elements of lists are looked at too`(_ text: String, _ found: [String]) throws {
+    func `sides of OR and elements of lists are checked, too`(_ text: String, _ found: [String]) throws {
         let words = ["predicate.never": "never", "predicate.never_side": "side", "predicate.only_empty": "empty"]
         let warnings = try PredicateReader(.extended).read(text: text).warnings
         #expect(warnings.map { "\(words[$0.code] ?? $0.code) \($0.place.offset ?? -1)" } == found, "\(warnings)")
     }
 
-    @Test func `of filterBy the filter is named`() throws {
+    @Test func `a warning about filterBy names the filter`() throws {
         let reading = try PredicateReader().read(
             #""filterBy":[{"comparator":"EQUALS","fieldName":"a","fieldValue":{"value":1}},{"comparator":"LESS_THAN","fieldName":"a","fieldValue":{"value":1}}]"#
         )
@@ -76,7 +78,7 @@ struct WarningTests {
     ]
 
     @Test(arguments: Seeded.seeds)
-    func `no value satisfies what is warned of`(seed: UInt64) throws {
+    func `no value satisfies a predicate with a warning`(seed: UInt64) throws {
         var random = Seeded(seed)
         var warned = 0
         for _ in 0..<3000 {
@@ -95,9 +97,9 @@ struct WarningTests {
     private static let lists =
         values.map { "[\($0)]" } + ["[]", "[1,2]", "[1,1.5,2]", "[\"a\",\"A\"]", "[\"ab\",\"B\"]", "[1,\"a\"]"]
 
-    /// Each side with the rest is a predicate of its own, which holds for none of the values where it is warned of.
+    /// Each side of an OR with the comparisons outside is a predicate. If there is a warning, no value may satisfy it.
     @Test(arguments: Seeded.seeds)
-    func `what is warned of in OR and of lists is so`(seed: UInt64) throws {
+    func `no value satisfies a side of OR or an element with a warning`(seed: UInt64) throws {
         var random = Seeded(seed)
         var (never, sided, empty) = (0, 0, 0)
         for _ in 0..<3000 {

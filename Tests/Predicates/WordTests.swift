@@ -22,12 +22,12 @@ struct WordTests {
         ("tags TOKENMATCHES[cdl] 'straße αλφα'", true), ("ANY tokenize('cafe', 'Cdl') IN tags", false),
         ("n TOKENMATCHES[cdl] '7'", false), ("blob TOKENMATCHES[cdl] 'hidden'", false),
     ])
-    func `words are found in all texts regardless of case and diacritics`(_ text: String, _ holds: Bool) throws {
+    func `words are found in all texts, ignoring case and diacritics`(_ text: String, _ holds: Bool) throws {
         #expect(try RecordPredicate(text: text).matches(Self.fields) == holds)
         #expect(try !RecordPredicate(text: text).matches("{}"))
     }
 
-    @Test func `filterBy searches all texts, or those of a field`() throws {
+    @Test func `filterBy searches all texts, or those of one field`() throws {
         func holds(_ comparator: String, _ value: String, _ more: String = "") throws -> Bool {
             try RecordPredicate.filter(
                 #"[{"comparator":"\#(comparator)"\#(more),"fieldValue":{"value":"\#(value)","type":"STRING"}}]"#
@@ -40,13 +40,13 @@ struct WordTests {
         #expect(try holds("CONTAINS_ANY_TOKENS", "straße cafe", #","fieldName":"title""#))
     }
 
-    @Test func `there are 33 stop words, and they are not sought`() {
+    @Test func `the 33 stop words are not searched for`() {
         #expect(Words.stopWords.count == 33)
         #expect(Words.sought(Words.stopWords.sorted().joined(separator: " ").uppercased()).isEmpty)
         #expect(Words.sought("The Cat, the cat; CÄT") == [FieldValue(text: "cat")])
     }
 
-    @Test func `composed and decomposed letters give the same words`() {
+    @Test func `composed and decomposed letters have the same words`() {
         for (base, composed) in [("a", "ǻ"), ("o", "ộ"), ("ι", "ΐ"), ("и", "й"), ("е", "ё"), ("u", "Ǘ")] {
             #expect(Words.sought("x" + composed) == [FieldValue(text: "x" + base)], "\(composed)")
         }

@@ -3,15 +3,15 @@ import Replay
 import TestSupport
 import Testing
 
-/// Whole worlds from seeds: nothing that can go wrong may lose, double or change anything.
+/// Simulates whole pipelines with random faults. No fault may lose, double or change an event.
 ///
-/// The worlds of a run begin with the run's seed, so a run under a world's seed begins with that world.
+/// The first world has the run's seed. So a run with the seed of a world begins with that world.
 @Suite(.serialized) struct Simulation {
     private static func seeds(_ ordinary: Int, full: Int) -> Range<UInt64> {
         Seeded.ofThisRun..<Seeded.ofThisRun + UInt64(Tier.rounds(ordinary, full: full))
     }
 
-    @Test func noWorldLosesDoublesOrChangesAnything() throws {
+    @Test func `no simulated world loses, doubles or changes an event`() throws {
         let context = try HostContext()
         let seeds = Self.seeds(50, full: 1_000)
         let (faults, begun) = (FaultCounts(), ContinuousClock.now)
@@ -28,14 +28,13 @@ import Testing
             }
         }
         print("\(seeds.count) worlds from seed \(seeds.lowerBound) in \(ContinuousClock.now - begun): \(faults.text)")
-        print("states held against the fold of the logs: \(folds.sorted { $0.key < $1.key })")
+        print("states compared with the logs: \(folds.sorted { $0.key < $1.key })")
         #expect(folds.count == 5, "every stage's state is compared")
         guard Tier.current == .full else { return }
         for fault in Fault.allCases { #expect(faults[fault] > 0, "\(fault.rawValue) has never happened") }
     }
 
-    /// What waited, was held, retired and handed out again comes out the same from the logs, with every tool.
-    @Test func aWorldIsReplayedByTheToolsToo() async throws {
+    @Test func `the tools replay a simulated world`() async throws {
         let context = try HostContext()
         for seed in Self.seeds(10, full: 40) {
             let world = try World(seed: seed, context: context)
@@ -53,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func aSeedAlwaysMakesTheSameWorld() throws {
+    @Test func `a seed always makes the same world`() throws {
         let context = try HostContext()
         for seed in UInt64(1)...3 {
             let logs = try (1...2).map { _ in
@@ -66,7 +65,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Canary.allCases) func aBrokenPipelineIsFoundOut(_ canary: Canary) throws {
+    @Test(arguments: Canary.allCases) func `a broken pipeline is detected`(_ canary: Canary) throws {
         let context = try HostContext()
         for seed in UInt64(1)...40 {
             let world = try World(seed: seed, context: context, canary: canary)

@@ -17,7 +17,7 @@ import Time
             ("2100-03-01T00:00:00Z", 4_107_542_400_000_000),
             ("9999-12-31T23:59:59.999999Z", 253_402_300_799_999_999),
         ] as [(String, Int64)])
-    func readsWhatRFC3339Allows(text: String, microseconds: Int64) {
+    func `valid RFC 3339 texts are read`(text: String, microseconds: Int64) {
         #expect(Instant(rfc3339: text) == Instant(microseconds: microseconds))
     }
 
@@ -31,7 +31,7 @@ import Time
         "2026-03-01T00:00:00+01:00Z", "1969-12-31T23:59:59Z", "1970-01-01T00:00:00+00:01",
         "9999-12-31T23:59:59-00:01", "12026-03-01T00:00:00Z", "-2026-03-01T00:00:00Z", "２026-03-01T00:00:00Z",
     ])
-    func refusesEverythingElse(text: String) {
+    func `invalid RFC 3339 texts are refused`(text: String) {
         #expect(Instant(rfc3339: text) == nil)
     }
 
@@ -41,11 +41,11 @@ import Time
             (951_827_696_789_000, "2000-02-29T12:34:56.789Z"), (253_402_300_799_999_999, "9999-12-31T23:59:59.999999Z"),
             (-1, "1969-12-31T23:59:59.999999Z"),
         ] as [(Int64, String)])
-    func writesUTCWithNoMoreFractionThanNeeded(microseconds: Int64, text: String) {
+    func `an instant is written in UTC with the shortest fraction`(microseconds: Int64, text: String) {
         #expect(Instant(microseconds: microseconds).rfc3339 == text)
     }
 
-    @Test func whatItWritesItReads() {
+    @Test func `a written instant is read back unchanged`() {
         let seed = Seeded.ofThisRun
         var random = Seeded(seed)
         for _ in 0..<20_000 {
@@ -54,7 +54,7 @@ import Time
         }
     }
 
-    @Test func everyDayFollowsTheDayBefore() {
+    @Test func `every day follows the day before`() {
         var previous = ""
         for day in 0..<80_000 as Range<Int64> {
             let text = Instant(microseconds: day * 86_400_000_000).rfc3339
@@ -63,7 +63,7 @@ import Time
         }
     }
 
-    @Test func movesByDurationsAndStaysWithinWhatCanBeWritten() {
+    @Test func `an instant plus a duration stays in the range of RFC 3339`() {
         let moment = Instant(microseconds: 1_000_000)
         #expect(moment.advanced(by: .milliseconds(1500)) == Instant(microseconds: 2_500_000))
         #expect(moment.advanced(by: .nanoseconds(1999)) == Instant(microseconds: 1_000_001))
@@ -74,7 +74,7 @@ import Time
         #expect(Instant(microseconds: .max) - Instant(microseconds: -5) == .microseconds(Int64.max))
     }
 
-    @Test func theWallClockIsInThisCentury() {
+    @Test func `the wall clock is in this century`() {
         #expect(Instant.wall() > Instant(rfc3339: "2024-01-01T00:00:00Z") ?? .distantFuture)
         #expect(Instant.wall() < .distantFuture)
     }

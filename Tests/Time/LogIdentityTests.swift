@@ -3,25 +3,25 @@ import Testing
 @testable import Time
 
 @Suite struct LogIdentityTests {
-    @Test func seedAndNameGiveTheSameIdentityForEver() {
+    @Test func `a seed and a name always have the same identity`() {
         #expect(LogIdentity(seed: "run", name: "matches").description == "0b1349e9-3a5e-80a4-a990-e5ca6c90c97b")
         #expect(LogIdentity(seed: "", name: "").description == "03324c98-4b60-889a-b686-5a37c72b661b")
     }
 
-    @Test func aPositionHasTheSameIdentifierForEver() {
+    @Test func `a position always has the same identifier`() {
         let identity = LogIdentity(seed: "run", name: "matches")
         #expect(identity.uuid(position: 17).description == "6a5f278c-a452-8a5f-8eaf-033c51854437")
         #expect(identity.uuid(position: 17, salt: 1).description == "f55d3a58-f2e2-8117-a62b-bd5b8b64eead")
     }
 
-    @Test func seedAndNameAreNotJustJoined() {
+    @Test func `seed and name are not simply joined`() {
         let pairs = [
             ("ab", "c"), ("a", "bc"), ("abc", ""), ("", "abc"), ("abc\0", ""), ("abcdefgh", "i"), ("i", "abcdefgh"),
         ]
         #expect(Set(pairs.map { LogIdentity(seed: $0, name: $1) }).count == pairs.count)
     }
 
-    @Test func readsAnyUUIDAndWritesItInLowerCase() {
+    @Test func `any UUID is read and written in lower case`() {
         let text = "01234567-89aB-CDEF-0123-456789abcdef"
         #expect(LogIdentity(uuid: text) == LogIdentity(high: 0x0123_4567_89AB_CDEF, low: 0x0123_4567_89AB_CDEF))
         #expect(LogIdentity(uuid: text)?.description == text.lowercased())
@@ -36,11 +36,11 @@ import Testing
         "01234567-89ab-cdef-0123-456789abcdef0", "0123456-789ab-cdef-0123-456789abcdef",
         "é1234567-89ab-cdef-0123-456789abcde",
     ])
-    func refusesWhatIsNoUUID(text: String) {
+    func `a text that is not a UUID is refused`(text: String) {
         #expect(LogIdentity(uuid: text) == nil)
     }
 
-    @Test func identifiersCarryVersionAndVariant() {
+    @Test func `identifiers have version and variant of a UUID`() {
         for position in 0..<1000 as Range<UInt64> {
             let text = Array(LogIdentity(high: 1, low: position).uuid(position: position).description)
             #expect(text[14] == "8" && "89ab".contains(text[19]))
@@ -48,7 +48,7 @@ import Testing
         #expect(Array(LogIdentity.random().description)[14] == "4")
     }
 
-    @Test func noTwoPositionsShareAnIdentifier() {
+    @Test func `two positions never have the same identifier`() {
         let logs = (0..<4).map { LogIdentity(high: 0, low: $0) }
         var seen: Set<PositionID> = []
         for log in logs {
@@ -59,7 +59,7 @@ import Testing
         #expect(seen.count == 4 * 5000 * 5)
     }
 
-    @Test func oneBitOfThePositionChangesHalfOfTheIdentifier() {
+    @Test func `one bit of the position changes half of the identifier`() {
         let identity = LogIdentity(seed: "mix", name: "well")
         var changed = 0
         for bit in 0..<64 {

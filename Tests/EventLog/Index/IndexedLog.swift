@@ -2,7 +2,7 @@ import EventLog
 import TestSupport
 import Testing
 
-/// A log whose events have names, `{"k":"name",…}`, and what a plain scan of it finds.
+/// A log whose events have names, `{"k":"name",…}`, with a plain scan for comparison.
 enum IndexedLog {
     static let limits = BlockLimits(events: 5, bytes: 600)
 
@@ -36,7 +36,7 @@ enum IndexedLog {
         }
     }
 
-    /// Every event, as a reader of the whole log sees it.
+    /// Every event, read without the index.
     static func scan(_ scratch: Scratch) throws -> [LoggedEvent] {
         try EventLogReader.all(scratch.log).flatMap { batch in
             batch.events.enumerated().map { offset, line in
@@ -47,7 +47,7 @@ enum IndexedLog {
         }
     }
 
-    /// Expects that the index finds what a scan finds, for every name there is and one that is not.
+    /// Expects that the index finds what a scan finds, for every name and for a missing one.
     static func expectRight(_ index: LogIndex, _ events: [LoggedEvent], _ comment: Comment? = nil) throws {
         var names: [String: [LoggedEvent]] = ["nobody": []]
         for event in events { names[name(of: event), default: []].append(event) }

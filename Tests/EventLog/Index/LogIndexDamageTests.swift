@@ -4,7 +4,7 @@ import Testing
 @testable import EventLog
 
 @Suite struct LogIndexDamageTests {
-    /// Blocks of two batches each, two segments.
+    /// Two segments, with blocks of two batches each.
     private func log(_ scratch: Scratch) throws -> [LoggedEvent] {
         let writer = try scratch.writer(segmentBytesMax: 1_500)
         for number in 0..<18 {
@@ -14,7 +14,7 @@ import Testing
         return try IndexedLog.scan(scratch)
     }
 
-    @Test func everyByteOfAnIndexMayBeWrong() throws {
+    @Test func `an index with any wrong byte still finds every event`() throws {
         let scratch = Scratch()
         let events = try log(scratch)
         _ = try IndexedLog.index(scratch)
@@ -32,7 +32,7 @@ import Testing
         #expect(try bytes(of: path) == whole, "damage that a search met is mended by the next update")
     }
 
-    @Test func anIndexMayEndAnywhere() throws {
+    @Test func `an index that ends at any byte still finds every event`() throws {
         let scratch = Scratch()
         let events = try log(scratch)
         _ = try IndexedLog.index(scratch)
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func anIndexMayEndWhileItIsInUse() throws {
+    @Test func `an index that is cut off during use still finds every event`() throws {
         let scratch = Scratch()
         let events = try log(scratch)
         for count in [0, 64, 100, 200] {
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func theIndexOfAnotherLogIsNotUsed() throws {
+    @Test func `the index of another log is not used`() throws {
         let (scratch, other) = (Scratch(), Scratch())
         let events = try log(scratch)
         var options = other.options(segmentBytesMax: 3_000)
@@ -68,13 +68,13 @@ import Testing
         try write(bytes(of: theirs), to: mine)
         #expect(try !verified(scratch).isSound)
         try IndexedLog.expectRight(IndexedLog.index(scratch), events)
-        // A block of another log in the place of one of ours.
+        // Replaces a block by one of another log.
         let (whole, foreign) = try (bytes(of: mine), bytes(of: theirs))
         try write(Array(whole[..<64] + foreign[64...]), to: mine)
         try IndexedLog.expectRight(IndexedLog.index(scratch), events)
     }
 
-    @Test func anotherVersionOfTheSchemeMakesTheIndexAnew() throws {
+    @Test func `another version of the key scheme rebuilds the index`() throws {
         let scratch = Scratch()
         let events = try log(scratch)
         _ = try IndexedLog.index(scratch)
@@ -85,8 +85,8 @@ import Testing
         #expect(try bytes(of: IndexedLog.files(scratch)[0]) == before)
     }
 
-    /// A crash may cost the log its last batches; others take their place.
-    @Test func aLogThatWasCutBackAndWentOnIsIndexedAgain() throws {
+    /// A crash may lose the log's last batches, and other batches replace them.
+    @Test func `a log that was cut off and has grown again is indexed again`() throws {
         let scratch = Scratch()
         _ = try log(scratch)
         let path = try #require(try scratch.segments.last)
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func aSoundIndexIsSound() throws {
+    @Test func `a sound index has no problems`() throws {
         let scratch = Scratch()
         _ = try log(scratch)
         #expect(try verified(scratch) == LogIndexReport())
@@ -114,7 +114,7 @@ import Testing
         #expect(report.isSound && report.segments == 3 && report.blocks > 4 && report.events > 25)
     }
 
-    @Test func damageToTheLogIsReported() throws {
+    @Test func `damage to the log is reported`() throws {
         let scratch = Scratch()
         _ = try log(scratch)
         let path = try scratch.segments[0]

@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 
 @Suite struct LogIndexPropertyTests {
-    /// Random logs that grow, roll, lose their oldest segments, and are torn and go on, between updates of an index
-    /// that lives on and of new ones.
-    @Test func anIndexNeverAnswersOtherwiseThanAScan() throws {
+    /// Random logs grow, begin segments, lose their oldest segments, and are torn. One index is updated in between, and new
+    /// ones are made.
+    @Test func `an index finds exactly what a scan finds in random logs`() throws {
         let seed = Seeded.ofThisRun
         var random = Seeded(seed)
         for _ in 0..<6 { try check(&random, "BELFRY_SEED=\(seed)") }
@@ -66,7 +66,7 @@ import Testing
         for path in segments.prefix(1 + random.below(segments.count - 1)) { try #require(unlinked(path)) }
     }
 
-    /// Cuts the last segment somewhere, but for its first batch, as the loss of power may.
+    /// Cuts the last segment after its first batch, like a power failure.
     private func tear(_ scratch: Scratch, _ random: inout Seeded) throws {
         let path = try #require(try scratch.segments.last)
         let whole = try bytes(of: path)

@@ -6,7 +6,7 @@ import Testing
 @testable import EventLog
 
 @Suite struct LogIndexTests {
-    /// Three segments of several blocks each; names a to g in turn.
+    /// Three segments with several blocks each. The names are a to g in turn.
     private func log(_ scratch: Scratch, events: Int = 60) throws {
         let writer = try scratch.writer(segmentBytesMax: 2_500)
         for number in 0..<events {
@@ -16,7 +16,7 @@ import Testing
         try writer.close()
     }
 
-    @Test func anIndexFindsWhatAScanFinds() throws {
+    @Test func `an index finds what a scan finds`() throws {
         let scratch = Scratch()
         try log(scratch)
         try #require(try scratch.segments.count > 2)
@@ -25,7 +25,7 @@ import Testing
         try IndexedLog.expectRight(IndexedLog.index(scratch, usesFiles: false), events)
     }
 
-    @Test func aRangeALimitAndTheNewestFirst() throws {
+    @Test func `a search can have a range, a limit and the newest event first`() throws {
         let scratch = Scratch()
         try log(scratch)
         let index = try IndexedLog.index(scratch)
@@ -36,7 +36,7 @@ import Testing
         #expect(try index.events(with: key, limit: 0).isEmpty)
     }
 
-    @Test func severalKeysMustAllBeThere() throws {
+    @Test func `a search for several keys finds events with all of them`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer(segmentBytesMax: 2_500)
         for number in 0..<100 { try writer.append([IndexedLog.event("\(number % 4)", padding: number % 6)]) }
@@ -54,7 +54,7 @@ import Testing
         #expect(found == [12, 24, 36])
     }
 
-    @Test func anEventIsReadByItsSequence() throws {
+    @Test func `an event is read by its sequence`() throws {
         let scratch = Scratch()
         try log(scratch)
         let (index, events) = try (IndexedLog.index(scratch), IndexedLog.scan(scratch))
@@ -63,11 +63,11 @@ import Testing
         #expect(throws: EventLogError.gone(directory: scratch.log, sequence: 0, first: 1)) { try index.event(at: 0) }
     }
 
-    @Test func blocksThatLackAKeyAreNotRead() throws {
+    @Test func `blocks without a key are not read`() throws {
         let scratch = Scratch()
         try log(scratch)
         let index = try IndexedLog.index(scratch)
-        // A damaged log is noticed only where it is read.
+        // Damage is only noticed in the blocks that are read.
         let path = try scratch.segments[0]
         var damaged = try bytes(of: path)
         damaged[damaged.count / 2] ^= 1
@@ -76,7 +76,7 @@ import Testing
         #expect(throws: EventLogError.self) { try index.events(with: IndexedLog.key("a")) }
     }
 
-    @Test func whatWasIndexedIsNotReadAgain() throws {
+    @Test func `indexed segments are not read again`() throws {
         let scratch = Scratch()
         try log(scratch)
         _ = try IndexedLog.index(scratch)
@@ -89,7 +89,7 @@ import Testing
         #expect(counted.withLock { $0 } < 5, "only what is left of the last block")
     }
 
-    @Test func filesOfSegmentsThatAreGoneAreRemoved() throws {
+    @Test func `index files of removed segments are removed`() throws {
         let scratch = Scratch()
         try log(scratch)
         let index = try IndexedLog.index(scratch)
@@ -102,7 +102,7 @@ import Testing
         #expect(throws: EventLogError.self) { try index.event(at: 1) }
     }
 
-    @Test func anEmptyLogHasNothing() throws {
+    @Test func `an index of an empty log finds nothing`() throws {
         let scratch = Scratch()
         _ = try scratch.writer()
         let index = try IndexedLog.index(scratch)
@@ -114,10 +114,10 @@ import Testing
         }
     }
 
-    @Test func whereNoFilesCanBeMadeTheIndexLivesInMemory() throws {
+    @Test func `an index is kept in memory if no files can be made`() throws {
         let scratch = Scratch()
         try log(scratch)
-        // A file where the folder would be: nobody can write there, not even root.
+        // A file in place of the folder prevents writing, even for root.
         try write([], to: scratch.log + "/index")
         let index = try IndexedLog.index(scratch)
         try IndexedLog.expectRight(index, IndexedLog.scan(scratch))
@@ -127,7 +127,7 @@ import Testing
         try IndexedLog.expectRight(index, IndexedLog.scan(scratch))
     }
 
-    @Test func progressEndsWithTheWholeLog() throws {
+    @Test func `progress ends with the whole log`() throws {
         let scratch = Scratch()
         try log(scratch)
         let index = try LogIndex(directory: scratch.log, scheme: IndexedLog.scheme(), limits: IndexedLog.limits)
@@ -137,7 +137,7 @@ import Testing
         #expect(last.bytesDone == last.bytes && last.bytes > 5_000)
     }
 
-    @Test func twoIndexesOfOneLogWorkSideBySide() throws {
+    @Test func `two indexes of one log work at the same time`() throws {
         let scratch = Scratch()
         try log(scratch, events: 20)
         let (left, right) = try (IndexedLog.index(scratch), IndexedLog.index(scratch))
@@ -156,14 +156,14 @@ import Testing
                 .isSound)
     }
 
-    @Test func hashesStayWhatTheyAre() {
+    @Test func `hashes are the same in every build`() {
         var hash = KeyHash(kind: 1)
         hash.absorb("a record's name")
         hash.absorb(17)
         #expect(hash.value == 0x2501_2369_0863_7E1C)
     }
 
-    @Test func aFilterSaysMaybeOfFewKeysThatItLacks() {
+    @Test func `a filter rarely answers maybe for a missing key`() {
         var random = Seeded(5)
         var set = KeySet()
         let keys = (0..<20_000).map { _ in random.next() }

@@ -55,7 +55,7 @@ struct ForgetfulDeliver: Stage {
     }
 }
 
-/// Holds notifications for as long as the clock on the wall says, instead of the times in its input.
+/// Uses the wall clock instead of the times in its input.
 struct ImpatientCoalesce: Stage {
     @TaskLocal static var wall: @Sendable () -> Instant = { Instant.wall() }
 
@@ -78,7 +78,7 @@ struct ImpatientCoalesce: Stage {
     mutating func proceed(at now: Instant, into out: inout Outbox) { stage.proceed(at: now, into: &out) }
 }
 
-/// Hands over a batch twice, as if the link did not check what it has already.
+/// Passes some batches on twice, like a link without a check for repeated batches.
 final class RepeatingInlet: StageInlet {
     private let link: LinkClient
     private var batches = 0

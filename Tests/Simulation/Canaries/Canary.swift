@@ -3,16 +3,16 @@ import PipelineRuntime
 
 @testable import PipelineRuntime
 
-/// A pipeline that is broken on purpose: the simulation must find out.
+/// A pipeline that is broken on purpose. The simulation must detect it.
 enum Canary: String, CaseIterable, Sendable {
-    /// Deliver forgets an outcome now and then.
+    /// Deliver loses some outcomes.
     case lostOutcome
-    /// A link hands over some batches twice.
+    /// A link passes some batches on twice.
     case repeatedBatch
-    /// Coalesce takes the time from the machine's clock.
+    /// Coalesce uses the machine's clock.
     case impatientTimer
 
-    /// What the simulation must complain of.
+    /// The beginning of the problem that the simulation must report.
     var finding: String {
         switch self {
         case .lostOutcome: "conservation: outcome"

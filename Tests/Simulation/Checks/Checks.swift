@@ -3,7 +3,7 @@ import Foundation
 import PipelineKit
 import TestSupport
 
-/// What must hold in a world where all has come to rest.
+/// Checks the logs of a world after all its work is done.
 struct Checks {
     private(set) var problems: [String] = []
     private let world: World
@@ -29,7 +29,7 @@ struct Checks {
         }
     }
 
-    /// Each producer's lines are in the log of changes once, in order, and nothing else is.
+    /// The log of changes must have each producer's lines once, in order, and no other events.
     private mutating func acceptance() throws {
         var left = world.producers.map { $0.load.good[...] }
         for (index, event) in try LogLines.read(directory(world.file.sourceStage)).enumerated() {
@@ -41,11 +41,11 @@ struct Checks {
             left[sender].removeFirst()
         }
         for (producer, missing) in zip(world.producers, left) where !missing.isEmpty {
-            problems.append("\(producer.name): \(missing.count) lines are lost, from \(missing[missing.startIndex]) on")
+            problems.append("\(producer.name): \(missing.count) lines are lost, first \(missing[missing.startIndex])")
         }
     }
 
-    /// What match rejected is kept once, in order.
+    /// Each event that match rejected must be in its dead letters once, in order.
     private mutating func deadLetters() throws {
         let stages = world.file.stagesInOrder
         let changes = try LogLines.read(directory(stages[0]))

@@ -3,7 +3,7 @@ import JSON
 import PipelineKit
 import PipelineRuntime
 
-/// Every change ends in recorded outcomes, none is missing and none is there twice.
+/// Checks that every change ends in recorded outcomes, and that no event is missing or doubled.
 struct Conservation {
     private(set) var problems: [String] = []
     private let changes: [Event]
@@ -12,7 +12,7 @@ struct Conservation {
     private let pushes: [Event]
     private let outcomes: [Event]
 
-    /// The members of an event that tell where it comes from and where it goes.
+    /// The members of an event that the checks need.
     private struct Event {
         var type: String
         var user: String
@@ -24,13 +24,13 @@ struct Conservation {
         var registered: String?
         var apnsID: String
 
-        /// Whether the push was taken back before a transport had it.
+        /// Whether the push was withdrawn before a transport got it.
         var isWithdrawn: Bool {
             answer.map { $0.attempts == 0 && [.unregistered, .stopped].contains($0.outcome) } ?? false
         }
-        /// Which push, at which device.
+        /// Identifies a push at a device.
         var place: String { "\(numbers["push"] ?? 0) \(device ?? "none")" }
-        /// Which registration's end.
+        /// Identifies the end of a device's registration.
         var retirement: String { "\(place) \(registered ?? "")" }
     }
 
@@ -85,8 +85,7 @@ struct Conservation {
         repeating(transports.tally)
     }
 
-    /// A push that went out and whose answer is not on record may come twice: its end says so where a transport was
-    /// asked again. No other does.
+    /// An outcome must say that a push may repeat exactly if the push was sent again without a recorded answer.
     private mutating func repeating(_ tally: RepeatTally) {
         var receipts: [Delivery.ID: Set<String>] = [:]
         for event in outcomes {
@@ -95,22 +94,22 @@ struct Conservation {
             guard event.type.hasSuffix("outcome") else { continue }
             let mayRepeat = tally.mayRepeat(answer.id, receipts[answer.id, default: []])
             if mayRepeat, !answer.mayRepeat {
-                problems.append("repeats: \(answer.id) was sent twice, and its end does not say so")
+                problems.append("repeats: \(answer.id) was sent twice, but its outcome does not say so")
             }
             guard tally.isExact, answer.mayRepeat, !mayRepeat, !tally.isDoubted(answer.id) else { continue }
-            problems.append("repeats: \(answer.id) was sent once, and its end says twice")
+            problems.append("repeats: \(answer.id) was sent once, but its outcome says that it may repeat")
         }
     }
 
-    /// What the host answers for a transport that went with its process.
+    /// The host's answer for a transport whose process has ended.
     private static let lost = "its answer was lost"
 
-    /// Each device that was retired is told of once.
+    /// Each retired device must have one notice.
     private mutating func telling() {
         let retirements = { [outcomes] (type: String) in outcomes.filter { $0.type == type }.map(\.retirement).sorted()
         }
         let (retired, told) = (retirements("device.retired"), retirements("notice.outcome"))
-        if retired != told { problems.append("conservation: retired are \(retired), told are \(told)") }
+        if retired != told { problems.append("conservation: retired devices are \(retired), notices are \(told)") }
     }
 
     private mutating func matching() {
@@ -164,7 +163,7 @@ struct Conservation {
         arriving(expected)
     }
 
-    /// One outcome for each push and device, whatever came before it.
+    /// Each push and device with an attempt must have one outcome.
     private mutating func ending(_ expected: [String]) {
         let ends = outcomes.filter { $0.type == "outcome" }.map(\.place)
         if Set(ends).count != ends.count { problems.append("conservation: outcome twice for one push and device") }
@@ -174,7 +173,7 @@ struct Conservation {
         }
     }
 
-    /// Each push is heard of at every device but those that were retired before it came.
+    /// Each push must have an outcome at every device, except devices that were retired earlier.
     private mutating func arriving(_ expected: [String]) {
         let places = outcomes.filter { $0.type == "outcome" || $0.type == "attempt" }.map(\.place)
         let retired = Set(outcomes.filter { $0.type == "device.retired" }.map { "\($0.user) \($0.device ?? "")" })
@@ -182,7 +181,7 @@ struct Conservation {
         for place in missing.sorted() where !isExcused(place, retired) {
             problems.append("conservation: outcome missing for \(place)")
         }
-        // A user whose devices are all retired has none.
+        // A user whose devices are all retired counts as a user without devices.
         let none = Set(missing.map { "\($0.split(separator: " ")[0]) none" })
         for place in Set(places).subtracting(expected).subtracting(none).sorted() {
             problems.append("conservation: outcome for \(place), expected none")
@@ -195,7 +194,7 @@ struct Conservation {
         return retired.contains("\(pushes[push - 1].user) \(words[1])")
     }
 
-    /// What is recorded is the last that a transport said, and nothing that a transport said is missing.
+    /// Each recorded outcome must be the last answer of the transport, and every sent push must be recorded.
     private mutating func answering(_ transports: SimulatedTransports) {
         let (given, sent) = (transports.given, transports.sent)
         var recorded: [Delivery.ID: Event] = [:]
@@ -206,8 +205,8 @@ struct Conservation {
                 problems.append("conservation: \(id) was sent under another apns-id")
             }
         }
-        // A push whose last answer went with its process may end without another: a newer one took its place.
-        // And the host answers for a transport that went with its process.
+        // A push whose last answer was lost with its process may end without an answer if a newer push replaced it. And
+        // the host answers for a transport whose process has ended.
         for (id, event) in recorded
         where event.answer != nil && event.reason != Self.lost && !event.isWithdrawn {
             let answer = given[id]
@@ -217,15 +216,16 @@ struct Conservation {
         }
         for (id, event) in recorded where event.answer == nil && given[id]?.isUnderWay == true {
             if event.numbers["attempts"] == 0 {
-                problems.append("conservation: \(id) was sent, its end says that it was not")
+                problems.append("conservation: \(id) was sent, but its outcome says that it was not")
             }
         }
-        // A power cut may take the record of a retirement that its backend was told of already.
+        // A power failure may lose the record of a retirement whose notice was already sent.
         let unrecorded = Set(sent.keys).subtracting(recorded.keys).filter { $0.retired == nil }
         let unsent = recorded.filter { $0.value.answer != nil && !$0.value.isWithdrawn && sent[$0.key] == nil }
         if !unrecorded.isEmpty || !unsent.isEmpty {
             problems.append(
-                "conservation: sent and not recorded are \(Array(unrecorded)), the reverse \(Array(unsent.keys))")
+                "conservation: sent but not recorded: \(Array(unrecorded)), recorded but not sent: \(Array(unsent.keys))"
+            )
         }
         if Set(sent.values).count != sent.count { problems.append("conservation: two pushes share an apns-id") }
     }

@@ -1,22 +1,22 @@
 import PipelineKit
 
-/// What transports know of pushes that went out more than once.
+/// Counts the pushes that transports sent more than once.
 struct RepeatTally: Sendable {
-    /// Each sending of a push, by the receipt that its answers have.
+    /// The receipts of each time that a push was sent.
     private var sendings: [Delivery.ID: Set<String>] = [:]
     private var repeated: Set<Delivery.ID> = []
     private var doubted: Set<Delivery.ID> = []
-    /// Whether no push may be marked that did not go out twice.
+    /// Whether only pushes that were sent twice may be marked as repeated.
     var isExact = true
 
     mutating func noteSending(of id: Delivery.ID, _ receipt: String) { sendings[id, default: []].insert(receipt) }
     mutating func noteRepeat(of id: Delivery.ID) { repeated.insert(id) }
-    /// Its transport said so itself.
+    /// Notes that the transport itself said that the push may repeat.
     mutating func noteDoubt(of id: Delivery.ID) { doubted.insert(id) }
 
     func isDoubted(_ id: Delivery.ID) -> Bool { doubted.contains(id) }
 
-    /// - Parameter recorded: The receipts of its answers that are on record.
+    /// - Parameter recorded: The receipts of the push's recorded answers.
     func mayRepeat(_ id: Delivery.ID, _ recorded: Set<String>) -> Bool {
         !sendings[id, default: []].isSubset(of: recorded) || repeated.contains(id)
     }

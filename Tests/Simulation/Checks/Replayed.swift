@@ -5,10 +5,10 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// A fresh stage that is fed its upstream's log at the times and places that its own log has on record. What it says
-/// must be what the log holds, byte for byte.
+/// Feeds a fresh stage its upstream's log at the positions and times that its own log records. Its outputs must equal its
+/// log, byte for byte.
 struct Replayed {
-    /// Where the two part, nil where they do not.
+    /// The first difference; nil if there is none.
     private(set) var difference: String?
 
     init(_ stage: PipelineStage, _ type: any Stage.Type, from upstream: String, _ own: String) throws {
@@ -67,7 +67,7 @@ struct Replayed {
             return found(Array(out.lines))
         }
 
-        /// All events of a batch were fed: time goes on to its own, and the rest of its answers come.
+        /// Ends each batch whose events were all fed: advances to the batch's time and gives its remaining answers.
         private mutating func endBatches(before sequence: UInt64) throws {
             while let moment = header?.now, cursor < sequence {
                 serve(through: moment)
@@ -99,15 +99,16 @@ struct Replayed {
             }
         }
 
-        private func found(_ said: [UInt8]) -> String? {
-            guard said != recorded else { return nil }
-            let (said, recorded) = (said.split(separator: 0x0A), recorded.split(separator: 0x0A))
+        private func found(_ replayed: [UInt8]) -> String? {
+            guard replayed != recorded else { return nil }
+            let (replayed, recorded) = (replayed.split(separator: 0x0A), recorded.split(separator: 0x0A))
             let place =
-                zip(said, recorded).enumerated().first { $1.0 != $1.1 }?.offset ?? min(said.count, recorded.count)
+                zip(replayed, recorded).enumerated().first { $1.0 != $1.1 }?.offset
+                ?? min(replayed.count, recorded.count)
             func line(_ lines: [ArraySlice<UInt8>]) -> String {
                 lines.dropFirst(place).first.map { String(decoding: $0, as: UTF8.self) } ?? "nothing"
             }
-            return "event \(place + 1) is \(line(recorded)), the stage says \(line(said))"
+            return "event \(place + 1) is \(line(recorded)), but the stage writes \(line(replayed))"
         }
     }
 }

@@ -5,9 +5,9 @@ import TestSupport
 
 @testable import PipelineRuntime
 
-/// The state of a running stage, beside the one that a snapshot's maker folds from the logs for the same moment.
+/// Compares the state of a running stage with the state that ``SnapshotMaker`` builds from the logs.
 protocol FoldableWork {
-    /// Both as snapshots; nil where the stage is in the middle of something.
+    /// Both states in snapshot form; nil while the stage is working.
     func states() throws -> (live: [UInt8], folded: [UInt8])?
 }
 
@@ -30,7 +30,7 @@ extension SourceLoop: FoldableWork {
 }
 
 extension HostPlan {
-    /// What only looks may neither fail nor die.
+    /// The plan without simulated faults, because a comparison must not fail.
     fileprivate var withoutFaults: HostPlan {
         var plan = self
         plan.surroundings.calls = FileCalls()

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a simulation does to the pipeline.
+/// A fault that a simulation causes.
 enum Fault: String, CaseIterable, Sendable {
     case processKilled = "process killed between turns"
     case killedInACall = "process killed inside a call"
@@ -35,10 +35,10 @@ enum Fault: String, CaseIterable, Sendable {
     case pushDeferred = "push put off by its transport"
     case appStopped = "app refused by its transport"
     case addressGone = "token refused by its transport"
-    case backendInTrouble = "retired device told to a backend in trouble"
+    case backendInTrouble = "notice of a retired device failed"
 }
 
-/// How often each fault really happened.
+/// Counts how often each fault happened.
 final class FaultCounts: Sendable {
     private let counts = Mutex<[Fault: Int]>([:])
 

@@ -1,12 +1,11 @@
 import TestSupport
 
-/// What one producer has to say: subscriptions, devices and records of users of its own, all kinds of notification, and
-/// now and then a line that the door refuses.
+/// The lines of one producer: subscriptions, devices and records of its own users, and some lines that the door rejects.
 struct Load {
     private(set) var lines: [String] = []
-    /// What must be in the log of changes, in order.
+    /// The events that the log of changes must have, in order.
     private(set) var good: [String] = []
-    /// The numbers of the lines that are refused.
+    /// The numbers of the lines that the door rejects.
     private(set) var bad: Set<Int> = []
     private var random: Seeded
     private let name: String
@@ -23,7 +22,7 @@ struct Load {
         for _ in 0..<length { happen() }
     }
 
-    /// Which database each user has each subscription ID in.
+    /// The database of each subscription, by user and subscription ID.
     private var homes: [String: String] = [:]
 
     private static func line(_ type: String, _ rest: String) -> String { #"{"type":"\#(type)",\#(place),\#(rest)}"# }
@@ -36,7 +35,7 @@ struct Load {
     private mutating func tellSubscription(_ number: Int, _ database: String, _ rest: String) {
         let id = "s\(random.below(3))"
         let key = #""user":"\#(user(number))","subscriptionID":"\#(id)""#
-        // An ID that the user has in another database moves.
+        // The same ID in another database replaces the subscription.
         if let left = homes.updateValue(database, forKey: key), left != database {
             good.append(Load.line("subscription.delete", #""database":"\#(left)",\#(key)"#))
         }
@@ -82,7 +81,7 @@ struct Load {
                 + #""topic":"com.example.Notes""#)
     }
 
-    /// A push of no log: what it says was never pushed before.
+    /// Redrives a push that was never in a log.
     private mutating func redrive(_ number: Int) {
         let collapse = random.one(of: ["", #","apns-collapse-id":"c0""#])
         let (name, position) = (user(number), 1 + random.below(100))

@@ -4,7 +4,7 @@ import Match
 import PipelineKit
 import Time
 
-/// Match, which takes offence at some records for no reason, so that there are dead letters.
+/// A match stage that rejects some records at random, so that there are dead letters.
 struct PickyMatch: Stage {
     static let kind = MatchStage.kind
     static let writes = MatchStage.writes
@@ -36,10 +36,10 @@ struct PickyMatch: Stage {
 }
 
 extension Registry {
-    /// The plugins of every simulation.
+    /// The plugins of all simulations.
     static let simulated = Registry.builtIns.with(PickyMatch.self)
 
-    /// The same plugins, one of them replaced.
+    /// The same plugins with one stage replaced.
     func with<S: Stage>(_ stage: S.Type) -> Registry {
         var registry = Registry()
         registry.register(stage)

@@ -2,15 +2,15 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// Real files, of which only the synced part survives the loss of power.
+/// Real files that lose bytes after the last sync in a power failure.
 final class SimulatedDisk: Sendable {
     struct State {
         var random: Seeded
-        /// Bytes of each file that are on the disk for good.
+        /// How many bytes of each file are durable.
         var durable: [String: Int] = [:]
-        /// Whether calls fail now and then.
+        /// Whether some calls fail.
         var isFaulty = true
-        /// Out of room until this many calls have failed.
+        /// How many more calls fail because the disk is full.
         var fullFor = 0
     }
 
@@ -26,7 +26,7 @@ final class SimulatedDisk: Sendable {
 
     func calm() { state.withLock { ($0.isFaulty, $0.fullFor) = (false, 0) } }
 
-    /// Each file under a folder loses some of what was not synced, from its end; or that is zeroes.
+    /// Removes or zeroes bytes at the end of each file in a folder, but no synced bytes.
     func losePower(under folder: String) throws {
         for (path, durable) in state.withLock({ $0.durable }).sorted(by: { $0.key < $1.key })
         where path.hasPrefix(folder + "/") {
@@ -40,7 +40,7 @@ final class SimulatedDisk: Sendable {
         guard size > durable else { return }
         let (kept, isZeroed) = state.withLock { state in
             guard state.random.isOneIn(3) else { return (durable + state.random.below(size - durable + 1), false) }
-            // The system writes pages: what never came begins with one, or where the last sync ended.
+            // The system writes pages. So the missing part begins with a page, or after the last sync.
             let pages = stride(from: (durable / 4096 + 1) * 4096, to: size, by: 4096)
             return (state.random.one(of: [durable] + pages), true)
         }

@@ -6,7 +6,7 @@ import ZeroMQ
 
 @testable import PipelineRuntime
 
-/// One stage's host: the real work of the real stage, on simulated sockets, disk, clock and transports.
+/// The host of one stage: the real code with simulated sockets, disk, clock and transports.
 final class SimulatedHost {
     let stage: PipelineStage
     private(set) var process: SimulatedProcess
@@ -34,7 +34,7 @@ final class SimulatedHost {
     var log: EventLogWriter? { life?.work.outlet.log }
     var isIdle: Bool { life?.work.isIdle ?? false }
 
-    /// One turn of the host's loop; a host that is down starts when its time has come.
+    /// Runs the host's loop once, or restarts a host that is down when it is due.
     func turn() {
         guard let life else { return startIfDue() }
         process.runQueues()
@@ -74,7 +74,7 @@ final class SimulatedHost {
         return Life(host: host, work: work, dispatcher: dispatcher, sockets: sockets)
     }
 
-    /// What the host may end with where nothing was done to it is a finding.
+    /// Ends the host after an error, which is a problem unless a fault was simulated.
     private func fail(_ error: any Error) {
         if !process.hasFailed { world.problems.append("\(stage.name) ended by itself: \(error)") }
         crash()
@@ -94,24 +94,24 @@ final class SimulatedHost {
         crash()
     }
 
-    /// With the machine that it runs on.
+    /// Crashes the host together with its machine.
     func losePower() {
         crash()
         boot += 1
     }
 
-    /// How the state that a snapshot's maker folds from the logs is other than the stage's; nil where it is not.
+    /// How the state from the logs differs from the stage's state; nil if they are equal.
     ///
-    /// - Parameter seen: Called where there was something to compare.
+    /// - Parameter seen: Called if the states could be compared.
     func differenceFromFold(_ seen: () -> Void) -> String? {
         do {
             guard let (live, folded) = try (life?.work as? any FoldableWork)?.states() else { return nil }
             seen()
-            return live == folded ? nil : "a state of \(folded.count) bytes, and the stage has one of \(live.count)"
+            return live == folded ? nil : "a state of \(folded.count) bytes, but the stage has one of \(live.count)"
         } catch { return "\(error)" }
     }
 
-    /// As SIGTERM does it.
+    /// Stops the host like SIGTERM.
     func stop() {
         guard let life, life.work.isIdle else { return }
         life.host.control.stop()
@@ -121,7 +121,7 @@ final class SimulatedHost {
     }
 }
 
-/// The sockets of one life of a host.
+/// The sockets of a host from its start to its end.
 final class HostEnds: HostConnections {
     private let plan: HostPlan
     private unowned let world: World

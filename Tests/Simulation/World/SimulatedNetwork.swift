@@ -2,8 +2,8 @@ import PipelineRuntime
 import TestSupport
 import ZeroMQ
 
-/// Links between sockets of one simulation, as ZeroMQ has them: messages come whole and in order, or not at all once
-/// their connection is lost. The other side then knows the client by another name.
+/// Connects the sockets of a simulation like ZeroMQ. Messages arrive whole and in order, until a connection is lost. A
+/// reconnected client has a new identity at the router.
 final class SimulatedNetwork {
     struct Message {
         var due: Duration
@@ -37,7 +37,7 @@ final class SimulatedNetwork {
         return dealer
     }
 
-    /// Lets clients connect again, and now and then breaks a connection.
+    /// Reconnects clients, and breaks some connections.
     func turn() {
         for dealer in dealers {
             if isFaulty, random.isOneIn(500), dealer.connection != nil {
@@ -66,7 +66,7 @@ final class SimulatedNetwork {
         lose(&dealer.inbox, of: connection)
     }
 
-    /// Of what is still under way only the first few messages arrive.
+    /// Loses messages in flight, except the first few.
     private func lose(_ inbox: inout [Message], of connection: SimulatedConnection) {
         let flying = inbox.indices.filter { inbox[$0].connection === connection && inbox[$0].due > time.elapsed }
         let lost = flying.dropFirst(random.below(flying.count + 1))
@@ -85,7 +85,7 @@ final class SimulatedNetwork {
         dealers.removeAll { $0 === dealer }
     }
 
-    /// When a message that is sent now arrives, behind those before it.
+    /// When a message that is sent now arrives; not before earlier messages.
     func arrival(after last: Duration) -> Duration {
         var delay = Duration.microseconds(random.below(3_000))
         if isFaulty, random.isOneIn(150) {
@@ -95,7 +95,7 @@ final class SimulatedNetwork {
         return max(last, time.elapsed + delay)
     }
 
-    /// Now and then the last frame of a batch is shorter than it was sent.
+    /// Shortens the last frame of some batches.
     func cut(_ frames: [[UInt8]]) -> [[UInt8]] {
         guard isFaulty, frames.count == 2, let body = frames.last, !body.isEmpty, random.isOneIn(120) else {
             return frames
@@ -119,7 +119,7 @@ final class SimulatedConnection {
     var peer: [UInt8] { Array("peer \(number)".utf8) }
 }
 
-/// The bound end.
+/// The socket that binds.
 final class SimulatedRouter: MessageSocket {
     let lastEndpoint: String
     fileprivate(set) var inbox: [SimulatedNetwork.Message] = []
@@ -167,7 +167,7 @@ final class SimulatedRouter: MessageSocket {
     func add(to poller: ZMQPoller) -> Int { -1 }
 }
 
-/// The connecting end.
+/// The socket that connects.
 final class SimulatedDealer: MessageSocket {
     private(set) var lastEndpoint = ""
     fileprivate(set) var inbox: [SimulatedNetwork.Message] = []

@@ -3,13 +3,13 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// One life of a process: its calls reach the disk until it dies, which may be in the middle of one.
+/// A process from its start to its end. It may die in the middle of a system call.
 final class SimulatedProcess: Sendable {
     private struct State {
         var isDead = false
-        /// A call has failed on purpose: whatever the host then does may be to fail.
+        /// Whether a call has failed on purpose, so that the host may fail, too.
         var hasFailed = false
-        /// Dies in the call after so many.
+        /// The process dies after that many calls.
         var callsToLive: Int?
         var work: [Work] = []
     }
@@ -40,7 +40,7 @@ final class SimulatedProcess: Sendable {
     var isDead: Bool { state.withLock { $0.isDead } }
     var hasFailed: Bool { state.withLock { $0.hasFailed || $0.isDead } }
 
-    /// The memory goes, and with it what was to be done later.
+    /// Ends the process and drops the work in its queues.
     func die() {
         let work = state.withLock { state in
             state.isDead = true
@@ -52,7 +52,7 @@ final class SimulatedProcess: Sendable {
 
     func dieInACall(after calls: Int) { state.withLock { $0.callsToLive = calls } }
 
-    /// Does what is due on the log's queues.
+    /// Runs the work that is due in the log's queues.
     func runQueues() {
         while let work = next(where: { [time] in $0.due <= time.elapsed }) { work.body() }
     }
@@ -157,7 +157,7 @@ private func failed<Result: SignedInteger>(_ code: CInt) -> Result {
     return -1
 }
 
-/// The queue of one log: what is asked of it is done when the simulation says so.
+/// The queue of one log. The simulation decides when its work runs.
 private final class SimulatedQueue: SyncQueue {
     private let process: SimulatedProcess
 

@@ -2,7 +2,7 @@ import TestSupport
 
 @testable import PipelineRuntime
 
-/// A program that sends numbered lines through the real ``Producer``, and sends them all again after it was killed.
+/// Sends numbered lines through the real ``Producer``, and sends all of them again after a kill.
 final class SimulatedProducer {
     let name: String
     let load: Load
@@ -10,7 +10,7 @@ final class SimulatedProducer {
     private var socket: SimulatedDealer
     private var producer: Producer
     private var sent = 0
-    /// Every line up to here was answered for.
+    /// The last line that was answered.
     private(set) var answered: UInt64 = 0
 
     init(_ name: String, _ load: Load, in world: World) throws {

@@ -2,7 +2,7 @@ import PipelineRuntime
 import Synchronization
 import Time
 
-/// Time that passes only when the simulation says so. The wall clock may be set; the steady one only goes on.
+/// A clock that the simulation moves. The wall clock may be set; the steady clock only moves forward.
 final class SimulatedTime: Sendable {
     private struct State {
         var elapsed = Duration.zero

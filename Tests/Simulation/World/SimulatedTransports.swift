@@ -6,47 +6,47 @@ import Time
 
 @testable import PipelineRuntime
 
-/// Where pushes go: what is sent is remembered across all restarts, and answered later, in any order.
+/// Receives pushes and answers them later, in any order. Remembers all sent pushes across restarts.
 final class SimulatedTransports: Sendable {
     /// Pushes that are answered together.
     fileprivate struct Window {
         var life: Life
         var due: Duration
         var pushes: [(delivery: Delivery, receipt: String)]
-        /// Whether they were told to take longer, and this is the last that is said of them.
+        /// Whether their first answer was "under way", and this is the final one.
         var isLate = false
-        /// Whether they were asked for, which takes no room.
+        /// Whether this is a status query, or a push that the transport already has. It takes no room.
         var isJoined = false
         var takesRoom: Bool { !isLate && !isJoined }
     }
 
-    /// A transport of one process, from its start to its end.
+    /// A transport in one process, from its start to its end.
     fileprivate struct Life: Hashable {
         var process: ObjectIdentifier
         var lane: String
     }
 
     fileprivate struct State {
-        /// One for each transport, since nobody knows which of two is asked first.
+        /// One for each transport, because the order of the transports may vary.
         var randoms: [String: Seeded]
         var windows: [Window] = []
         var sent: [Delivery.ID: String] = [:]
         var given: [Delivery.ID: TransportAnswer] = [:]
-        /// What was told to take longer, and who has it under way.
+        /// Pushes that are under way, with their transport.
         var late: [Delivery.ID: Life] = [:]
-        /// What had its last answer unasked, and from whom.
+        /// Pushes that got their final answer without a query, with their transport.
         var unasked: [Delivery.ID: Life] = [:]
         var tally = RepeatTally()
-        /// How many pushes were handed out.
+        /// How many times pushes were sent.
         var handouts = 0
-        /// Those that run, numbered in the order in which they came.
+        /// The numbers of the running transports, in the order of their start.
         var lives: [Life: Int] = [:]
         var livesSeen = 0
-        /// Who sent a push last.
+        /// The number of the transport that sent a push last.
         var senders: [Delivery.ID: Int] = [:]
-        /// How much of what each of them had sent others sent again that was not on record as over.
+        /// By transport, how many of its pushes without a recorded outcome others have sent again.
         var repeats: [Int: Int] = [:]
-        /// False once power was cut: of a log that was not synced yet more is lost than the pushes under way.
+        /// False after a power failure, because a log may lose more than the pushes that were under way.
         var keepsRecord = true
         var problems: [String] = []
         var isFaulty = true
@@ -55,7 +55,7 @@ final class SimulatedTransports: Sendable {
     private let time: SimulatedTime
     private let faults: FaultCounts
     private let state: Mutex<State>
-    /// How many pushes each of them takes at a time.
+    /// How many pushes each transport accepts at a time.
     private let inFlightMax: Int
 
     init(seed: UInt64, _ time: SimulatedTime, _ faults: FaultCounts) {
@@ -69,19 +69,19 @@ final class SimulatedTransports: Sendable {
     }
 
     static let names = ["apns", "courier", backend]
-    /// Where retired devices are told.
+    /// The transport for notices of retired devices.
     private static let backend = "retired"
 
     /// The last answer to each push.
     var given: [Delivery.ID: TransportAnswer] { state.withLock { $0.given } }
-    /// The `apns-id` of everything that was ever sent.
+    /// The `apns-id` of every push that was sent.
     var sent: [Delivery.ID: String] { state.withLock { $0.sent } }
     var problems: [String] { state.withLock { $0.problems } }
 
-    /// What is to be on record of pushes that were sent again.
+    /// The pushes that outcomes must mark as repeated.
     var tally: RepeatTally {
         var tally = state.withLock { $0.tally }
-        // What is on record as under way may not have gone out: the second of two files that say so could not be written.
+        // After a failed write, the first of two files may record a push as under way that was never sent.
         tally.isExact = tally.isExact && [.diskFull, .writeFailed, .syncFailed].allSatisfy { faults[$0] == 0 }
         return tally
     }
@@ -93,7 +93,7 @@ final class SimulatedTransports: Sendable {
         }
     }
 
-    /// A part may be on record as under way that had not gone out yet.
+    /// After a death inside a call, pushes may be recorded as under way that were never sent.
     func noteDeathInACall() { state.withLock { $0.tally.isExact = false } }
 
     func calm() { state.withLock { $0.isFaulty = false } }
@@ -135,12 +135,12 @@ final class SimulatedTransports: Sendable {
         return time.elapsed + .milliseconds(isLate ? 200 + state.below(2_000, lane) : state.below(20, lane))
     }
 
-    /// - Returns: The receipt that its answers have.
+    /// - Returns: The receipt for the push's answers.
     private func note(_ delivery: Delivery, _ life: Life, _ state: inout State) -> String {
         state.handouts += 1
         let receipt = "receipt \(state.handouts)"
         let (late, unasked) = (state.late.removeValue(forKey: delivery.id), state.unasked[delivery.id])
-        // Also where its own transport is asked again: until that answer is on record, the push may be there.
+        // Also counts when the same transport gets it again: until the answer is recorded, the push may have arrived.
         if unasked != life { state.tally.noteSending(of: delivery.id, receipt) }
         if let late, late != life { faults.note(.lateRepeated) }
         if let former = late ?? unasked, former != life { state.tally.noteRepeat(of: delivery.id) }
@@ -149,7 +149,7 @@ final class SimulatedTransports: Sendable {
         if let earlier = state.sent[delivery.id] {
             faults.note(.pushRepeated)
             if earlier != id { state.problems.append("\(delivery.id) was sent as \(earlier) and then as \(id)") }
-            // A push that was told to take longer had given its room away; its last answer may have died with its process.
+            // A push that was under way no longer takes room; its final answer may be lost with its process.
             if unasked == nil { noteRepeat(of: delivery.id, life, &state) }
         }
         state.sent[delivery.id] = id
@@ -157,8 +157,7 @@ final class SimulatedTransports: Sendable {
         return receipt
     }
 
-    /// A crash repeats no more than a transport had under way, if only after the next crash. What was told to wait is sent
-    /// again for another reason.
+    /// Checks that crashes repeat only pushes that a transport had under way. Deferred pushes are sent again anyway.
     private func noteRepeat(of id: Delivery.ID, _ life: Life, _ state: inout State) {
         guard state.keepsRecord, life.lane != Self.backend, ![.deferred, .stopped].contains(state.given[id]?.outcome)
         else { return }
@@ -169,8 +168,8 @@ final class SimulatedTransports: Sendable {
             "more than \(inFlightMax) pushes that \(life.lane) had under way were sent again after a crash")
     }
 
-    /// Gives the answers that are due to the process that asked.
-    func answer(_ process: SimulatedProcess, _ dispatcher: TransportDispatcher) {
+    /// Gives a process the answers that are due.
+    func answer(_ process: SimulatedProcess, _ crew: TransportDispatcher) {
         let answers = state.withLock { state in
             var answers: [(lane: String, answers: [TransportAnswer])] = []
             while let index = state.windows.firstIndex(where: {
@@ -247,7 +246,7 @@ final class SimulatedTransports: Sendable {
         return answers
     }
 
-    /// Of pushes that were not asked for meanwhile.
+    /// The final answers to pushes that are still under way.
     private func lastAnswers(_ window: Window, _ state: inout State) -> [TransportAnswer] {
         window.pushes.filter { state.late[$0.delivery.id] == window.life }.map { delivery, receipt in
             state.late[delivery.id] = nil
@@ -259,7 +258,7 @@ final class SimulatedTransports: Sendable {
         }
     }
 
-    /// What a process had under way goes with it.
+    /// Drops the unanswered pushes of a process that has ended.
     func forget(_ process: SimulatedProcess) {
         state.withLock { state in
             let lost = state.windows.filter { $0.life.process == ObjectIdentifier(process) }
@@ -278,7 +277,7 @@ extension SimulatedTransports.State {
         return livesSeen
     }
 
-    /// Whether a transport has the push under way, or its last answer.
+    /// Whether a transport has the push under way, or has its final answer.
     fileprivate func has(_ id: Delivery.ID, _ life: SimulatedTransports.Life) -> Bool {
         late[id] == life || unasked[id] == life
     }
@@ -288,7 +287,7 @@ extension SimulatedTransports.State {
 }
 
 extension String {
-    /// The value of `"apns-id"` in a push's or an outcome's line.
+    /// The value of `"apns-id"` in the line of a push or an outcome.
     var apnsID: String { id(after: "\"apns-id\":\"") }
 
     fileprivate func id(after key: String) -> String {

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Snapshots only save time: they go, they rot, and another log's lie in their place.
+/// Removes, damages and replaces snapshots. That may cost a stage time, but no events.
 final class SnapshotFaults {
     private let folder: String
     private let faults: FaultCounts
@@ -13,7 +13,7 @@ final class SnapshotFaults {
         random = Seeded(seed)
     }
 
-    /// Does something to the snapshots of a log whose stage is down.
+    /// May disturb the newest snapshot of a log whose stage is down.
     func disturb(_ log: String) {
         guard random.isOneIn(4), let victim = newest(of: log) else { return }
         switch random.below(3) {

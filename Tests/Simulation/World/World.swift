@@ -5,7 +5,7 @@ import PipelineRuntime
 import TestSupport
 import ZeroMQ
 
-/// One seed, one world, one thread: five stages with their hosts, two producers, and everything that can go wrong.
+/// A simulated pipeline from one seed, on one thread: five stages with their hosts, two producers, and all faults.
 final class World {
     let seed: UInt64
     let folder: Folder
@@ -20,16 +20,16 @@ final class World {
     let transports: SimulatedTransports
     let snapshots: SnapshotFaults
     var random: Seeded
-    /// What a host or a producer did that it should not.
+    /// Errors of hosts and producers.
     var problems: [String] = []
     private(set) var hosts: [SimulatedHost] = []
     private(set) var producers: [SimulatedProducer] = []
-    /// How much of a step's outputs a host appends at once.
+    /// How many bytes of a step's outputs a host appends at once.
     let partBytes: Int
     private let mayLosePower: Bool
     private var badness = 1
     private var steps = 0
-    /// How many states were held against the fold of the logs.
+    /// How many states were compared with the logs, by stage.
     private(set) var folds: [String: Int] = [:]
 
     init(seed: UInt64, context: HostContext, canary: Canary? = nil) throws {
@@ -83,7 +83,7 @@ final class World {
 
     /// Runs the world to its end.
     ///
-    /// - Returns: What is wrong with it.
+    /// - Returns: The problems.
     func run() throws -> [String] {
         badness = random.one(of: [1, 2, 4])
         var steps = 0
@@ -99,7 +99,7 @@ final class World {
         return found.isEmpty ? [] : found + [ending]
     }
 
-    /// Frees what the hosts hold.
+    /// Releases the hosts' resources.
     func end() { for host in hosts { host.crash() } }
 
     private func step(feeding: Bool) throws {
@@ -115,7 +115,7 @@ final class World {
         if feeding, steps % 25 == 0 { compareWithFolds() }
     }
 
-    /// What a snapshot's maker would write now is what the stage would.
+    /// Checks that a snapshot from the logs equals a snapshot of the stage's state.
     private func compareWithFolds() {
         for host in hosts where canary == nil {
             let difference = host.differenceFromFold { folds[host.stage.name, default: 0] += 1 }
@@ -142,7 +142,7 @@ final class World {
         return running.isEmpty ? nil : random.one(of: running)
     }
 
-    /// Of one stage's machine, or of the one that they all share.
+    /// Cuts the power of one stage's machine, or of all stages.
     private func cutPower() throws {
         faults.note(.powerCut)
         transports.losePower()
@@ -168,7 +168,7 @@ final class World {
         network.isFaulty = false
     }
 
-    /// Goes on until nothing has been written for longer than anything waits.
+    /// Continues until no stage has written for longer than any timer.
     private func drain() throws {
         var (quiet, last) = (Duration.zero, positions)
         for _ in 0..<5_000 where problems.isEmpty {
@@ -182,10 +182,10 @@ final class World {
             if try pendingPushes == 0 { return }
             time.pass(.seconds(60))
         }
-        if problems.isEmpty { problems.append("the pipeline does not come to rest: \(try unrest)") }
+        if problems.isEmpty { problems.append("the pipeline does not finish: \(try unrest)") }
     }
 
-    /// Who still works, or waits.
+    /// The work that is left.
     private var unrest: String {
         get throws {
             let stages = hosts.map { host in
@@ -203,7 +203,7 @@ final class World {
         get throws { try Conservation.pending(in: LogLines.read(folder.path + "/logs/outcomes")) }
     }
 
-    /// How each host fares, for a report.
+    /// The state of each host, for a report.
     private var ending: String {
         let hosts = hosts.map { "\($0.stage.name): \($0.report.map { "\($0)" } ?? "down")" }
         return (hosts + ["\(file.log), \(time.elapsed), \(faults.text)"]).joined(separator: "\n")
