@@ -75,7 +75,7 @@ final class Spawned {
         let end = ContinuousClock.now + limit
         while try !isMet() {
             guard .now < end, !isSilentForGood else {
-                throw FaultError("waited in vain: \(what)\n\(lines.joined(separator: "\n"))")
+                throw FaultError("timed out waiting until \(what)\n\(lines.joined(separator: "\n"))")
             }
             read(wait: .milliseconds(20))
         }

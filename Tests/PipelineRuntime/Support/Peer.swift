@@ -51,7 +51,7 @@ final class Peer {
         let end = ContinuousClock.now + .seconds(30)
         var isDone = false
         while !isDone {
-            guard .now < end else { throw HostTestError("waited in vain for \(what)") }
+            guard .now < end else { throw HostTestError("timed out waiting for \(what)") }
             isDone = try isMet()
             _ = try poller.poll(timeoutMilliseconds: isDone ? 0 : 20)
             if try socket.receive(into: message, wait: false) == .received { heard(copies) }
