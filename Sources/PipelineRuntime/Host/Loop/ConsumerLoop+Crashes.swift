@@ -11,7 +11,8 @@ extension ConsumerLoop {
             end: plan.surroundings.endBefore)
     }
 
-    /// Reports an event that cannot be set aside, because some of its outputs are in the log already.
+    /// Reports an event that cannot be set aside: some of its outputs are in the log already, or too many events in a row were
+    /// set aside.
     func reportCrashes(through last: UInt64) {
         guard let sequence = journal?.crashingEvent else { return }
         let crashes = "crashed \(CrashJournal.crashesMax) times on event \(sequence) of \(upstreamName)"

@@ -61,7 +61,7 @@ extension Cursor {
     /// Whether later batches answer pushes that this batch hands out.
     package var handsOut: Bool { firstOut != nil }
 
-    /// The upstream's log and the last sequence done; nil for a source's log and an empty cursor.
+    /// The upstream's log and the last sequence done, for the log of a stage that reads another stage's log.
     package var input: (log: String, position: UInt64)? {
         // No log's name has a slash: see ``EventLogLimits``.
         positions.first { !$0.key.contains("/") }.map { ($0.key, $0.value) }
