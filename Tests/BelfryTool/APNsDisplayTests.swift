@@ -15,7 +15,7 @@ struct APNsDisplayTests {
                 notice: notice))
     }
 
-    private func text(_ form: APNsDisplay.Form, _ record: Record) -> String? {
+    private func text(_ form: APNsDisplay.Form?, _ record: Record) -> String? {
         APNsDisplay(form: form, isColoured: false).text(of: record)
     }
 

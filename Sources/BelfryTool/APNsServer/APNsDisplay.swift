@@ -3,9 +3,10 @@ import LocalAPNs
 
 /// Prints the records of a local APNs.
 struct APNsDisplay: Sendable {
-    enum Form: Sendable { case json, requests, device }
+    enum Form: String, CaseIterable, ExpressibleByArgument { case requests, device }
 
-    let form: Form
+    /// Nil for JSON.
+    let form: Form?
     let isColoured: Bool
 
     private var painter: Painter { Painter(isColoured: isColoured) }
@@ -13,7 +14,7 @@ struct APNsDisplay: Sendable {
     /// - Returns: Nil if this form does not show the record.
     func text(of record: Record) -> String? {
         switch (form, record) {
-        case (.json, _): record.json
+        case (nil, _): record.json
         case (.requests, .request(let request)): line(request)
         case (.requests, .connection(let event)): painter.dim(line(event))
         case (.requests, .delivery(let event)): "\(clock(event.time)) \(event.token.short) \(event.fate)"
@@ -108,18 +109,6 @@ extension ConnectionEvent.Step {
 extension String {
     /// The first eight of a device token's 64 digits.
     fileprivate var short: String { count > 9 ? prefix(8) + "…" : self }
-}
-
-extension APNsDisplay.Form: ExpressibleByArgument {
-    init?(argument: String) {
-        switch argument {
-        case "requests": self = .requests
-        case "device": self = .device
-        default: return nil
-        }
-    }
-
-    static var allValueStrings: [String] { ["requests", "device"] }
 }
 
 extension Environment: ExpressibleByArgument {}

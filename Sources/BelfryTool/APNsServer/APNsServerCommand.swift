@@ -139,10 +139,7 @@ struct APNsServerCommand: AsyncParsableCommand {
         try await APNsServing(settings: try settings(), form: form).run()
     }
 
-    private var form: APNsDisplay.Form {
-        if let show { return show }
-        return json || !StandardOutput.isTerminal ? .json : .requests
-    }
+    private var form: APNsDisplay.Form? { show ?? (json || !StandardOutput.isTerminal ? nil : .requests) }
 
     private static func text(of path: String) throws -> String {
         let file = FileHandle(fileDescriptor: try InputSource(path: path).open(), closeOnDealloc: true)

@@ -6,7 +6,7 @@ import Synchronization
 /// One run of `belfry apns-server`. It prints records and executes commands until a signal comes or its reader has gone.
 struct APNsServing: Sendable {
     var settings: LocalAPNs.Configuration
-    let form: APNsDisplay.Form
+    let form: APNsDisplay.Form?
 
     private enum Event: Sendable {
         case command(String, line: Int)

@@ -10,6 +10,11 @@ struct LogStat {
     struct Share: Hashable {
         var events: UInt64 = 0
         var bytes: UInt64 = 0
+
+        fileprivate mutating func add(_ bytes: UInt64) {
+            events += 1
+            self.bytes += bytes
+        }
     }
 
     struct Largest: Hashable {
@@ -79,13 +84,6 @@ struct LogStat {
 
     private static func type(of line: UnsafeRawBufferPointer, _ parser: inout JSONParser) -> String {
         do throws(JSONError) { return try parser.parse(line)[.type]?.string ?? "no type" } catch { return "not JSON" }
-    }
-}
-
-extension LogStat.Share {
-    fileprivate mutating func add(_ bytes: UInt64) {
-        events += 1
-        self.bytes += bytes
     }
 }
 

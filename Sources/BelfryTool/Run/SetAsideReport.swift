@@ -14,14 +14,15 @@ struct SetAsideReport {
     private static let linesMax = 20
     private static let eventMax = 200
 
-    private let origins: Origins
+    private let logs: TraceLogs
+    private let accepted: AcceptedLines
 
     /// - Parameters:
     ///   - folder: The folder of the run's logs.
     ///   - accepted: The lines of the source's events.
     init(by file: PipelineFile, in folder: String, _ accepted: AcceptedLines) throws {
-        origins = Origins(
-            logs: TraceLogs(TracedLog.all(of: file, in: folder), usesIndexFiles: false), accepted: accepted)
+        logs = TraceLogs(TracedLog.all(of: file, in: folder), usesIndexFiles: false)
+        self.accepted = accepted
         for stage in file.stagesInOrder {
             let directory = "\(folder)/\(stage.logName)\(LogPlace.deadLetters)"
             guard LogPlace.isLog(directory) else { continue }
@@ -38,7 +39,7 @@ struct SetAsideReport {
         func text(_ key: StaticString) -> String { letter[key]?.string?.printable ?? "" }
         let (path, shownEvent) = (text(.path), text(.event))
         let event = EventPlace(log: letter.text(.log) ?? "", sequence: letter.natural(.sequence) ?? 0)
-        let place = try origins.line(behind: event).map { "\($0): " } ?? ""
+        let place = try line(behind: event).map { "\($0): " } ?? ""
         let reason = (path.isEmpty ? "" : path + ": ") + text(.reason)
         let shown = shownEvent.count > Self.eventMax ? shownEvent.prefix(Self.eventMax) + "…" : shownEvent
         lines.append(
@@ -48,15 +49,9 @@ struct SetAsideReport {
 
     /// Lines for standard error; empty if nothing was set aside.
     var report: [String] { count > lines.count ? lines + ["… and \((count - lines.count).grouped) more"] : lines }
-}
 
-/// Finds the input lines that led to events of a run.
-private struct Origins {
-    let logs: TraceLogs
-    let accepted: AcceptedLines
-
-    /// - Returns: The newest of the lines as `FILE:LINE`; nil if it is not known.
-    func line(behind place: EventPlace) throws -> String? {
+    /// The newest input line that led to an event, as `FILE:LINE`; nil if it is not known.
+    private func line(behind place: EventPlace) throws -> String? {
         guard let changes = logs.changes, let event = try logs.event(at: place),
             try EventLogs.summary(directory: changes.directory).lastSequence == accepted.count
         else { return nil }

@@ -22,7 +22,8 @@ package struct InputSource: Hashable, Sendable {
         if isStandardInput { return try InputSource.openStandardInput() }
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | (isPolled ? O_NONBLOCK : 0))
         guard descriptor >= 0 else { throw ToolFailure(.noInput, InputSource.complaint(path, errno)) }
-        guard !InputSource.isDirectory(descriptor) else {
+        var status = stat()
+        guard fstat(descriptor, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR else {
             close(descriptor)
             throw ToolFailure(.noInput, "cannot read \(path): it is a directory; name the files in it")
         }
@@ -54,11 +55,6 @@ package struct InputSource: Hashable, Sendable {
                 .noInput, "cannot read standard input: it is closed; name a file, or give /dev/null for no input")
         }
         return descriptor
-    }
-
-    private static func isDirectory(_ descriptor: Int32) -> Bool {
-        var status = stat()
-        return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
     package static func complaint(_ path: String, _ code: Int32) -> String {
