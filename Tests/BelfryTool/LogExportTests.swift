@@ -51,7 +51,7 @@ struct LogExportTests {
         }
     }
 
-    /// Whether the beginning of the log, or of what it was made from, is gone: then snapshots go along.
+    /// Whether the beginning of the log, or of its upstream log, was removed. Then the export includes snapshots.
     private func isTrimmed(_ folder: String, _ name: String) throws -> Bool {
         let note = try UpstreamNote.read(directory: "\(folder)/\(name)")
         return try [name, note?.log ?? name].contains { name in
@@ -133,7 +133,7 @@ struct LogExportTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("new")).isEmpty)
     }
 
-    /// Wherever the file ends, the next try begins anew; what a killed import left does not block it either.
+    /// Wherever the file ends, the next import can begin again, also after an import was killed.
     @Test func `a failed import does not prevent the next one`() throws {
         let folder = try Folder()
         var random = Seeded(11)

@@ -128,7 +128,7 @@ struct APNsDoctorCommandTests {
         return (result.output, requests.count)
     }
 
-    /// Nothing is accepted, and what is refused names no token that a device could have.
+    /// Nothing was accepted, and the refused requests had invented tokens.
     private static func disturbsNobody(_ request: String) -> Bool {
         !request.contains(#""status":200"#) && !request.contains(#""fate""#) && !request.contains(#""token":"#)
     }

@@ -5,7 +5,7 @@ import PipelineKit
 import TestSupport
 import Testing
 
-/// The tree keeps to its own rules: SwiftPM accepts an import of a dependency's dependency, this does not.
+/// Checks the rules for imports. SwiftPM accepts undeclared transitive imports, these tests do not.
 @Suite struct Layout {
     private struct Module: Sendable {
         let name: String
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    /// The limits of `Tests/tiers.json` hold only for what is counted.
+    /// The limits of `Tests/tiers.json` apply only to counted processes.
     @Test func `every test file that starts a process counts it`() throws {
         let tests = Self.root.appending(path: "Tests")
         let files = FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil)?.allObjects ?? []

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// README and manual are true: what they show is what a reader gets.
+/// The commands in README and manual print what these pages show.
 @Suite struct ManualTests {
     @Test(arguments: try ManualPage.all().filter(\.isRunnable))
     func `each command prints what the page shows`(page: ManualPage) async throws {
@@ -60,7 +60,7 @@ import Testing
     }
 }
 
-/// Someone who does what a page says, at a terminal in a folder of their own.
+/// A reader who follows a page in a terminal, in an empty folder.
 private final class Reader {
     private let folder: Folder
     private var services: [Program] = []
@@ -117,8 +117,8 @@ extension ManualPage.Command {
     /// The service itself, and not a shell, gets the signals.
     fileprivate var shellText: String { isService ? "exec " + line.dropLast(2) : line }
 
-    /// Whether that is what the page shows: a line `…` stands for any lines, `…` in a line for any text.
-    func isAnswered(by lines: [String]) -> Bool {
+    /// Whether the output is that of the page, where a line `…` means any lines, and `…` in a line any text.
+    fileprivate func isAnswered(by lines: [String]) -> Bool {
         Self.matches(lines, Array(output.reversed().drop(while: \.isEmpty).reversed()))
     }
 

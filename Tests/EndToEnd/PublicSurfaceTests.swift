@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// `public` is for authors of plugins and apps, who read what each declaration is.
+/// Public declarations are for authors of plugins and apps, so each has a doc comment.
 @Suite struct PublicSurface {
     private static let sources = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources")
-    /// The products, and what their declarations show of other modules.
+    /// The products, and the modules whose types their declarations use.
     private static let modules = [
         "BelfryClient", "BelfryTestKit", "EventLog", "Events", "JSON", "PipelineKit", "PipelineTestKit", "Time",
     ]
@@ -41,7 +41,7 @@ import Testing
         ["public ", "open "].contains { line.contains($0) } && line.contains(/^ *(@\w+ )*(public|open) (?!import)[a-z]/)
     }
 
-    /// A doc comment stands above the attributes.
+    /// Skips the attributes between a doc comment and its declaration.
     private static func undocumented(in text: String) -> [Substring] {
         let between = /(?m)^ *(\/\/[^\/].*|@\w+(\([\w ]+\))?|@available\((?s:.*?)"\n? *\))\n/
         let lines = text.replacing(between, with: "").split(separator: "\n")

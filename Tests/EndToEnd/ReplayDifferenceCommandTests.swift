@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Where a log is not what its stage says.
+/// Replays of logs that differ from the output of their stages.
 @Suite(.timeLimit(.minutes(5)))
 struct ReplayDifferenceCommandTests {
     /// Logs of five pushes.
@@ -79,7 +79,7 @@ struct ReplayDifferenceCommandTests {
         #expect(replayed.output.hasPrefix(#"{"result":"different","#) == (status == 1), "\(replayed.output)")
     }
 
-    /// One push stands for all five notes and names the last; an outcome names neither note nor subscription.
+    /// One push is for all five notes and names the last one. An outcome names neither note nor subscription.
     @Test(arguments: ["pushes", "outcomes"], ["record=n2", "record=n5", "subscription=feed", "record=n9"])
     func `events about --only are followed through all stages`(_ log: String, _ only: String) async throws {
         let notes = try await Notes.recorded()

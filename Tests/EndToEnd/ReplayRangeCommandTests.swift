@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Only what was compared is identical.
+/// A replay is identical only if it compared something.
 @Suite(.timeLimit(.minutes(5)))
 struct ReplayRangeCommandTests {
     private static func notes() async throws -> Notes {

@@ -26,7 +26,7 @@ struct ReplaySendingTests {
         server.requests.compactMap { $0.body.firstMatch(of: /"rid":"([^"]*)"/).map { String($0.1) } }
     }
 
-    /// Every file under the logs, with what it holds.
+    /// Every file below the logs, with its contents.
     private static func files(_ notes: Notes) throws -> [String: Data] {
         let folder = notes.folder + "/logs"
         let names = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.contains(".") }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BelfryTool
 
-/// Logs of earlier versions, one folder for each log format. These files never change.
+/// Logs of earlier versions, with a folder for each format. They are never changed.
 enum OldLogs {
     static let folder = #filePath.prefix(upTo: #filePath.lastIndex(of: "/") ?? #filePath.startIndex) + "/Logs"
 

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Time
 
-/// The check that comes with the kit passes policies that keep to the rules, and finds those that do not.
+/// The check accepts policies that follow the rules, and finds those that do not.
 @Suite struct PolicyCheckTests {
     @Test(arguments: Tier.some(of: ["latest", "debounce", "none", "{use: nights, until: 5000000}"]))
     func `a policy that uses only its arguments passes`(_ policy: String) throws {
@@ -31,7 +31,7 @@ import Time
         }
     }
 
-    /// Holds everything in the first part of each ten seconds until that is over.
+    /// Delays all notifications of the first part of each ten seconds until its end.
     private struct Nights: CoalescingPolicy {
         struct Settings: PluginSettings {
             let until: Int

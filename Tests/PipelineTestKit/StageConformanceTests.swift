@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 import Time
 
-/// Stages that keep the rules, and stages that each break one.
+/// Checks of stages that follow the rules, and of stages that each break one rule.
 @Suite(.timeLimit(.minutes(5)))
 struct StageConformanceTests {
     private static func built(_ kind: String, _ settings: String) throws -> StageConformance {
@@ -57,7 +57,7 @@ struct StageConformanceTests {
     }
 }
 
-/// Numbers matches, holds each for a second, and does one thing wrong.
+/// Numbers matches, delays each by a second, and breaks one rule.
 private struct Counting: Stage {
     struct Settings: PluginSettings {
         let fault: String

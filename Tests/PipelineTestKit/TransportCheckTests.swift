@@ -30,7 +30,7 @@ struct TransportCheckTests {
     }
 }
 
-/// What a ``PagerTransport`` does wrong, as the check says it.
+/// A fault of a ``PagerTransport``, with the words of the check's report.
 enum Fault: String, CaseIterable, Sendable {
     case forgetsAnswer = "has no answer"
     case answersTwice = "has two answers"
@@ -54,7 +54,7 @@ enum Fault: String, CaseIterable, Sendable {
     case keepsItself = "a closed transport is still in memory"
 }
 
-/// The other side: what came, and whether it takes anything now.
+/// The server: the pushes that arrived, and whether it accepts pushes now.
 private final class Pager: Sendable {
     private struct State {
         var arrivals: [String] = []

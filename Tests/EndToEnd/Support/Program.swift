@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// One of Belfry's executables at work, as whoever started it sees it.
+/// One of Belfry's executables, with its input, output and exit status.
 ///
 /// Ended with `kill -9` when the test lets go of it.
 final class Program: Sendable {
@@ -107,11 +107,11 @@ final class Program: Sendable {
         errors.end()
     }
 
-    /// Waits for a whole line that holds a text, on standard error.
+    /// Waits for a whole line on standard error that contains a text.
     @discardableResult
     func error(_ text: String) async -> String? { await endingWhenCancelled { await errors.line(text) } }
 
-    /// Waits for a whole line that holds a text, on standard output.
+    /// Waits for a whole line on standard output that contains a text.
     @discardableResult
     func line(_ text: String) async -> String? { await endingWhenCancelled { await output.line(text) } }
 
@@ -190,7 +190,7 @@ private final class Text: Sendable {
         return state.withLock { $0.text }
     }
 
-    /// The first whole line that holds `wanted`; nil at the end without one.
+    /// The first whole line that contains `wanted`; nil if there is none.
     func line(_ wanted: String?) async -> String? {
         await withCheckedContinuation { continuation in
             state.withLock { state in

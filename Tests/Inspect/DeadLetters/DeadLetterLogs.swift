@@ -5,7 +5,7 @@ import Time
 @testable import BelfryTool
 @testable import Inspect
 
-/// Logs of a pipeline in which things did not get through, written by hand: event N of each log is at second N of 2026.
+/// Logs with dead letters, written by hand: event N of each log is at second N of 2026.
 final class DeadLetterLogs {
     private(set) var events: [String: [String]] = [:]
     private let folder: TracedLogs
@@ -106,7 +106,7 @@ final class DeadLetterLogs {
 }
 
 extension DeadLetters {
-    /// Each letter's place, with what stands against redriving it.
+    /// Each letter's place, with the reason if it cannot be redriven.
     var story: [String] {
         letters.map { candidate in
             switch candidate.verdict {

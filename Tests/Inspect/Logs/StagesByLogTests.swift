@@ -8,7 +8,7 @@ import Time
 
 @testable import Inspect
 
-/// Tools look for a stage by what its log tells of, whatever word a pipeline file has for it.
+/// Tools find a stage by the kind of its log, not by its name in a pipeline file.
 @Suite struct StagesByLogTests {
     private static func file(_ folder: Folder) throws -> PipelineFile {
         var registry = Registry.builtIns

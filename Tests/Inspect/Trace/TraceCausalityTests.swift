@@ -2,7 +2,7 @@ import Testing
 
 @testable import Inspect
 
-/// Logs written by hand: what a short run does not lead to.
+/// Traces of logs written by hand, for cases that short runs do not have.
 @Suite struct TraceCausalityTests {
     private static let device = #"{"type":"device.register","user":"_a","device":"phone","transport":"apns"}"#
 
@@ -80,7 +80,7 @@ import Testing
         #expect(try types(logs, "id-1").count == 9, "both notifications of the ID")
     }
 
-    /// A user has two notifications that stand for one change: which of them took a match in is told by the chain.
+    /// A user has two notifications for one change. The chain of replacements says which one replaced a match.
     @Test func `the trace of a replaced match shows the chain of replacements`() throws {
         let logs = try TracedLogs().write("changes", ["a", "b", "c"].map(Written.change))
             .write(

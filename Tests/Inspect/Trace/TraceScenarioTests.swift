@@ -2,7 +2,7 @@ import Testing
 
 @testable import Inspect
 
-/// Whole trees, of what the pipelines in `Pipelines` make of their scenarios.
+/// Whole traces of the scenarios in `Pipelines`.
 @Suite struct TraceScenarioTests {
     @Test func `the trace of a replaced change ends in the newer notification`() async throws {
         let logs = try await TracedLogs.scenario("a-burst-becomes-one-notification", in: "debounce")

@@ -8,7 +8,7 @@ import Time
 @testable import BelfryTool
 @testable import Inspect
 
-/// Logs to trace: what a pipeline made of a scenario, or written by hand.
+/// Logs to trace: made by a pipeline from a scenario, or written by hand.
 final class TracedLogs {
     let folder: Folder
     var path: String { folder.path + "/logs" }
