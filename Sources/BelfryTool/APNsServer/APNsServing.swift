@@ -60,8 +60,6 @@ struct APNsServing: Sendable {
     }
 
     /// Reads commands from standard input on a thread of its own.
-    ///
-    /// - Parameter take: Called with each command and its line number.
     private static func readCommands(_ take: @escaping @Sendable (String, Int) -> Void) {
         Thread.detachNewThread {
             var number = 0

@@ -76,9 +76,6 @@ struct LogImportCommand: ParsableCommand {
         StandardError.write("\(names.count.of("log")) in \(to): \(names.joined(separator: ", "))")
     }
 
-    /// - Parameters:
-    ///   - isPartial: Whether the export may be cut off.
-    ///   - notice: Called with messages for the user.
     /// - Returns: The names of the new logs.
     static func run(
         _ file: String, into folder: String, isPartial: Bool = false, notice: (String) -> Void = { _ in }

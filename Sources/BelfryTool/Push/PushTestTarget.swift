@@ -68,8 +68,6 @@ struct TestDevice {
     }
 
     /// Finds the device's last registration in ingest's log that deliver accepts.
-    ///
-    /// - Parameter kinds: The types of the pipeline's transports, by name.
     static func find(
         user: String, device: String, in pipeline: String, _ kinds: [String: any Transport.Type]
     ) throws -> TestDevice {

@@ -15,8 +15,6 @@ struct ReplayDisplay {
     }
 
     /// Shows progress while `work` runs.
-    ///
-    /// - Parameter more: Text to append.
     static func showing<Result: Sendable>(
         _ progress: [StageProgress], more: @escaping @Sendable () -> String = { "" },
         _ work: @Sendable () async throws -> Result

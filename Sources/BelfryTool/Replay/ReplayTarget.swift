@@ -34,8 +34,6 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
     var isFile: Bool { if case .file = self { true } else { false } }
 
     /// Nil if nothing is printed or written.
-    ///
-    /// - Parameter form: The form of a file.
     func pushes(
         speed: Double?, only focus: ReplayFocus?, as form: FileTransport.Settings.Form
     ) throws -> ReplayPushes? {

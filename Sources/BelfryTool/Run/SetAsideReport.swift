@@ -17,9 +17,6 @@ struct SetAsideReport {
     private let logs: TraceLogs
     private let accepted: AcceptedLines
 
-    /// - Parameters:
-    ///   - folder: The folder of the run's logs.
-    ///   - accepted: The lines of the source's events.
     init(by file: PipelineFile, in folder: String, _ accepted: AcceptedLines) throws {
         logs = TraceLogs(TracedLog.all(of: file, in: folder), usesIndexFiles: false)
         self.accepted = accepted

@@ -6,9 +6,6 @@ import PipelineRuntime
 enum CaseFile {
     /// Writes a case (see ``CaseExport``) to a file, and prints on standard error how to run it.
     ///
-    /// - Parameters:
-    ///   - pipeline: The pipeline file, whose settings are used.
-    ///   - logs: The folder of the logs, if they are elsewhere.
     /// - Throws: ``ToolFailure`` with 73 if the file exists.
     static func exportCase(
         _ target: CaseTarget, pipeline: String, logs: String?, to path: String, _ finder: any EventFinder

@@ -20,9 +20,6 @@ struct DisguisedTexts {
         (texts, tokens) = (found.texts, found.tokens)
     }
 
-    /// - Parameters:
-    ///   - byWord: See ``Pseudonyms``.
-    ///   - seed: Chooses the pseudonyms.
     func disguise(byWord: Bool, seed: UInt64) -> Disguise {
         let plain = texts.union(tokens.filter { !Self.isHexadecimal($0.string) }).map(\.string)
         let names = Pseudonyms(for: plain, byWord: byWord, seed: seed)

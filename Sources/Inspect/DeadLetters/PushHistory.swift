@@ -152,8 +152,6 @@ struct PushHistory {
     }
 
     /// Adds what this log says about a letter's push.
-    ///
-    /// - Parameter index: The letter's index among those given to the initializer.
     func complete(_ letter: inout DeadLetter, _ index: Int) {
         guard let (found, device) = found[index] else { return }
         var push = found

@@ -49,9 +49,7 @@ struct RecordedFolder {
             text(data: "/", stages(LogKind.allCases[...], after: nil)), file: "the folder's logs", registry: .builtIns)
     }
 
-    /// A pipeline file.
-    ///
-    /// - Parameter stages: Members of its `stages`.
+    /// - Parameter stages: The members of `stages`.
     private static func text(data: String, _ stages: [String]) -> String {
         ByteBuffer.object {
             $0.append("pipeline", "recorded")

@@ -14,9 +14,7 @@ package struct RecordedLogs {
     /// The stages that a change passes through, the source first.
     package let path: [PipelineStage]
 
-    /// - Parameters:
-    ///   - place: See ``LogPlace``.
-    ///   - logs: The folder of the logs, if they are elsewhere.
+    /// - Parameter logs: The folder of the logs, if it is not that of `place`. See ``LogPlace``.
     package init(place: String, logs: String? = nil) throws {
         folder = try LogPlace.folder(logs ?? place)
         isOwn = LogPlace.isFile(place)

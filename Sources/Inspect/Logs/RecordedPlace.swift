@@ -12,10 +12,6 @@ package struct RecordedPlace {
     package let recorded: RecordedPipeline
 
     /// Notes on standard error which stages have no recorded settings.
-    ///
-    /// - Parameters:
-    ///   - place: A pipeline file, a data folder or a folder of logs.
-    ///   - logs: The folder of the logs, if they are elsewhere.
     package init(_ place: String, logs: String?) throws {
         if LogPlace.isFolder(place) {
             try AbsentLogs.check(place)

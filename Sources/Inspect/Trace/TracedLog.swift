@@ -24,8 +24,6 @@ package struct TracedLog: Hashable, Sendable {
 
 extension TracedLog {
     /// The existing logs of a pipeline, each after its upstream log.
-    ///
-    /// - Parameter logs: The folder of the logs, if they are elsewhere.
     static func all(in place: String, logs: String? = nil) throws -> [TracedLog] {
         let folder = try LogPlace.folder(logs ?? place)
         let file =

@@ -191,8 +191,6 @@ package final class LineSender {
     }
 
     /// After a failure: how many lines were accepted, and how to continue.
-    ///
-    /// - Parameter name: The producer name that the user gave.
     package func progress(producer name: String?) -> String {
         let done = totals.accepted + totals.known
         let unanswered = hasGreeted ? next - 1 - through : 0
