@@ -169,7 +169,7 @@ final class SimulatedTransports: Sendable {
     }
 
     /// Gives a process the answers that are due.
-    func answer(_ process: SimulatedProcess, _ crew: TransportDispatcher) {
+    func answer(_ process: SimulatedProcess, _ dispatcher: TransportDispatcher) {
         let answers = state.withLock { state in
             var answers: [(lane: String, answers: [TransportAnswer])] = []
             while let index = state.windows.firstIndex(where: {
