@@ -118,7 +118,7 @@ extension ManualPage.Command {
     fileprivate var shellText: String { isService ? "exec " + line.dropLast(2) : line }
 
     /// Whether the output is that of the page, where a line `…` means any lines, and `…` in a line any text.
-    fileprivate func isAnswered(by lines: [String]) -> Bool {
+    func isAnswered(by lines: [String]) -> Bool {
         Self.matches(lines, Array(output.reversed().drop(while: \.isEmpty).reversed()))
     }
 
