@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func `the trace shows that the device of the change gets no push`() async throws {
-        let logs = try await TracedLogs.scenario("the-device-that-made-a-change-is-left-out")
+        let logs = try await TracedLogs.scenario("the-device-that-made-a-change-is-excluded")
         #expect(
             try logs.tree("n1") == """
                 changes:5  2026-01-01T09:00:01Z  record.save  create Note n1 by _alice/alice-mac ◀

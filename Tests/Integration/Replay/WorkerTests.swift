@@ -24,12 +24,12 @@ struct WorkerTests {
 
     @Test func `a worker that hangs is killed, and the error names it`() async throws {
         let text = try await error(of: "read line; exec sleep 1000")
-        #expect(text.hasPrefix("match: /bin/sh gave no answer for 0.3 seconds, and was killed"))
+        #expect(text.hasPrefix("match: /bin/sh did not reply within 0.3 seconds, and was killed"))
     }
 
     @Test func `the error for a dead worker has its exit status and its position`() async throws {
         let text = try await error(of: #"read line; echo '{"type":"ready"}'; read line; exit 3"#)
-        #expect(text == "match: /bin/sh ended: it exited with status 3 (it was to take input from 1 on)")
+        #expect(text == "match: /bin/sh ended: it exited with status 3 (it had to receive input from 1 on)")
         #expect(try await error(of: "kill -9 $$").contains("it was ended by signal 9"))
     }
 
@@ -39,7 +39,7 @@ struct WorkerTests {
         #expect(text.contains(#"this is not a message of the protocol: "Hello, world""#), "\(text)")
         let wrong =
             #"read line; echo '{"type":"ready"}'; read line; echo '{"type":"done","events":7,"marks":[]}'; exec sleep 9"#
-        #expect(try await error(of: wrong).contains("it says it gave 7 events, and gave 0"))
+        #expect(try await error(of: wrong).contains("it says it sent 7 events, but sent 0"))
     }
 
     @Test func `the reason of a worker's error is shown`() async throws {
