@@ -32,9 +32,11 @@ package final class ImportFolder {
     /// - Throws: ``LogImportError`` if there is a log of this name already.
     func place(for name: String) throws -> LogDirectory {
         let final = LogDirectory(path: target + "/" + name)
-        if try OpenFile.ifPresent(final.manifestPath) != nil { throw LogImportError("\(final.path) is a log already") }
+        if try OpenFile.ifPresent(final.manifestPath) != nil {
+            throw LogImportError("\(final.path) is a log already", isExisting: true)
+        }
         guard try LogDirectory.entries(of: final.path).isEmpty else {
-            throw LogImportError("\(final.path) exists already and is not empty")
+            throw LogImportError("\(final.path) exists already and is not empty", isExisting: true)
         }
         guard !names.contains(name) else { throw LogImportError("the log \(name) was imported already") }
         names.append(name)

@@ -151,6 +151,8 @@ package final class LogImport {
 /// Why lines cannot be imported.
 package struct LogImportError: Error, Hashable, CustomStringConvertible {
     package var description: String
+    /// Whether there is already something in the place of a new log.
+    package var isExisting = false
 
-    package init(_ reason: String) { description = reason }
+    package init(_ reason: String, isExisting: Bool = false) { (description, self.isExisting) = (reason, isExisting) }
 }

@@ -201,6 +201,8 @@ public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible
     public var reason: String
     /// Whether the pipeline file, or a file that it names, is wrong: then another try would fail too.
     public var isOfConfiguration: Bool
+    /// Whether something outside is not available, such as a port that another process uses.
+    package var isUnavailable = false
     /// The mistake's place in the pipeline file, where it is known.
     package var mistake: SettingsError?
 

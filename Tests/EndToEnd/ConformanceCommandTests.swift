@@ -48,9 +48,9 @@ struct ConformanceCommandTests {
 
     @Test func `a name that is neither a stage nor a program is refused with the nearest stage`() async throws {
         let unknown = try await Command.run(["conformance", "coalesc"])
-        #expect(unknown.status == 66 && unknown.errors.contains("coalesce"), "\(unknown)")
+        #expect(unknown.status == 69 && unknown.errors.contains("coalesce"), "\(unknown)")
         let wrong = try await Command.run(["conformance", "coalesce", "--settings", "{windov: 1s}"])
-        #expect(wrong.status == 78 && wrong.errors.contains("window"), "\(wrong)")
+        #expect(wrong.status == 64 && wrong.errors.contains("window"), "\(wrong)")
         let strange = try await Command.run(["conformance", "/bin/cat", "--settings", "{}"])
         #expect(strange.status == 64, "\(strange)")
     }
@@ -60,6 +60,8 @@ struct ConformanceCommandTests {
         let events = try notes.write("{\"type\":\"match\"}\n{\"type\":\n", to: "events.ndjson")
         let result = try await Command.run(["conformance", "coalesce", "--events", events])
         #expect(result.status == 65 && result.errors.contains("events.ndjson:2: "), "\(result)")
+        let missing = try await Command.run(["conformance", "coalesce", "--events", notes.folder + "/none"])
+        #expect(missing.status == 66 && missing.errors.hasSuffix("/none: No such file or directory\n"), "\(missing)")
     }
 }
 

@@ -103,7 +103,7 @@ struct LogCommandTests {
         }
         let file = try notes.write(exported.output, to: "all.ndjson")
         let again = try await Command.run(["log", "import", file, "--to", copy])
-        #expect(again.status == 65 && again.errors.contains("line 1: ") && again.errors.contains("is a log already"))
+        #expect(again.status == 73 && again.errors.contains("line 1: ") && again.errors.contains("is a log already"))
         let shown = try await Command.run([
             "log", "show", copy + "/matches", "--record", "n40", "--from", "-15s", "--bare",
         ])

@@ -88,7 +88,7 @@ struct UpCommandTests {
         let notes = try Notes()
         try notes.write("", to: "data")
         let result = try await Program.run("belfry", ["up", notes.pipeline])
-        #expect(result.status == 74)
+        #expect(result.status == 73)
         #expect(result.errors.hasPrefix("\(notes.folder)/data"))
     }
 

@@ -119,7 +119,7 @@ import ZeroMQ
             let up = try Spawned("belfry", ["up", file])
             return (try up.end(), up.lines)
         }
-        #expect(status == 74, "\(said)")
+        #expect(status == 73, "\(said)")
         #expect(said.contains { $0.contains(data) && $0.contains("choose another data folder") }, "\(said)")
     }
 }

@@ -76,7 +76,9 @@ struct ConformanceCommand: AsyncParsableCommand {
     }
 
     private func stageConformance<S: Stage>(of stage: S.Type, _ events: [String]?) throws -> StageConformance {
-        try StageConformance(stage, settings: settings ?? "{}", events: events)
+        do { return try StageConformance(stage, settings: settings ?? "{}", events: events) } catch {
+            throw ToolFailure.usage(explaining: error)
+        }
     }
 
     /// Checks each rule in a process of its own, so that a crash breaks one rule only.
@@ -104,7 +106,7 @@ struct ConformanceCommand: AsyncParsableCommand {
         let known = Registry.builtIns.stages.keys.sorted()
         let near = Spelling.suggestion(for: command[0], among: known).map { "\($0) " } ?? ""
         throw ToolFailure(
-            .noInput,
+            .unavailable,
             "\(command[0]) is neither a stage nor a program, as a path or in PATH; \(near)the stages are "
                 + known.joined(separator: ", "))
     }
@@ -114,7 +116,8 @@ struct ConformanceCommand: AsyncParsableCommand {
 private enum EventsFile {
     static func lines(of path: String) throws -> [String] {
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw ToolFailure(.noInput, "cannot read \(path)")
+            let reason = access(path, R_OK) == 0 ? "it is not a file" : String(cString: strerror(errno))
+            throw ToolFailure(.noInput, "cannot read \(path): \(reason)")
         }
         let lines = String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
         var parser = JSONParser(limits: EventReader.linkLimits)

@@ -111,7 +111,8 @@ struct LogImportCommand: ParsableCommand {
         } catch let error as EventLogError {
             throw error
         } catch {
-            throw ToolFailure(.badData, "\(name), line \(number): \(error)")
+            let isExisting = (error as? LogImportError)?.isExisting ?? false
+            throw ToolFailure(isExisting ? .cannotCreate : .badData, "\(name), line \(number): \(error)")
         }
         return importer.logs
     }

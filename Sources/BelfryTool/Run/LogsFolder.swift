@@ -33,7 +33,7 @@ struct LogsFolder {
         var template = Array("\(parent)/belfry-run-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             let reason = String(cString: strerror(errno))
-            throw ToolFailure(.inputOutput, "cannot make a folder in \(parent): \(reason); set TMPDIR to another")
+            throw ToolFailure(.cannotCreate, "cannot make a folder in \(parent): \(reason); set TMPDIR to another")
         }
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
@@ -45,7 +45,7 @@ struct LogsFolder {
             throw ToolFailure(.cannotCreate, "\(kept) contains logs already; name an empty folder, or remove them")
         }
         guard symlink(folder, path) == 0 else {
-            throw ToolFailure(.inputOutput, "cannot make \(path): \(String(cString: strerror(errno)))")
+            throw ToolFailure(.cannotCreate, "cannot make \(path): \(String(cString: strerror(errno)))")
         }
     }
 }

@@ -25,11 +25,21 @@ extension ToolFailure {
         case let error as ZMQError: self.init(ToolFailure.status(of: error), "\(error)")
         case let error as LinkError: self.init(ToolFailure.status(of: error), "\(error)")
         case let error as ReplayError: self.init(ToolFailure.status(of: error), "\(error)")
-        case let error as TransportError:
-            self.init(error.isOfConfiguration ? .configuration : .inputOutput, "\(error)")
+        case let error as TransportError: self.init(ToolFailure.status(of: error), "\(error)")
         case let error as any ErrorWithStatus: self.init(error.status, "\(error)")
         default: return nil
         }
+    }
+
+    /// The failure for an option's value that was refused as a wrong setting; other errors as they are.
+    package static func usage(explaining error: any Error) -> any Error {
+        guard let failure = ToolFailure(explaining: error), failure.status == .configuration else { return error }
+        return ToolFailure(.usage, failure.message)
+    }
+
+    private static func status(of error: TransportError) -> ToolStatus {
+        if error.isOfConfiguration { return .configuration }
+        return error.isUnavailable ? .unavailable : .inputOutput
     }
 
     private static func status(of error: ReplayError) -> ToolStatus {

@@ -6,14 +6,14 @@ import PipelineRuntime
 package enum DataFolder {
     /// Makes the folder if it is missing, and checks that it can be written.
     ///
-    /// - Throws: ``ToolFailure`` with 74.
+    /// - Throws: ``ToolFailure`` with 73 if it cannot be made, with 74 if it cannot be written.
     package static func prepare(_ path: String, _ mode: DataMode = .owner) throws {
         do { try SocketFiles.makeFolder(path, mode) } catch {
-            throw ToolFailure(.inputOutput, "\(error); choose another data folder, or change its owner or mode")
+            throw ToolFailure(.cannotCreate, "\(error); choose another data folder, or change its owner or mode")
         }
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            throw ToolFailure(.inputOutput, "\(path) is not a folder; choose another data folder, or remove it")
+            throw ToolFailure(.cannotCreate, "\(path) is not a folder; choose another data folder, or remove it")
         }
         guard access(path, W_OK | X_OK) == 0 else {
             let reason = String(cString: strerror(errno))

@@ -13,6 +13,8 @@ extension CourierSettings {
             code == EADDRINUSE
             ? "port in use: another process listens there (`ss -ltnp` shows which); stop it or choose"
             : "\(reason); choose"
-        return TransportError("transports.\(name).listen: \(host):\(port): \(cause) another `listen`")
+        var failure = TransportError("transports.\(name).listen: \(host):\(port): \(cause) another `listen`")
+        failure.isUnavailable = true
+        return failure
     }
 }
