@@ -121,12 +121,32 @@ struct SendCommandTests {
         #expect(try await Command.run(["send", "pipeline.yaml"] + options).status == 64)
     }
 
+    @Test func `a malformed address for --door is a usage error`() async throws {
+        let result = try await Command.run(["send", "--door", "nonsense"])
+        #expect(result.status == 64 && result.errors.contains("nonsense"), "\(result)")
+    }
+
+    @Test func `after Ctrl-C it says how many lines were accepted`() async throws {
+        let notes = try Notes()
+        let ingest = try await ingest(notes)
+        let send = try Program("belfry", ["send", notes.pipeline])
+        try send.write("nope\n" + Notes.change("n1"))
+        let refused = await send.error("standard input:1: ")
+        #expect(refused?.contains("not JSON: 'o' where null is needed at byte 1 (json.unexpected_byte)") == true)
+        send.signal(SIGINT)
+        let result = await send.result()
+        #expect(result.status == 130 && result.errors.contains("stopped: "), "\(result)")
+        ingest.signal(SIGTERM)
+        #expect(await ingest.result().status == 0)
+    }
+
     @Test func `a door that does not answer is unavailable`() async throws {
         let notes = try Notes()
         let result = try await Program.run(
             "belfry", ["send", notes.pipeline, "--timeout", "0.3"], input: Notes.change("n1"))
         #expect(result.status == 69)
         #expect(result.errors.contains("ingest.door: no answer for 0.3"))
+        #expect(result.errors.contains("is the stage running? (`belfry up FILE` starts it)"))
         #expect(result.errors.hasSuffix("no line was accepted yet\n"))
     }
 
@@ -172,7 +192,7 @@ struct SendCommandTests {
         #expect(result.status == 65)
         #expect(result.errors.contains("standard input:1: 10000011 bytes, over the limit"))
         #expect(result.errors.contains("standard input:2: nested deeper than the limit"))
-        #expect(result.errors.contains("standard input:3: byte 0x0"))
+        #expect(result.errors.contains("standard input:3: not JSON: byte 0x0"))
         #expect(result.errors.hasSuffix("4 lines sent, 3 refused\n"))
         ingest.signal(SIGTERM)
         #expect(await ingest.result().status == 0)

@@ -21,6 +21,8 @@ struct ExplainCommand: ParsableCommand {
             The first call reads each log once and writes an index beside it, LOG/index, which you may remove at any time. \
             With --no-index it writes nothing, and reads whole logs each time.
 
+            On a terminal it prints text, and into a pipe or a file one JSON object.
+
             Exit status 0: it was pushed; 1: it was not.
             """)
 

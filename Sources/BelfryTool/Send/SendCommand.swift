@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import PipelineRuntime
+import Synchronization
 import ZeroMQ
 
 struct SendCommand: AsyncParsableCommand {
@@ -9,8 +10,8 @@ struct SendCommand: AsyncParsableCommand {
         abstract: "Sends commands to a running ingest.",
         discussion: """
             Sends each line at once. Ingest acknowledges it when it is durable. A refused line is reported as FILE:LINE: \
-            path: reason (code); the other lines are accepted. For each saved subscription it prints from which event of \
-            the changes log on it is active, and warnings; in a pipe as \
+            path: reason (code); the other lines are accepted. Empty lines are skipped, but counted in LINE. For each saved \
+            subscription it prints from which event of the changes log on it is active, and warnings; in a pipe as \
             {"source":…,"line":…,"subscriptionID":…,"activeFrom":…,"warnings":[…]}.
 
             Exits with 65 if a line was refused, with 69 if the door does not answer within --timeout (with --wait it keeps \
@@ -90,6 +91,7 @@ struct SendCommand: AsyncParsableCommand {
             plan: plan, door: door ?? plan?.door ?? "", doorKeys: doorKeys, producer: producer,
             secret: try producerSecret(plan),
             patience: wait ? .seconds(Int64(1) << 32) : timeout.duration, sources: sources)
+        StopSignals.watch { number, _ in sending.stop(number) }
         let totals = try await SocketThread.run(name: "send") { try sending.run() }
         StandardError.write(totals.text)
         if totals.allRefused > 0 { throw ToolFailure(.badData) }
@@ -120,6 +122,10 @@ extension HostPlan {
 
 /// One run of `belfry send`, on a thread of its own.
 private struct Sending: Sendable {
+    private final class Signal: Sendable {
+        let number = Atomic<Int32>(0)
+    }
+
     let plan: HostPlan?
     let door: String
     let doorKeys: ClientKeys?
@@ -127,22 +133,46 @@ private struct Sending: Sendable {
     let secret: String
     let patience: Duration
     let sources: [InputSource]
+    private let signal = Signal()
 
+    /// Stops sending after a signal. A second signal, or one after the end of sending, ends the process.
+    func stop(_ number: Int32) {
+        if signal.number.exchange(number, ordering: .relaxed) != 0 { _exit(128 + number) }
+    }
+
+    /// - Throws: `ExitCode` with 128 plus the signal's number after ``stop(_:)``.
     func run() throws -> LineSender.Totals {
+        defer { signal.number.store(-1, ordering: .relaxed) }
         let context = try HostContext()
         let socket =
             try plan == nil ? ProducerSocket.make(keys: doorKeys, context) : ProducerSocket.make(plan, context)
         defer { socket.close() }
-        let producer = try Producer(
-            socket, endpoint: door, name: producer ?? ProducerName.passing, secret: secret)
+        let producer = try makeProducer(socket)
         let sender = LineSender(producer, sources) { StandardError.write($0) }
         let printer = SavedPrinter(isForPeople: StandardOutput.isTerminal)
         sender.onSaved = { printer.print($0) }
         defer { printer.finish() }
-        do { return try sender.run(patience: patience, resumes: self.producer != nil) } catch {
+        sender.mayContinue = { _ in signal.number.load(ordering: .relaxed) == 0 }
+        do {
+            let totals = try sender.run(patience: patience, resumes: self.producer != nil)
+            let number = signal.number.load(ordering: .relaxed)
+            guard number != 0 else { return totals }
+            StandardError.write("stopped: \(sender.progress(producer: self.producer))")
+            throw ExitCode(128 + number)
+        } catch let code as ExitCode {
+            throw code
+        } catch {
             if let failure = error as? ToolFailure, failure.status == .badData { throw failure }
             guard let failure = try shortage(behind: error) ?? ToolFailure(explaining: error) else { throw error }
             throw ToolFailure(failure.status, "\(failure.message)\n\(sender.progress(producer: self.producer))")
+        }
+    }
+
+    private func makeProducer(_ socket: ClientSocket) throws -> Producer {
+        do {
+            return try Producer(socket, endpoint: door, name: producer ?? ProducerName.passing, secret: secret)
+        } catch {
+            throw plan == nil ? ToolFailure.usage(explaining: error) : error
         }
     }
 

@@ -27,7 +27,8 @@ package enum LinkError: Error, Sendable, Hashable, CustomStringConvertible {
             the upstream has lost events (a log restored from a copy, or a power cut under `sync: interval`)
             """
         case .notLetIn(let endpoint, let refusal, let purpose): "\(endpoint): \(refusal.text(purpose))"
-        case .silent(let endpoint, let waited): "\(endpoint): no answer for \(waited); is the stage running?"
+        case .silent(let endpoint, let waited):
+            "\(endpoint): no answer for \(waited); is the stage running? (`belfry up FILE` starts it)"
         }
     }
 }

@@ -182,11 +182,15 @@ package final class LineSender {
         onSaved(Saved(source: source, line: line, answer: saved))
     }
 
+    /// The codes whose reasons say only which byte is wrong.
+    private static let syntaxCodes: Set = ["json.unexpected_byte", "json.unexpected_end", "json.trailing_bytes"]
+
     private func text(_ line: UInt64, _ kind: String, _ path: String, _ reason: String, _ code: String) -> String {
         let path = path.isEmpty ? "" : "\(path.printable): "
         // The reason for a predicate is followed by a line with its text and a line with a caret.
         let lines = reason.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).withoutControls }
-        let head = "\(place(line)): \(kind)\(path)\(lines.first ?? "") (\(code))"
+        let notJSON = LineSender.syntaxCodes.contains(code) ? "not JSON: " : ""
+        let head = "\(place(line)): \(kind)\(path)\(notJSON)\(lines.first ?? "") (\(code))"
         return ([head] + lines.dropFirst().map { "    " + $0 }).joined(separator: "\n")
     }
 
