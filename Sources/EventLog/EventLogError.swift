@@ -56,7 +56,7 @@ extension EventLogError: CustomStringConvertible {
     private var hint: String {
         switch self {
         case .damaged:
-            "restore the log's folder from a copy, or run 'belfry log repair' to see which events it would lose: it "
+            "restore the data folder from a backup, or run 'belfry log repair' to see which events it would lose: it "
                 + "keeps the events before the damage"
         case .alreadyOpen: "stop that process, or give this one another folder"
         case .full: "nothing was appended; make room, or raise the quota or limit"

@@ -124,6 +124,16 @@ struct RunCommandTests {
         let again = try await Program.run("belfry", arguments, input: Notes.phone())
         #expect(again.status == 73)
         #expect(again.errors.contains("contains logs already"))
+        let file = try await Command.run(["run", notes.pipeline, "--logs", notes.pipeline], input: Notes.phone())
+        #expect(file.status == 73, "\(file)")
+    }
+
+    @Test func `commands in the place of the pipeline file are recognised`() async throws {
+        let notes = try Notes()
+        let input = try notes.write(Notes.phone() + Notes.change("n1"), to: "in.ndjson")
+        let result = try await Command.run(["run", input, notes.pipeline])
+        #expect(result.status == 78)
+        #expect(result.errors == "\(input): looks like commands; the pipeline file comes first\n")
     }
 
     @Test func `run ends quietly when its reader has gone`() async throws {

@@ -32,6 +32,17 @@ struct TapCommandTests {
         #expect(await second.result().status == 0)
     }
 
+    @Test func `a tap of a quiet stage ends when its reader has gone`() async throws {
+        let notes = try Notes()
+        let ingest = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
+        await ingest.error("running")
+        let tap = try Program("belfry", ["tap", "ingest", "-p", notes.pipeline], closingOutput: true)
+        let result = await tap.result()
+        #expect(result.status == -SIGPIPE && result.errors == "", "\(result)")
+        ingest.signal(SIGTERM)
+        #expect(await ingest.result().status == 0)
+    }
+
     @Test func `a tap from a removed beginning starts at the first event of the log`() async throws {
         let notes = try Notes()
         let text = try notes.read("notes.yaml").replacing("interval 50ms", with: "interval 50ms, segmentBytes: 64KiB")

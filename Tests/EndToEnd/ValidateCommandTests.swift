@@ -11,6 +11,14 @@ struct ValidateCommandTests {
         #expect(result.errors == "")
     }
 
+    @Test func `a stage of an unknown kind is refused with all kinds`() async throws {
+        let notes = try Notes()
+        let file = try notes.write("pipeline: a\nstages:\n  ingest: {}\n  filter: {from: ingest}\n", to: "p.yaml")
+        let result = try await Command.run(["validate", file])
+        #expect(result.status == 78)
+        #expect(result.errors.contains("unknown kind of stage 'filter'; known: coalesce, "), "\(result)")
+    }
+
     @Test func `a missing secret file is a warning`() async throws {
         let notes = try Notes()
         let hooked = try notes.read("notes.yaml").replacing(

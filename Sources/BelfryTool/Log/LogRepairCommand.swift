@@ -50,7 +50,7 @@ struct LogRepairCommand: ParsableCommand {
     private static func repair(of directory: String, _ progress: (UInt64) -> Void) throws -> LogRepair {
         do throws(EventLogError) { return try LogRepair(directory: directory, progress: progress) } catch {
             guard case .damaged(let file, _, _, let reason) = error else { throw error }
-            let copy = reason.contains("from a copy") ? "" : "; restore the log's folder from a copy"
+            let copy = reason.contains("from a copy") ? "" : "; restore the data folder from a backup"
             throw ToolFailure(
                 .badData, "\(file): \(reason)\(copy); cutting the log off does not help; nothing was changed")
         }

@@ -38,8 +38,11 @@ struct Tap: Sendable {
         let client = try LinkClient(socket, endpoint: plan.bind, name: "tap", after: after)
         let poller = ZMQPoller()
         poller.add(socket)
+        // A quiet stage has nothing to write, so a write would not find out that the reader has gone.
+        let output = poller.add(fileDescriptor: StandardDescriptors.current.output, [])
         while place.left > 0 {
             _ = try poller.poll(timeoutMilliseconds: 100)
+            if poller.ready(at: output).contains(.failed) { throw OutputError.closed }
             while place.left > 0, let arrival = try client.receive() { try show(arrival, printer, client, &place) }
             try client.tick(at: .now)
         }

@@ -210,6 +210,8 @@ extension NotificationTrail {
     }
 
     private func dropped(_ stage: PipelineStage) -> Explanation {
-        Explanation(stage.kind, .stageDropped, "\(stage.name) did not pass it on", [.init("stage", stage.name)])
+        let text =
+            stage.writes == nil ? "wrote no event that can be traced back to it" : "did not pass it on"
+        return Explanation(stage.kind, .stageDropped, "\(stage.name) \(text)", [.init("stage", stage.name)])
     }
 }

@@ -43,7 +43,11 @@ package enum LogPlace {
             return try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }.sorted()
                 .map { folder + "/" + $0 }.filter(isFolder)
         } catch {
-            throw ToolFailure(.noInput, "cannot list \(folder): \(error.localizedDescription)")
+            let isReadable = access(folder, R_OK | X_OK) == 0
+            throw ToolFailure(
+                .noInput,
+                isReadable
+                    ? "cannot list \(folder): \(error.localizedDescription)" : InputSource.complaint(folder, errno))
         }
     }
 
@@ -117,8 +121,11 @@ package enum LogPlace {
     private static func existing(_ path: String, named name: String, in folder: String) throws -> String {
         if try isFolder(path) && EventLogs.isLog(directory: path) { return path }
         let names = isFolder(folder) ? try logs(in: folder).map(LogPlace.name) : []
-        let known = names.isEmpty ? "there is none" : "there are: \(names.joined(separator: ", "))"
-        throw ToolFailure(.noInput, "there is no log \(name) in \(folder); \(known)")
+        throw ToolFailure(
+            .noInput,
+            names.isEmpty
+                ? "there are no logs in \(folder) yet: start the pipeline with `belfry up`, or name another folder of logs"
+                : "there is no log \(name) in \(folder); there are: \(names.joined(separator: ", "))")
     }
 
     /// A log's name, from its folder.

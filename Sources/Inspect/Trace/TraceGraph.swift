@@ -10,6 +10,8 @@ package struct TraceGraph {
         var effects: [EventPlace] = []
         /// The log that should contain an effect but does not: its stage may be behind, or may hold the effect back.
         var waitsFor: String?
+        /// Whether the plugin that writes the log of `waitsFor` has processed the event, and wrote no effect.
+        var isLeftOut = false
     }
 
     private(set) var nodes: [EventPlace: Node] = [:]
@@ -45,9 +47,10 @@ package struct TraceGraph {
             if nodes[event.place] != nil { continue }
             let effects = try causality.effects(of: event, user: user)
             isCut = isCut || effects.count >= Causality.matchesMax
+            let expected = effects.isEmpty ? event.expected(in: causality.logs) : nil
             nodes[event.place] = Node(
-                event: event, effects: effects.map(\.place),
-                waitsFor: effects.isEmpty ? event.expected(in: causality.logs) : nil)
+                event: event, effects: effects.map(\.place), waitsFor: expected,
+                isLeftOut: try causality.logs.isLeftOut(event, of: expected))
             open += effects.reversed()
         }
     }
@@ -106,6 +109,20 @@ extension TraceGraph {
             node: node, since: cause.map { node.event.now - $0 }, isTarget: targets.contains(place),
             isRepeated: isRepeated)
         return make(visit, children)
+    }
+}
+
+extension TraceLogs {
+    /// Whether a plugin's log includes the results of an event. Belfry's own stages may hold events back.
+    fileprivate func isLeftOut(_ event: TraceEvent, of name: String?) throws -> Bool {
+        guard let log = name.flatMap(log(named:)), log.role == .other else { return false }
+        var isPassed = false
+        _ = try LogScan.events(in: log.directory, from: event.now, containing: []) { _ in
+        } isEnough: { header in
+            isPassed = header.reaches(event.place.sequence)
+            return isPassed
+        }
+        return isPassed
     }
 }
 

@@ -27,7 +27,10 @@ package struct TraceText {
     /// A node's line, followed by its effects' lines as branches.
     private func tree(_ visit: TraceGraph.Visit, _ children: [[String]]) -> [String] {
         var branches = children
-        if let log = visit.node.waitsFor, !visit.isRepeated { branches.append([painter.dim("nothing in \(log) yet")]) }
+        if let log = visit.node.waitsFor, !visit.isRepeated {
+            let text = visit.node.isLeftOut ? "not passed on by \(log)" : "nothing in \(log) yet"
+            branches.append([painter.dim(text)])
+        }
         var lines = [line(visit)]
         for (number, branch) in branches.enumerated() {
             let isLast = number == branches.count - 1

@@ -102,7 +102,8 @@ struct PipelineDraft {
 
 extension PipelineDraft {
     private mutating func checkUpstreams() {
-        let names = entries.map(\.name)
+        // Also the stages that have a mistake of their own.
+        let names = header?.stages.map(\.name) ?? []
         for entry in entries {
             guard let from = entry.common.from, !names.contains(from) else { continue }
             let hint = Spelling.suggestion(for: from, among: names.filter { $0 != entry.name })

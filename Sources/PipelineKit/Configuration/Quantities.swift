@@ -21,11 +21,13 @@ struct Quantities {
         kind: "a size", examples: "4096, 64 KiB, 1 MB", bareUnit: 1)
 
     /// The amount in the smallest unit.
-    func amount(of text: String) throws(Complaint) -> Int64 {
+    ///
+    /// - Parameter isLong: Whether it is a duration of at least a second, for the hint.
+    func amount(of text: String, isLong: Bool = false) throws(Complaint) -> Int64 {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit = text.dropFirst(digits.count).drop { $0 == " " }
         guard !digits.isEmpty, unit.isEmpty == text.allSatisfy(\.isNumber) else { throw malformed(text) }
-        guard let size = try size(of: String(unit), in: text) else { throw malformed(text) }
+        guard let size = try size(of: String(unit), in: text, isLong) else { throw malformed(text) }
         let (amount, overflow) = (Int64(digits) ?? .max).multipliedReportingOverflow(by: size)
         guard !overflow, amount < .max else { throw Complaint("\(text) is too large for \(kind)") }
         return amount
@@ -38,9 +40,12 @@ struct Quantities {
         return amount == 0 ? "0s" : "\(amount / unit.size)\(unit.name)"
     }
 
-    private func size(of unit: String, in text: String) throws(Complaint) -> Int64? {
+    private func size(of unit: String, in text: String, _ isLong: Bool) throws(Complaint) -> Int64? {
         guard unit.isEmpty else { return units.first { $0.name == unit }?.size }
-        guard let bareUnit else { throw Complaint("\(text) has no unit", hint: "write \(text)ms or \(text)s") }
+        guard let bareUnit else {
+            let hint = isLong ? "write \(text)s or \(text)d" : "write \(text)ms or \(text)s"
+            throw Complaint("\(text) has no unit", hint: hint)
+        }
         return bareUnit
     }
 

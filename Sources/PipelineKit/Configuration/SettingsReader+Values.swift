@@ -129,7 +129,8 @@ extension SettingsReader {
     ) throws(SettingsError) -> Duration? {
         note(key, "duration", range: "\(range.lowerBound.settingsText) to \(range.upperBound.settingsText)")
         return try optional(key) { node throws(Complaint) in
-            let microseconds = try Quantities.microseconds.amount(of: try node.text("a duration"))
+            let microseconds = try Quantities.microseconds.amount(
+                of: try node.text("a duration"), isLong: range.lowerBound >= .seconds(1))
             return try Duration.microseconds(microseconds).checked(in: range, \.settingsText)
         }
     }

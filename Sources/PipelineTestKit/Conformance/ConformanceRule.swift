@@ -38,7 +38,7 @@ extension ConformanceRule {
         case .cuts: "The output does not depend on how events are cut into batches, or long outputs into parts."
         case .causes:
             "There is no output before the first input, and no output names a cause that was not in the input."
-        case .unknown: "Events of an unknown type are passed on, or set aside with a reason."
+        case .unknown: "Events of an unknown type are passed on."
         case .odd: "Events with missing members, or with members of wrong types, do no harm."
         case .deadlines: "After a wake, the deadline is later than the wake. Without input, the wakes end."
         case .snapshots: "A stage that continues from a snapshot gives the same output as one without a restart."

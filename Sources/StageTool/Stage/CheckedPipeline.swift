@@ -1,4 +1,5 @@
 import Glibc
+import JSON
 import PipelineKit
 import PipelineRuntime
 
@@ -51,10 +52,25 @@ package struct CheckedPipeline {
 extension PipelineText {
     /// Reads a file that was named on the command line.
     ///
-    /// - Throws: ``ToolFailure`` with 66 if there is no file; ``PipelineFileError`` if it is not text.
+    /// - Throws: ``ToolFailure`` with 66 if there is no file; ``PipelineFileError`` if it is not text, or contains commands.
     package init(argument path: String) throws {
         try PipelineArgument.check(path)
         try self.init(path: path)
+        if beginsWithCommand {
+            throw PipelineFileError([
+                SettingsError(file: path, reason: "looks like commands", hint: "the pipeline file comes first")
+            ])
+        }
+    }
+
+    /// Whether the first line is a JSON object with a `type`. A pipeline file may be JSON, but has no such key.
+    private var beginsWithCommand: Bool {
+        guard let start = text.firstIndex(where: { !$0.isWhitespace }), text[start] == "{" else { return false }
+        let line = Array(text[start...].prefix { !$0.isNewline }.utf8)
+        var parser = JSONParser()
+        return line.withUnsafeBytes { bytes in
+            do throws(JSONError) { return try parser.parse(bytes)["type"] != nil } catch { return false }
+        }
     }
 
     /// Reads a file for a process that keeps running. Its relative paths stay valid if a link in the file's path is changed

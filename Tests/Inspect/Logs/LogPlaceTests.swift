@@ -1,4 +1,5 @@
 import StageTool
+import TestSupport
 import Testing
 
 @testable import Inspect
@@ -23,5 +24,13 @@ struct LogPlaceTests {
         }
         #expect(failure.status == .noInput)
         #expect(failure.message.hasSuffix("there are: changes"))
+    }
+
+    @Test func `an error about a folder without logs says how to get them`() throws {
+        let folder = try Folder()
+        let failure = try #require(throws: ToolFailure.self) {
+            _ = try LogPlace.log("changes", pipeline: folder.path)
+        }
+        #expect(failure.message.hasPrefix("there are no logs in \(folder.path) yet: start the pipeline"))
     }
 }

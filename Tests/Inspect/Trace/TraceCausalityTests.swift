@@ -167,6 +167,6 @@ import Testing
         let tree = try logs.tree("b", place: file)
         #expect(tree.contains("   └─ filter:1  "))
         #expect(tree.contains("      └─ notifications:1  "))
-        #expect(try logs.tree("a", place: file).hasSuffix("   └─ nothing in filter yet"))
+        #expect(try logs.tree("a", place: file).hasSuffix("   └─ not passed on by filter"))
     }
 }

@@ -73,6 +73,10 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             #"p.yaml:2:7: log.sinc: unknown key; did you mean "sync"? known: sync, segmentBytes, snapshotBytes, retention"#,
             #"p.yaml:3:20: stages.a.from: there is no stage b"#),
         BadFile(
+            "a mistake in a stage that another stage reads",
+            "pipeline: a\nstages: {a: {}, b: {from: a, bind: 7}, c: {from: b}}\n",
+            "p.yaml:2:36: stages.b.bind: 7 is not an address; write tcp://HOST:PORT, ipc://PATH or inproc://NAME"),
+        BadFile(
             "bad names", "pipeline: My Pipe\nstages: {Ingest: {}}\n",
             #"p.yaml:1:11: pipeline: "My Pipe" is not a name; names have up to 64 letters a-z, digits and hyphens"#,
             #"p.yaml:2:10: stages.Ingest: "Ingest" is not a name; names have up to 64 letters a-z, digits and hyphens"#),
@@ -224,7 +228,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:2:22: log.snapshotBytes: must be between 4 KiB and 1 TiB, is 1"),
         BadFile(
             "retention", log("retention: {age: 30, size: 1GiB, deadLetters: 0s}"),
-            "p.yaml:2:24: log.retention.age: 30 has no unit; write 30ms or 30s",
+            "p.yaml:2:24: log.retention.age: 30 has no unit; write 30s or 30d",
             "p.yaml:2:28: log.retention.size: unknown key; known: age, bytes, deadLetters",
             "p.yaml:2:53: log.retention.deadLetters: must be between 1s and 36500d, is 0s"),
     ]

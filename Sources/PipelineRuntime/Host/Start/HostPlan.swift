@@ -137,7 +137,7 @@ extension HostPlan {
         }
         let near = Spelling.suggestion(for: stage.kind, among: known).map { $0 + " " } ?? ""
         return stage.settings.fail(
-            "stage", "there is no stage '\(stage.kind)'",
+            "stage", "unknown kind of stage '\(stage.kind)'",
             hint: "\(near)known: \(known.joined(separator: ", ")); or give a `command`")
     }
 }
