@@ -1,10 +1,10 @@
 import Foundation
 import JSON
 
-/// How all types of this library stand in an archive: as JSON under one key.
+/// Archives the types of this library, as JSON under one key.
 ///
-/// None of them is nested in another, for Foundation on Linux archives only classes at the top; CloudKit's nested names
-/// are aliases.
+/// None of these types is nested in another, because Foundation on Linux archives only top-level classes. CloudKit's
+/// nested names are aliases.
 enum Archive {
     private static let key = "belfry"
     private static let damageKey = "belfry: what the archive holds is damaged"
@@ -15,12 +15,12 @@ enum Archive {
         coder.encode(NSData(data: Data(buffer.bytes)), forKey: key)
     }
 
-    /// Nil, and the coder is told, where the archive holds something else.
+    /// Nil if the archive has something else, which also fails the coder.
     static func decode<Value>(from coder: NSCoder, _ read: (JSONValue) -> Value?) -> Value? {
         guard let data = coder.decodeObject(of: NSData.self, forKey: key) else { return nil }
         if let value = parse(Data(referencing: data), read) { return value }
         coder.failWithError(CocoaError(.coderReadCorrupt))
-        // Foundation on Linux forgets that error; what it remembers is a key that is missing.
+        // Foundation on Linux drops that error, but reports a missing key.
         _ = coder.decodeObject(of: NSData.self, forKey: damageKey)
         return nil
     }

@@ -1,2 +1,2 @@
-// As CloudKit does: a file that imports it has Foundation too.
+// Like CloudKit, so that a file that imports BelfryClient also has Foundation.
 @_exported import Foundation

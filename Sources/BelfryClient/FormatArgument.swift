@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// What `String(format:)` is given for `%@`: Foundation on Linux takes only its own classes there.
+/// Makes a value usable as a `%@` argument of `String(format:)`, where Foundation on Linux accepts only its own classes.
 ///
-/// Keeps the texts that it gave: whoever formats them does not.
+/// Keeps the texts alive, because `String(format:)` does not.
 final class FormatArgument: Sendable {
     private let texts = Mutex<[NSString]>([])
 

@@ -1,19 +1,19 @@
-/// Bytes as the text that stands for them (RFC 4648, section 4).
+/// Validates and compares Base64 text (RFC 4648, section 4).
 package enum Base64 {
-    /// Negative, zero or positive as one text's bytes come before, with or after the other's.
+    /// Compares the encoded bytes: negative if `left` sorts first, zero if equal, positive if `right` sorts first.
     ///
-    /// Each digit is six bits, the first the highest: digits in order are bytes in order. Nothing is decoded.
+    /// Nothing is decoded: each digit is six bits, highest first, so digits sort like the bytes.
     package static func order(_ left: UnsafeRawBufferPointer, _ right: [UInt8]) -> Int {
         let (leftCount, rightCount) = (digitCount(left), right.withUnsafeBytes { digitCount($0) })
         for index in 0..<min(leftCount, rightCount) {
             let order = Int(digit(left[index]) ?? -1) - Int(digit(right[index]) ?? -1)
             if order != 0 { return order }
         }
-        // Text without its padding is equal to none, as texts would have it.
+        // Without its padding a text equals no padded text, as in a comparison of strings.
         return leftCount != rightCount ? leftCount - rightCount : left.count - right.count
     }
 
-    /// Whether the text has its padding. An empty text stands for no bytes.
+    /// Whether the text is Base64 with its padding. An empty text is valid.
     package static func isValid(_ text: UnsafeRawBufferPointer) -> Bool {
         guard text.count % 4 == 0 else { return false }
         let digits = digitCount(text)

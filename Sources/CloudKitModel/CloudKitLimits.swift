@@ -1,10 +1,10 @@
-/// Every limit of the model, with where it comes from. Lengths are bytes of UTF-8.
+/// Every limit of the model, with its source. Lengths are in bytes of UTF-8.
 package enum CloudKitLimits {
     // CKRecord.ID: at most 255 ASCII characters.
     package static let recordNameBytesMax = 255
     // CKRecordZone.ID: at most 255 ASCII characters.
     package static let zoneNameBytesMax = 255
-    // CloudKit publishes no length for the following; the record name's is kept for all of them.
+    // CloudKit publishes no limit for the following: Belfry applies the record name's.
     package static let recordTypeBytesMax = 255
     package static let fieldNameBytesMax = 255
     package static let subscriptionIDBytesMax = 255
@@ -14,7 +14,7 @@ package enum CloudKitLimits {
 
     // CKSubscription.NotificationInfo.desiredKeys: "You can request a maximum of three keys."
     package static let desiredKeysMax = 3
-    // Ours, for each text of an alert: what no payload has room for need not be built.
+    // Belfry's own, for each text of an alert: a payload has no room for more.
     package static let localizationArgumentsMax = 100
     // APNs, Sending notification requests: apns-collapse-id has at most 64 bytes.
     package static let collapseIDBytesMax = 64
@@ -22,14 +22,14 @@ package enum CloudKitLimits {
     // APNs: a badge is a number; an Apple Watch counts in 32 bits.
     package static let badgeMax = Int64(Int32.max)
 
-    // Ours: the events of one command are one batch of the log, and each has up to 2 MB.
+    // Belfry's own: the events of one command form one batch of the log, and each may have 2 MB.
     package static let participantsMax = 20
 
-    // Ours: APNs tokens are of variable length, webhook tokens may be addresses.
+    // Belfry's own: APNs tokens have no fixed length, and webhook tokens may be addresses.
     package static let tokenBytesMax = 2048
     package static let topicBytesMax = 255
     package static let transportBytesMax = 64
-    // Ours: APNs takes 8,000 bytes of headers in all.
+    // Belfry's own: APNs accepts 8,000 bytes of headers in total.
     package static let headerBytesMax = 4096
 
     // CLLocationCoordinate2D.

@@ -1,10 +1,10 @@
 import JSON
 
-/// The type of a record's field, in the words of CloudKit Web Services.
+/// The type of a record's field, as CloudKit Web Services names it.
 package struct FieldType: Sendable, Hashable {
     package enum Base: Sendable, Hashable {
         case string, int64, double, bytes, timestamp, location, reference, asset
-        /// What CloudKit calls the type of an empty list's elements.
+        /// CloudKit's name for the element type of an empty list.
         case unknown
     }
 

@@ -1,9 +1,9 @@
 import Events
 import JSON
 
-/// Checks of field dictionaries: `{"title": {"value": "Hi", "type": "STRING"}}`.
+/// Checks dictionaries of fields: `{"title": {"value": "Hi", "type": "STRING"}}`.
 package enum Fields {
-    /// - Throws: `member.kind`, `member.missing`, `name.*`, `word.unknown`, `field.value`, with the path below `json`.
+    /// - Throws: `member.kind`, `member.missing`, `name.*`, `word.unknown` or `field.value`; the path starts below `json`.
     @inline(__always)
     package static func check(_ json: JSONValue) throws(ModelError) {
         try json.expectObject("a dictionary of fields")
@@ -54,7 +54,7 @@ package enum Fields {
         }
     }
 
-    /// A request may leave the type to the record's schema; what no type takes is refused all the same.
+    /// Checks a value whose type is left to the record's schema: it must fit at least one type.
     private static func checkUntyped(_ value: JSONValue) throws(ModelError) {
         switch value.kind {
         case .string, .object: return

@@ -1,9 +1,9 @@
 import JSON
 
 extension JSONValue {
-    /// Calls `body` with the decoded text, nearly always without a copy; nil when this is no string.
+    /// Calls `body` with the decoded text, nearly always without a copy; nil if the value is not a string.
     ///
-    /// Unlike the general form it is compiled where it is used.
+    /// Unlike `withUTF8`, this is inlined into its caller.
     @inlinable @inline(__always)
     package func withText<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
         if let plain { return body(plain) }
@@ -11,7 +11,7 @@ extension JSONValue {
     }
 }
 
-/// Reading of members with one error for each way they can be wrong.
+/// Reads members, with a distinct error for each mistake.
 extension JSONValue {
     /// - Throws: `member.missing`.
     @inline(__always)
@@ -20,36 +20,36 @@ extension JSONValue {
         return value
     }
 
-    /// - Throws: `member.kind` unless this is an object.
+    /// - Throws: `member.kind` if the value is not an object.
     @inline(__always)
     package func expectObject(_ what: StaticString) throws(ModelError) {
         guard isObject else { throw kindError("\(what) is an object") }
     }
 
-    /// - Throws: `member.kind` unless this is an array.
+    /// - Throws: `member.kind` if the value is not an array.
     @inline(__always)
     package func expectArray(_ what: StaticString) throws(ModelError) {
         guard isArray else { throw kindError("\(what) is an array") }
     }
 
-    /// - Throws: `member.kind` unless this is a string.
+    /// - Throws: `member.kind` if the value is not a string.
     @inline(__always)
     package func expectString(_ what: StaticString) throws(ModelError) {
         guard isString else { throw kindError("\(what) is a string") }
     }
 
-    /// The flag under `key`; false when it is missing.
+    /// The flag under `key`; false if it is missing.
     ///
-    /// - Throws: `member.kind` when it is neither `true` nor `false`.
+    /// - Throws: `member.kind` if the member is neither `true` nor `false`.
     package func flag(_ key: StaticString) throws(ModelError) -> Bool {
         guard let value = self[key] else { return false }
         guard let flag = value.bool else { throw value.kindError("\(key) is true or false").under("\(key)") }
         return flag
     }
 
-    /// Refuses members that no one would read: a misspelt one would be lost in silence.
+    /// Rejects unknown members, so that a misspelt key is not ignored silently.
     ///
-    /// - Throws: `member.unknown` with the nearest known key.
+    /// - Throws: `member.unknown` with the most similar known key.
     @inline(__always)
     package func expectKeys(_ known: [StaticString], of what: StaticString) throws(ModelError) {
         for (key, _) in members where !known.contains(where: { key.equals($0) }) {
@@ -57,9 +57,9 @@ extension JSONValue {
         }
     }
 
-    /// The position among `words` of this string.
+    /// The index of this string in `words`.
     ///
-    /// - Throws: `member.kind` or `word.unknown` with the nearest word.
+    /// - Throws: `member.kind`, or `word.unknown` with the most similar word.
     @inline(__always)
     package func expectWord(_ words: [StaticString], _ what: StaticString) throws(ModelError) -> Int {
         for index in words.indices where equals(words[index]) { return index }
@@ -105,9 +105,9 @@ extension ModelError {
 }
 
 extension String {
-    /// The text, cut where a person has seen enough of it.
+    /// The first 64 characters, for an error message.
     var excerpt: String { count > 64 ? prefix(64) + "…" : self }
 
-    /// The same on one line.
+    /// The excerpt on one line.
     var quotable: String { excerpt.replacing("\n", with: "\\u{a}") }
 }

@@ -1,11 +1,11 @@
-/// The first rule that an input breaks.
+/// The first rule that an input violates.
 @usableFromInline
 package struct ModelError: Error, Hashable, Sendable {
     /// A stable word for programs, such as `member.missing`.
     package var code: String
-    /// Where, as a dotted path with indexes from 0: `notificationInfo.desiredKeys[3]`; empty for the whole.
+    /// The invalid member as a dotted path with indexes from 0: `notificationInfo.desiredKeys[3]`; empty for the whole.
     package var path: String
-    /// A sentence with the rule and what to do.
+    /// A sentence that states the rule and the remedy.
     package var reason: String
 
     package init(_ code: String, at path: String = "", _ reason: String) {
@@ -14,7 +14,7 @@ package struct ModelError: Error, Hashable, Sendable {
         self.reason = reason
     }
 
-    /// The same error as seen from the object that holds the broken value under `key`.
+    /// The same error with `key` added at the start of its path.
     @usableFromInline
     package func under(_ key: String) -> ModelError {
         let joint = path.isEmpty || path.hasPrefix("[") ? "" : "."
@@ -22,7 +22,7 @@ package struct ModelError: Error, Hashable, Sendable {
     }
 }
 
-/// Runs a check of the value under `key`; the path is written only when the check fails.
+/// Runs `check` on the value under `key`, and adds `key` to the path of its error.
 @inlinable @inline(__always)
 package func under<Result>(
     _ key: StaticString, _ check: () throws(ModelError) -> Result
@@ -30,7 +30,7 @@ package func under<Result>(
     do { return try check() } catch { throw error.under("\(key)") }
 }
 
-/// Runs a check of an array's element.
+/// Runs `check` on an array's element, and adds the index to the path of its error.
 @inlinable @inline(__always)
 package func under(element index: Int, _ check: () throws(ModelError) -> Void) throws(ModelError) {
     do { try check() } catch { throw error.under("[\(index)]") }

@@ -1,15 +1,15 @@
 import JSON
 
-/// What a name may look like: its length and its characters.
+/// The length and the characters that a kind of name may have.
 package struct NameRule: Sendable {
     enum Characters: Sendable {
         /// Space to `~`.
         case ascii
-        /// Letters, digits and `_`, a letter first.
+        /// Letters, digits and `_`, starting with a letter.
         case identifier
         /// Letters, digits, `_`, `-` and `.`.
         case dotted
-        /// Space to `~`, with no space at either end: fit for an HTTP header.
+        /// Space to `~`, without a space at either end, as HTTP headers require.
         case header
         /// Any text without control characters.
         case text
@@ -26,7 +26,7 @@ package struct NameRule: Sendable {
         if let error = explain(value) { throw error }
     }
 
-    /// Checks the member under `key`, which must be there.
+    /// Checks the required member under `key`.
     @inline(__always)
     package func check(_ key: StaticString, of object: JSONValue) throws(ModelError) {
         let value = try object.required(key)
@@ -38,7 +38,7 @@ package struct NameRule: Sendable {
         return name.withUTF8 { accepts(UnsafeRawBufferPointer($0)) }
     }
 
-    /// What ``accepts(_:)`` asks for, as a part of a sentence.
+    /// The rule as a clause: "a zone name has 1 to 255 bytes and is printable ASCII".
     package var rule: String { "\(what) has 1 to \(bytesMax) bytes and is \(characters.rule)" }
 
     @inline(__always)
@@ -98,7 +98,7 @@ extension NameRule.Characters {
 
 extension NameRule {
     package static let recordName = NameRule("a record name", CloudKitLimits.recordNameBytesMax, .ascii)
-    /// `cloudkit.share` has a dot.
+    /// CloudKit's own type `cloudkit.share` has a dot.
     package static let recordType = NameRule("a record type", CloudKitLimits.recordTypeBytesMax, .dotted)
     package static let fieldName = NameRule("a field name", CloudKitLimits.fieldNameBytesMax, .identifier)
     package static let zoneName = NameRule("a zone name", CloudKitLimits.zoneNameBytesMax, .ascii)
@@ -111,7 +111,6 @@ extension NameRule {
     package static let topic = NameRule("a topic", CloudKitLimits.topicBytesMax, .header)
     package static let collapseID = NameRule("a collapse ID", CloudKitLimits.collapseIDBytesMax, .header)
 
-    /// Ours: such as an identifier in its usual form.
     package static let notificationID = NameRule("a notification's ID", CloudKitLimits.recordNameBytesMax, .text)
     package static let logName = NameRule("a log's name", CloudKitLimits.recordNameBytesMax, .dotted)
     package static let header = NameRule("a header", CloudKitLimits.headerBytesMax, .header)
@@ -121,9 +120,9 @@ extension NameRule {
     }
 }
 
-/// Checks of a container's identifier beyond its characters.
+/// Checks a container's identifier.
 package enum Container {
-    /// - Throws: `container.prefix` and what ``NameRule/check(_:)`` throws.
+    /// - Throws: `container.prefix`, and the errors of ``NameRule/check(_:)``.
     @inline(__always)
     package static func check(_ value: JSONValue) throws(ModelError) {
         try NameRule.container.check(value)

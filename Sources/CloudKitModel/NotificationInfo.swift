@@ -1,7 +1,7 @@
 import Events
 import JSON
 
-/// Checks of a subscription's `notificationInfo`: see `NotificationProperty`.
+/// Checks a subscription's `notificationInfo`: see `NotificationProperty`.
 package enum NotificationInfo {
     private static let texts = NotificationProperty.all(of: .text).map(\.name)
     private static let flags = NotificationProperty.all(of: .flag).map(\.name)
@@ -10,27 +10,35 @@ package enum NotificationInfo {
     private static let collapseIDs = NotificationProperty.all(of: .collapseID).map(\.name)
     private static let keys = NotificationProperty.allCases.map(\.name)
 
-    /// - Throws: `member.kind`, `member.unknown`, `member.conflict`, `name.*`; `notification.desired_keys` for a
-    ///   fourth key or a repeated one; `notification.arguments` for more than a payload has room for.
+    /// - Throws: `member.kind`, `member.unknown`, `member.conflict` or `name.*`; `notification.desired_keys` for a fourth
+    ///   or repeated key; `notification.arguments` for too many arguments.
     package static func check(_ json: JSONValue) throws(ModelError) {
         try json.expectObject("notificationInfo")
         try json.expectKeys(keys, of: "notificationInfo")
         for key in flags { _ = try json.flag(key) }
-        for key in texts {
-            guard let text = json[key] else { continue }
-            try under(key) { () throws(ModelError) in try text.expectString(key) }
+        try check(texts, of: json) { text, key throws(ModelError) in try text.expectString(key) }
+        try check(arguments, of: json) { list, key throws(ModelError) in
+            try checkNames(list, key)
+            try checkArguments(list)
         }
-        for key in arguments {
-            guard let list = json[key] else { continue }
-            try under(key) { () throws(ModelError) in
-                try checkNames(list, key)
-                try checkArguments(list)
-            }
+        try check(desiredKeys, of: json) { list, key throws(ModelError) in
+            try checkNames(list, key)
+            try checkDesiredKeys(list)
         }
-        try checkDesiredKeys(of: json)
-        for key in collapseIDs {
-            guard let collapseID = json[key] else { continue }
-            try under(key) { () throws(ModelError) in try NameRule.collapseID.check(collapseID) }
+        guard !desiredKeys.allSatisfy({ json[$0] != nil }) else {
+            throw ModelError(
+                "member.conflict", at: "additionalFields", "additionalFields is desiredKeys: keep one of them")
+        }
+        try check(collapseIDs, of: json) { id, _ throws(ModelError) in try NameRule.collapseID.check(id) }
+    }
+
+    /// Runs `check` on each of the members that is present.
+    private static func check(
+        _ keys: [StaticString], of json: JSONValue, _ check: (JSONValue, StaticString) throws(ModelError) -> Void
+    ) throws(ModelError) {
+        for key in keys {
+            guard let value = json[key] else { continue }
+            try under(key) { () throws(ModelError) in try check(value, key) }
         }
     }
 
@@ -49,19 +57,6 @@ package enum NotificationInfo {
         throw ModelError(
             "notification.arguments", at: "[\(max)]",
             "a text has at most \(max) arguments, not \(list.count): a payload has no room for more")
-    }
-
-    private static func checkDesiredKeys(of json: JSONValue) throws(ModelError) {
-        for key in desiredKeys {
-            guard let list = json[key] else { continue }
-            try under(key) { () throws(ModelError) in
-                try checkNames(list, key)
-                try checkDesiredKeys(list)
-            }
-        }
-        guard desiredKeys.allSatisfy({ json[$0] != nil }) else { return }
-        throw ModelError(
-            "member.conflict", at: "additionalFields", "additionalFields is desiredKeys: keep one of them")
     }
 
     private static func checkDesiredKeys(_ list: JSONValue) throws(ModelError) {

@@ -1,9 +1,9 @@
 import Events
 import JSON
 
-/// Which notifications a user sees or hears: those that go out as alerts, at once; all others go in the background.
+/// Decides whether a notification is visible (sent at once, as an alert) or silent (sent in the background).
 package enum NotificationVisibility {
-    /// Whether nothing is to be seen or heard: no notification info, or none that writes into `aps` what a user notices.
+    /// Whether the user would see and hear nothing: no property of the notification info is one that a user notices.
     package static func isSilent(_ info: JSONValue?) -> Bool {
         guard let info else { return true }
         for (key, value) in info.members where !value.isUnset && NotificationProperty(key)?.isNoticed == true {
@@ -14,7 +14,7 @@ package enum NotificationVisibility {
 }
 
 extension JSONValue {
-    /// What a property that was never assigned looks like in JSON: null, false or empty.
+    /// Whether the value means that its property was never set: null, false or empty.
     package var isUnset: Bool {
         switch kind {
         case .null, .false: true

@@ -3,16 +3,16 @@ import JSON
 
 /// A view of a checked record dictionary.
 ///
-/// Members that Belfry does not use (`recordChangeTag`, `created`, …) are let through: CloudKit's answers carry them.
+/// Members that Belfry does not use (`recordChangeTag`, `created`, …) are accepted, because CloudKit's answers have them.
 package struct Record {
     package let recordName: JSONValue
-    /// Nil only for a deleted record: CloudKit names those without it.
+    /// Nil only for a deleted record, which CloudKit names without its type.
     package let recordType: JSONValue?
     /// Nil for the default zone.
     package let zoneID: ZoneID?
     package let fields: JSONValue?
 
-    /// - Throws: What ``Fields``, ``ZoneID`` and ``NameRule`` throw; `member.missing`.
+    /// - Throws: `member.missing`, and the errors of ``Fields``, ``ZoneID`` and ``NameRule``.
     @inline(__always)
     package init(_ json: JSONValue, isDeleted: Bool = false) throws(ModelError) {
         try json.expectObject("a record")

@@ -3,19 +3,19 @@ import JSON
 
 /// A view of a checked subscription dictionary.
 package struct Subscription {
-    /// The three forms, whatever words they came in.
+    /// What a subscription watches.
     package enum Form: Sendable { case query, zone, database }
 
     package let form: Form
     package let subscriptionID: JSONValue
-    /// The query's, or what narrows a zone or database subscription; nil for any type.
+    /// The record type that the subscription watches; nil for all types.
     package let recordType: JSONValue?
-    /// The watched zone, or the query's; nil for the default zone of a query, or all zones.
+    /// The zone that the subscription watches; nil for all zones, or for the default zone of a query.
     package let zoneID: ZoneID?
-    /// All zones; with a query, instead of the default zone.
+    /// Whether the subscription watches all zones.
     package let zoneWide: Bool
     package let firesOnce: Bool
-    /// Only with ``Form/query``. Its `filterBy` and `predicate` are for the `Predicates` module to check.
+    /// Only for ``Form/query``. The `Predicates` module checks its `filterBy` and `predicate`.
     package let query: JSONValue?
     package let notificationInfo: JSONValue?
 
@@ -25,9 +25,9 @@ package struct Subscription {
     ]
     private static let types: [StaticString] = ["query", "zone", "database"]
 
-    /// - Parameter anyScope: Takes each form in each database, which CloudKit does not.
-    /// - Throws: `member.*`, `name.*`, `word.unknown`; `subscription.fires_on`, `subscription.fires_once`,
-    ///   `subscription.scope`, `subscription.zone`; what ``NotificationInfo`` and ``ZoneID`` throw.
+    /// - Parameter anyScope: Accepts every form in every database, unlike CloudKit.
+    /// - Throws: `member.*`, `name.*`, `word.unknown`, `subscription.fires_on`, `subscription.fires_once`,
+    ///   `subscription.scope` or `subscription.zone`, and the errors of ``NotificationInfo`` and ``ZoneID``.
     package init(_ json: JSONValue, in scope: DatabaseScope, anyScope: Bool = false) throws(ModelError) {
         try json.expectObject("a subscription")
         try json.expectKeys(Subscription.keys, of: "a subscription")
@@ -62,17 +62,9 @@ package struct Subscription {
 }
 
 extension Subscription.Form {
-    var word: StaticString {
-        switch self {
-        case .query: "query"
-        case .zone: "zone"
-        case .database: "database"
-        }
-    }
-
-    /// Where CloudKit lets such subscriptions live (CKQuerySubscription.h and CKRecordZoneSubscription.h: not in a
-    /// shared database; CKDatabaseSubscription.h: private and shared only; a zone subscription needs a zone with a change
-    /// feed, which only custom zones of the private database have).
+    /// The databases in which CloudKit allows such a subscription. CKQuerySubscription.h and CKRecordZoneSubscription.h:
+    /// not a shared one; CKDatabaseSubscription.h: only private and shared. A zone subscription needs a zone with a change
+    /// feed, which only custom zones of the private database have.
     var scopes: [DatabaseScope] {
         switch self {
         case .query: [.public, .private]

@@ -1,7 +1,7 @@
 import Events
 import JSON
 
-/// What the members of a subscription ask of each other.
+/// Checks that the members of a subscription fit together.
 struct SubscriptionRules {
     let subscription: Subscription
     let json: JSONValue
@@ -27,7 +27,7 @@ struct SubscriptionRules {
         let homes = scopes.map { "\($0.word)" }.joined(separator: " or ")
         throw ModelError(
             "subscription.scope", at: "subscriptionType",
-            "a \(subscription.form.word) subscription lives in a \(homes) database, not in a \(scope.word) one: save it there, "
+            "a \(subscription.form) subscription lives in a \(homes) database, not in a \(scope.word) one: save it there, "
                 + "or let ingest take it with subscriptionsInAnyDatabase: true")
     }
 
@@ -59,11 +59,9 @@ struct SubscriptionRules {
     private func conflict(_ key: StaticString, _ reason: String) -> ModelError {
         ModelError("member.conflict", at: "\(key)", reason)
     }
-}
 
-// MARK: - Query subscriptions and the others
+    // MARK: Queries
 
-extension SubscriptionRules {
     private func checkQuery() throws(ModelError) {
         guard let query = subscription.query else {
             throw ModelError.missing("query", "says what a query subscription watches: add it")

@@ -18,7 +18,7 @@ package enum DatabaseScope: Int, CaseIterable, Sendable {
     package var word: StaticString { DatabaseScope.words[rawValue - 1] }
 }
 
-/// Where a container's data lives: what developers try out, and what users have.
+/// Development or production: two sets of data of one container, which share nothing.
 package enum ContainerEnvironment: Int, CaseIterable, Sendable {
     /// Raw values are the wire codes of `ck.ce`.
     case production = 1

@@ -5,16 +5,16 @@ import JSON
 package struct ZoneID {
     /// The zone that every database has.
     package static let defaultZone: StaticString = "_defaultZone"
-    /// The owner of the public database's zone on the wire.
+    /// The owner of the public database's zone, as payloads name it.
     package static let defaultOwner: StaticString = "_defaultOwner"
-    /// `CKCurrentUserDefaultName`: whoever asks.
+    /// `CKCurrentUserDefaultName`: the user who sends the request.
     package static let currentUser: StaticString = "__defaultOwner__"
 
     package let zoneName: JSONValue
     /// `ownerRecordName`, or `ownerName` as some clients write it.
     package let owner: JSONValue?
 
-    /// - Throws: `member.kind`, `member.missing`, `member.conflict`, `name.*`; `name.reserved` for a zone name that
+    /// - Throws: `member.kind`, `member.missing`, `member.conflict` or `name.*`; `name.reserved` for a zone name that
     ///   starts with `_` and is not `_defaultZone`.
     @inline(__always)
     package init(_ json: JSONValue) throws(ModelError) {
@@ -27,15 +27,13 @@ package struct ZoneID {
 
     package var isDefault: Bool { zoneName.equals(ZoneID.defaultZone) }
 
-    /// Whether the owner is left to the database that the zone is in.
+    /// Whether the owner follows from the database: the zone names none, or one of CloudKit's placeholders.
     package var isOwnedByDatabase: Bool {
         guard let owner else { return true }
         return owner.equals(ZoneID.currentUser) || owner.equals(ZoneID.defaultOwner)
     }
 
-    /// A private database's zones belong to its user.
-    ///
-    /// - Throws: `zone.owner`.
+    /// - Throws: `zone.owner` for a zone of a private database that names another owner than the database's user.
     @inline(__always)
     package func expectOwner(_ user: JSONValue, in scope: DatabaseScope) throws(ModelError) {
         guard scope == .private, let owner, !ZoneID.isSame(owner, user), !isOwnedByDatabase else { return }
@@ -52,19 +50,18 @@ package struct ZoneID {
 
     @inline(__always)
     private static func owner(of json: JSONValue) throws(ModelError) -> JSONValue? {
-        if let owner = json[.ownerRecordName] {
-            guard json["ownerName"] == nil else {
-                throw ModelError("member.conflict", at: "ownerName", "ownerName is ownerRecordName: keep one of them")
-            }
-            try under(.ownerRecordName) { () throws(ModelError) in try NameRule.user.check(owner) }
-            return owner
+        let (usual, other) = (json[.ownerRecordName], json["ownerName"])
+        guard usual == nil || other == nil else {
+            throw ModelError("member.conflict", at: "ownerName", "ownerName is ownerRecordName: keep one of them")
         }
-        guard let owner = json["ownerName"] else { return nil }
-        try under("ownerName") { () throws(ModelError) in try NameRule.user.check(owner) }
+        guard let owner = usual ?? other else { return nil }
+        try under(usual == nil ? "ownerName" : .ownerRecordName) { () throws(ModelError) in
+            try NameRule.user.check(owner)
+        }
         return owner
     }
 
-    /// CKRecordZone.ID: names that start with an underscore are CloudKit's own.
+    // CKRecordZone.ID: names that start with an underscore are reserved for CloudKit.
     @inline(__always)
     private static func check(name: JSONValue) throws(ModelError) {
         try NameRule.zoneName.check(name)

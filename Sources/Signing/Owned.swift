@@ -1,9 +1,9 @@
-/// Owns a pointer of libcrypto and frees it with the last reference.
+/// Owns a libcrypto pointer and frees it with the last reference.
 final class Owned {
     private let pointer: OpaquePointer
     private let free: (OpaquePointer?) -> Void
 
-    /// - Throws: The reason of libcrypto, if it gave no pointer.
+    /// - Throws: libcrypto's error, if the pointer is nil.
     init(_ pointer: OpaquePointer?, freedBy free: @escaping (OpaquePointer?) -> Void) throws(SigningError) {
         guard let pointer else { throw .last() }
         self.pointer = pointer
@@ -12,7 +12,7 @@ final class Owned {
 
     deinit { free(pointer) }
 
-    /// Lends the pointer, which is valid until `body` returns.
+    /// Calls `body` with the pointer, which is valid until `body` returns.
     func with<Result, Failure: Error>(
         _ body: (OpaquePointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -23,14 +23,14 @@ final class Owned {
 
 /// A complete key or certificate, which any number of threads may use.
 ///
-/// Unchecked, because the compiler does not see that nobody changes what it points to any more; libcrypto guards the
-/// caches inside with locks of its own (openssl-threads(7)).
+/// `@unchecked`, because the compiler does not see that the object never changes again. libcrypto locks the caches inside
+/// it (openssl-threads(7)).
 struct Frozen: @unchecked Sendable {
     private let owned: Owned
 
     init(_ owned: Owned) { self.owned = owned }
 
-    /// Lends the pointer, for reading, until `body` returns.
+    /// Calls `body` with the pointer. `body` must not change the object.
     func with<Result, Failure: Error>(
         _ body: (OpaquePointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

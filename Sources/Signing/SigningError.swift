@@ -2,9 +2,9 @@ import COpenSSL
 
 /// Why a key or a certificate cannot be read, made or used.
 package enum SigningError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Bytes from outside are not what they should be.
+    /// The input is malformed or unsupported.
     case unreadable(reason: String)
-    /// A call of libcrypto failed: memory or randomness is lacking, or it does not accept a value.
+    /// A libcrypto call failed: out of memory or randomness, or an unacceptable value.
     case libcrypto(reason: String)
 
     package var description: String {
@@ -14,15 +14,13 @@ package enum SigningError: Error, Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The reason of the call that just failed.
+    /// The error of the call that just failed.
     ///
-    /// Empties the thread's error queue: TLS code of others reads the same queue (SSL_get_error(3)).
+    /// Empties the thread's error queue, because other TLS code reads the same queue (SSL_get_error(3)).
     static func last() -> SigningError {
         defer { ERR_clear_error() }
-        guard let reason = ERR_reason_error_string(ERR_get_error()) else {
-            return .libcrypto(reason: "no reason given")
-        }
-        return .libcrypto(reason: String(cString: reason))
+        let reason = ERR_reason_error_string(ERR_get_error()).map { String(cString: $0) }
+        return .libcrypto(reason: reason ?? "no reason given")
     }
 
     /// - Throws: ``last()`` unless a call returned 1 or more.

@@ -22,41 +22,41 @@ struct APNsDoctorCommandTests {
         Mistake(
             testDescription: "another topic than the key's", arguments: ["--key-topic", "com.example.Mail"],
             code: "apns.topic",
-            text: "com.example.Notes is no topic of key KEYLOCAL12 of team TEAMLOCAL1 (400 TopicDisallowed)",
+            text: "com.example.Notes is not a topic of key KEYLOCAL12 of team TEAMLOCAL1 (400 TopicDisallowed)",
             fix: "compare topic with the app's bundle ID and the key's topics"),
         Mistake(
             testDescription: "a topic that is none", app: ["topic": "com..Notes"], code: "apns.topic",
-            text: "com..Notes is no topic of key KEYLOCAL12 of team TEAMLOCAL1 (400 BadTopic)",
+            text: "com..Notes is not a topic of key KEYLOCAL12 of team TEAMLOCAL1 (400 BadTopic)",
             fix: "compare topic with the app's bundle ID"),
         Mistake(
             testDescription: "a key of the other environment", arguments: ["--key-environment", "production"],
             code: "apns.environment",
-            text: "key KEYLOCAL12 of team TEAMLOCAL1 is not for development (403 BadEnvironmentKeyIdInToken)",
-            fix: "take a key or certificate for it, or correct environment"),
+            text: "key KEYLOCAL12 of team TEAMLOCAL1 is not valid for development (403 BadEnvironmentKeyIdInToken)",
+            fix: "use a key or certificate for that environment, or correct environment"),
         Mistake(
             testDescription: "another team", app: ["team": "TEAMOTHER1"], code: "apns.credential",
-            text: "APNs does not take key KEYLOCAL12 of team TEAMOTHER1 (403 InvalidProviderToken)",
+            text: "APNs rejects key KEYLOCAL12 of team TEAMOTHER1 (403 InvalidProviderToken)",
             fix: "compare key, team and the .p8 file with developer.apple.com, Keys"),
         Mistake(
             testDescription: "another key's ID", app: ["key": "KEYOTHER12"], code: "apns.credential",
-            text: "APNs does not take key KEYOTHER12 of team TEAMLOCAL1 (403 InvalidProviderToken)",
-            fix: "keyFile is AuthKey_KEYLOCAL12.p8, but key is KEYOTHER12: correct one of them"),
+            text: "APNs rejects key KEYOTHER12 of team TEAMLOCAL1 (403 InvalidProviderToken)",
+            fix: "keyFile is AuthKey_KEYLOCAL12.p8, but key is KEYOTHER12: correct one of the two"),
         Mistake(
             testDescription: "another key's .p8", app: ["keyFile": "{$file: other.p8}"], code: "apns.credential",
-            text: "APNs does not take key KEYLOCAL12 of team TEAMLOCAL1 (403 InvalidProviderToken)",
+            text: "APNs rejects key KEYLOCAL12 of team TEAMLOCAL1 (403 InvalidProviderToken)",
             fix: "compare key, team and the .p8 file with developer.apple.com, Keys"),
         Mistake(
             testDescription: "a revoked key", commands: [#"{"key":{"id":"KEYLOCAL12","state":"revoked"}}"#],
             code: "apns.credential",
-            text: "APNs does not take key KEYLOCAL12 of team TEAMLOCAL1 (403 InvalidProviderToken)",
-            fix: "the key may have been revoked"),
+            text: "APNs rejects key KEYLOCAL12 of team TEAMLOCAL1 (403 InvalidProviderToken)",
+            fix: "the key may be revoked"),
         Mistake(
             testDescription: "a clock that is behind", commands: [#"{"clock":"+2h"}"#], code: "apns.token",
             text: "this machine's clock is wrong, or tokens change too often (403 ExpiredProviderToken)",
             fix: "set this machine's clock (timedatectl)"),
         Mistake(
             testDescription: "a clock that is ahead", commands: [#"{"clock":"-2h"}"#], code: "apns.credential",
-            text: "(403 InvalidProviderToken)", fix: "or this machine's clock be ahead"),
+            text: "(403 InvalidProviderToken)", fix: "or this machine's clock may be ahead"),
         Mistake(
             testDescription: "a clock that is ahead, as some have seen it",
             commands: [
@@ -100,8 +100,8 @@ struct APNsDoctorCommandTests {
         let (found, _) = try await Self.finding(house, house.pipeline(), status: 1)
         #expect(
             found.contains(
-                #""code":"apns.unreachable","text":"notes: APNs cannot be asked (127.0.0.1:\#(house.port) closed the "#
-                    + #"connection)","fix":"see host and port, and the firewall"#), "\(found)")
+                #""code":"apns.unreachable","text":"notes: APNs cannot be reached (127.0.0.1:\#(house.port) closed the "#
+                    + #"connection)","fix":"check host and port, and the firewall"#), "\(found)")
     }
 
     @Test func `a file without a key is reported before any request`() async throws {
@@ -112,7 +112,7 @@ struct APNsDoctorCommandTests {
         #expect(result.status == 1 && result.output.contains(#""code":"apns.unchecked""#), "\(result)")
         #expect(
             result.output.contains(
-                "stages.deliver.transports.apns.apps.notes.keyFile: \(file) is no .p8 key of Apple's"), "\(result)")
+                "stages.deliver.transports.apns.apps.notes.keyFile: \(file) is not a .p8 key from Apple"), "\(result)")
         #expect(await house.requests().isEmpty)
     }
 

@@ -27,10 +27,10 @@ struct PushTestCommandTests {
             said: "503 ServiceUnavailable", fix: "try again later, and see Apple's system status"),
         ConnectionFailure(
             testDescription: "it hangs up", conduct: #""drop":true"#, said: "no answer",
-            fix: "the device may get it all the same; belfry doctor apns asks the server again"),
+            fix: "the device may still get the push; belfry doctor apns asks the server again"),
         ConnectionFailure(
             testDescription: "it keeps silent", conduct: #""silence":true"#, said: "no answer yet",
-            fix: "the device may get it all the same; belfry doctor apns asks the server again"),
+            fix: "the device may still get the push; belfry doctor apns asks the server again"),
     ]
 
     @Test(arguments: Tier.some(of: troubles))
@@ -74,7 +74,7 @@ struct PushTestCommandTests {
         let trust = house.folder.file("none.pem")
         let result = try await Self.push(house, house.pipeline(transport: ["trust": trust]))
         #expect(result.status == 78, "\(result)")
-        #expect(result.errors.contains("trust: \(trust) is not there, or not to be read: correct trust"), "\(result)")
+        #expect(result.errors.contains("trust: \(trust) does not exist or cannot be read: correct trust"), "\(result)")
     }
 
     @Test func `a token is refused by the other environment and accepted by its own`() async throws {
@@ -95,7 +95,9 @@ struct PushTestCommandTests {
         let other = try await APNsHouse(["--key-environment", "production"])
         let environment = try await Self.push(other, other.pipeline(), onTerminal: true)
         #expect(environment.status == 1 && environment.output.contains("403 BadEnvironmentKeyIdInToken\n"))
-        #expect(environment.output.hasSuffix("\ndo: take a key or certificate for it, or correct environment\n"))
+        #expect(
+            environment.output.hasSuffix(
+                "\ndo: use a key or certificate for that environment, or correct environment\n"))
     }
 
     /// Neither the library's words nor its error's name.
@@ -105,7 +107,8 @@ struct PushTestCommandTests {
         let transport = isProxy ? ["proxy": "http://127.0.0.1:\(gone.number)"] : ["port": "\(gone.number)"]
         let words = (isProxy ? "the proxy " : "") + "127.0.0.1:\(gone.number) refuses connections"
         let fix =
-            isProxy ? "see proxy and proxyLogin, that the proxy runs" : "see host and port, and that the server runs"
+            isProxy
+            ? "check proxy and proxyLogin, that the proxy runs" : "check host and port, and that the server runs"
         let file = try house.pipeline(transport: transport)
         let push = try await Self.push(house, file, onTerminal: true)
         #expect(push.status == 1, "\(push)")
@@ -115,7 +118,7 @@ struct PushTestCommandTests {
         #expect(doctor.status == 1, "\(doctor)")
         #expect(
             doctor.output.contains(
-                #""code":"apns.unreachable","text":"notes: APNs cannot be asked (\#(words))","fix":"\#(fix)"#),
+                #""code":"apns.unreachable","text":"notes: APNs cannot be reached (\#(words))","fix":"\#(fix)"#),
             "\(doctor)")
     }
 
@@ -125,8 +128,8 @@ struct PushTestCommandTests {
         let doctor = try await Program.run("belfry", ["doctor", "apns", file], in: house.folder.path)
         #expect(doctor.status == 1, "\(doctor)")
         #expect(
-            doctor.output.contains("notes: APNs cannot be asked (nowhere.invalid:\(house.port) is not found in DNS)"))
-        #expect(doctor.output.contains(#""fix":"see host, and this machine's DNS""#), "\(doctor)")
+            doctor.output.contains("notes: APNs cannot be reached (nowhere.invalid:\(house.port) is not found in DNS)"))
+        #expect(doctor.output.contains(#""fix":"check host, and this machine's DNS""#), "\(doctor)")
     }
 
     @Test func `a key file that others can read is a configuration error`() async throws {

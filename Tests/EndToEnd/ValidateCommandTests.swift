@@ -43,7 +43,9 @@ struct ValidateCommandTests {
             #"{ use: apns, apps: { notes: { container: iCloud.com.example.Notes, environment: development, "#
             + #"topic: com.example.Notes, team: ABCDE12345, key: ABCDE12345, keyFile: {$file: secret} } } }"#
         let webhook = #"{ use: webhook, url: "https://example.com/", secret: {$file: secret} }"#
-        for (transport, reason) in [(apns, "is no .p8 key of Apple's"), (webhook, "is not whsec_ and 24 to 64 bytes")] {
+        for (transport, reason) in [
+            (apns, "is not a .p8 key from Apple"), (webhook, "is not whsec_ and 24 to 64 bytes"),
+        ] {
             let pipeline = try notes.write(
                 notes.read("notes.yaml").replacing("{ use: console }", with: transport), to: "hooked.yaml")
             let told = try await Command.run(["validate", pipeline])

@@ -59,7 +59,7 @@ struct CredentialTests {
         options.keyPath = try folder.write("no key", to: "AuthKey.p8")
         let path = folder.file("AuthKey.p8")
         #expect(
-            throws: StartError.content(path: path, reason: "holds no private key of the curve P-256 in PEM")
+            throws: StartError.content(path: path, reason: "contains no P-256 private key in PEM")
         ) { try Credentials(options) }
         options.keyPath = folder.file("absent")
         #expect(throws: StartError.content(path: folder.file("absent"), reason: "there is no such file")) {

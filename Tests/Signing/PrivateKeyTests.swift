@@ -34,7 +34,7 @@ import Testing
 
     @Test(arguments: [Samples.secp256k1, Samples.secp384r1, Samples.oneWithoutItsCurvesName])
     func `another curve is an error`(text: String) {
-        #expect(throws: SigningError.unreadable(reason: "there is no private key of the curve P-256")) {
+        #expect(throws: SigningError.unreadable(reason: "there is no private key on the curve P-256")) {
             try PrivateKey(pem: text)
         }
     }

@@ -3,28 +3,28 @@ import Events
 import JSON
 import Predicates
 
-/// A user of a container: who saves subscriptions.
+/// A user of a container, who saves and deletes subscriptions.
 public struct BelfryUser: Hashable, Sendable {
-    /// CloudKit's two environments, which share nothing.
+    /// CloudKit's two environments, which share no data.
     public enum Environment: String, Sendable { case development, production }
 
-    /// Such as `iCloud.com.example.Notes`.
+    /// The container's identifier, such as `iCloud.com.example.Notes`.
     public var container: String
     /// The environment of the app's container.
     public var environment: Environment
     /// The user's record name.
     public var recordName: String
 
-    /// Names a user as CloudKit does; nothing is checked before a command is made.
+    /// Names a user. The names are checked when a command is made.
     public init(_ recordName: String, container: String, environment: Environment = .production) {
         (self.recordName, self.container, self.environment) = (recordName, container, environment)
     }
 
     /// The ingest command that saves a subscription: a line for `belfry send`, without its newline.
     ///
-    /// - Parameter isStrict: Keeps to what CloudKit takes. Without it the command may ask for what a pipeline file must
-    ///   allow first: any subscription in any database, and predicates with `OR`, `ALL` and `NOT` before groups.
-    /// - Throws: The first rule that the subscription breaks.
+    /// - Parameter isStrict: Whether to reject what CloudKit rejects. If false, any subscription may be saved in any
+    ///   database, with `OR`, `ALL` and `NOT` before groups in its predicate; the pipeline file must allow these.
+    /// - Throws: The first rule that the subscription violates.
     public func command(
         saving subscription: CKSubscription, in scope: CKDatabase.Scope, isStrict: Bool = true
     ) throws(InvalidSubscription) -> String {
@@ -41,7 +41,7 @@ public struct BelfryUser: Hashable, Sendable {
 
     /// The ingest command that deletes a subscription: a line for `belfry send`, without its newline.
     ///
-    /// - Throws: What is wrong with the ID, or with this user.
+    /// - Throws: The first rule that the ID or this user violates.
     public func command(
         deleting subscriptionID: CKSubscription.ID, in scope: CKDatabase.Scope
     ) throws(InvalidSubscription) -> String {
@@ -68,7 +68,7 @@ public struct BelfryUser: Hashable, Sendable {
 }
 
 extension CKQuerySubscription {
-    /// - Throws: For what no query dictionary can hold.
+    /// - Throws: If a query dictionary cannot represent the predicate.
     fileprivate func checkPredicate() throws(InvalidSubscription) {
         guard let source = form.predicate else {
             throw InvalidSubscription(

@@ -3,13 +3,13 @@ import Predicates
 
 /// Why a subscription cannot be saved.
 ///
-/// CloudKit raises an exception for some of these and has its server refuse the others.
+/// CloudKit raises an exception for some of these mistakes; its server rejects the others.
 public struct InvalidSubscription: Error, Hashable, Sendable {
-    /// A stable word for programs, such as `name.length`; the same as ingest's.
+    /// A stable word for programs, such as `name.length`. The ingest stage answers with the same codes.
     public let code: String
-    /// What to change, such as `notificationInfo.desiredKeys[3]`, `querySubscriptionOptions` or `databaseScope`.
+    /// The property to change, such as `notificationInfo.desiredKeys[3]`, `querySubscriptionOptions` or `databaseScope`.
     public let property: String
-    /// A sentence with the rule and what to do.
+    /// A sentence that states the rule and the remedy.
     public let reason: String
 }
 
@@ -18,7 +18,7 @@ extension InvalidSubscription: CustomStringConvertible {
 }
 
 extension InvalidSubscription {
-    /// Where a subscription dictionary has what a property holds; the longest that fits counts.
+    /// Paths in a subscription dictionary and their properties. The first matching prefix counts.
     private static let properties = [
         ("subscription.subscriptionType", "databaseScope"), ("subscription.firesOn", "querySubscriptionOptions"),
         ("subscription.query.arguments", "predicate.arguments"), ("subscription.query.", ""),
@@ -31,7 +31,7 @@ extension InvalidSubscription {
         self.init(code: error.code, property: property, reason: InvalidSubscription.reason(of: error))
     }
 
-    /// CloudKit's words where the dictionary has others.
+    /// The error's reason, in terms of CloudKit's properties instead of the dictionary's members.
     private static func reason(of error: ModelError) -> String {
         guard error.code == "subscription.fires_on" else { return error.reason }
         return "name at least one of firesOnRecordCreation, firesOnRecordUpdate and firesOnRecordDeletion"

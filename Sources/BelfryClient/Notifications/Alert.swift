@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a push shows and plays.
+/// The alert, sound, badge and category of a push.
 struct Alert {
     var body: String?
     var localizationKey: String?

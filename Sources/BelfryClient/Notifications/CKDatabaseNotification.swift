@@ -1,4 +1,4 @@
-/// Tells of a change in a database that a subscription watches.
+/// A notification of a change in a database that a subscription watches.
 open class CKDatabaseNotification: CKNotification {
     /// The database that changed.
     open var databaseScope: CKDatabase.Scope { content.databaseScope }

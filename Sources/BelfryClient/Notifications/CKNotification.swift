@@ -1,20 +1,18 @@
 import Foundation
 
-/// What all notifications have. ``RemoteNotification/init(fromRemoteNotificationDictionary:)`` gives one of its
-/// subclasses.
-///
-/// Of this class itself are those that name no query, zone or database.
+/// The base class of notifications. ``RemoteNotification/init(fromRemoteNotificationDictionary:)`` makes one of its
+/// subclasses, or an instance of this class for a push of unknown kind.
 open class CKNotification: NSObject, RemoteNotification {
-    /// What kind of subscription it is of.
+    /// The kind of the subscription that sent the push.
     public enum NotificationType: Int, Sendable, BitwiseCopyable {
-        /// Not in CloudKit's headers: what its client gives where the payload tells of no kind.
+        /// The payload names no kind. CloudKit's client returns this value, but its headers do not declare it.
         ///
-        /// Source in an earlier language mode does not see it, for there a switch may name CloudKit's four alone.
+        /// Hidden from earlier language modes, whose sources may switch over CloudKit's four cases.
         @available(swift, introduced: 6)
         case unknown = 0
         case query = 1
         case recordZone = 2
-        /// CloudKit had it once, Belfry never.
+        /// Deprecated by CloudKit; Belfry never sends it.
         case readNotification = 3
         case database = 4
     }
@@ -25,9 +23,8 @@ open class CKNotification: NSObject, RemoteNotification {
     init(_ content: NotificationContent) { self.content = content }
 
     static func read(_ payload: Payload) -> CKNotification? {
-        guard let payload = NotificationPayload(payload) else { return nil }
-        let content = NotificationContent(payload)
-        switch payload.family {
+        guard let content = NotificationContent(payload) else { return nil }
+        switch content.family {
         case .query: return CKQueryNotification(content)
         case .zone: return CKRecordZoneNotification(content)
         case .database: return CKDatabaseNotification(content)
@@ -35,36 +32,36 @@ open class CKNotification: NSObject, RemoteNotification {
         }
     }
 
-    /// What kind of subscription sent the push.
-    open var notificationType: NotificationType { content.type }
-    /// One for all pushes of one change.
+    /// The kind of the subscription that sent the push.
+    open var notificationType: NotificationType { content.family?.type ?? .unknown }
+    /// The notification's ID, which all pushes of one change share.
     open var notificationID: ID? { content.notificationID }
-    /// Like CloudKit's client, "Unknown Container" where the payload names none.
+    /// The container, or "Unknown Container" if the payload names none, as CloudKit's client does.
     open var containerIdentifier: String? { content.containerIdentifier }
-    /// The user who saved the subscription, and whose devices are told.
+    /// The user who saved the subscription and receives its pushes.
     open var subscriptionOwnerUserRecordID: CKRecord.ID? { content.ownerRecordID }
-    /// Nil only in a payload that Belfry did not make.
+    /// The ID of the subscription. Belfry's payloads always have it.
     open var subscriptionID: CKSubscription.ID? { content.subscriptionID }
-    /// Whether something was left out because the payload would have been too long.
+    /// Whether data was left out because the payload would have been too long.
     open var isPruned: Bool { content.isPruned }
 
     /// The text of the alert.
     open var alertBody: String? { content.alert.body }
     /// The key of the alert's text in the app's `Localizable.strings`.
     open var alertLocalizationKey: String? { content.alert.localizationKey }
-    /// The values that the record's fields had.
+    /// The values of the record's fields that the alert's text shows.
     open var alertLocalizationArgs: [String]? { content.alert.localizationArgs }
     /// The title of the alert.
     open var title: String? { content.alert.title }
     /// The key of the title in the app's `Localizable.strings`.
     open var titleLocalizationKey: String? { content.alert.titleLocalizationKey }
-    /// The values that the record's fields had, for the title.
+    /// The values of the record's fields that the title shows.
     open var titleLocalizationArgs: [String]? { content.alert.titleLocalizationArgs }
     /// The subtitle of the alert.
     open var subtitle: String? { content.alert.subtitle }
     /// The key of the subtitle in the app's `Localizable.strings`.
     open var subtitleLocalizationKey: String? { content.alert.subtitleLocalizationKey }
-    /// The values that the record's fields had, for the subtitle.
+    /// The values of the record's fields that the subtitle shows.
     open var subtitleLocalizationArgs: [String]? { content.alert.subtitleLocalizationArgs }
     /// The key of the action button's title in the app's `Localizable.strings`.
     open var alertActionLocalizationKey: String? { content.alert.actionLocalizationKey }
@@ -77,7 +74,7 @@ open class CKNotification: NSObject, RemoteNotification {
     /// The category whose actions the alert offers.
     open var category: String? { content.alert.category }
 
-    /// Two are equal if they tell one subscription's user of one thing, pruned or both not.
+    /// Two notifications are equal if ID, type, subscription and ``isPruned`` are equal.
     open override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKNotification else { return false }
         guard let notificationID, let otherID = other.notificationID else { return self === other }

@@ -6,7 +6,7 @@ extension CKNotification {
     public typealias ID = CKNotificationID
 }
 
-/// What tells notifications apart; `description` gives it as `belfry trace` takes it.
+/// The ID of a notification. Its `description` is the ID that `belfry trace` accepts.
 open class CKNotificationID: NSObject, NSCopying, NSSecureCoding {
     private let text: String
 
@@ -20,11 +20,7 @@ open class CKNotificationID: NSObject, NSCopying, NSSecureCoding {
     }
 
     open func encode(with coder: NSCoder) {
-        Archive.encode(to: coder) { buffer in
-            buffer.append("{")
-            buffer.append("notificationID", text)
-            buffer.append("}")
-        }
+        Archive.encode(to: coder) { buffer in buffer.object { $0.append("notificationID", text) } }
     }
 
     open func copy(with zone: NSZone? = nil) -> Any { self }
@@ -33,11 +29,7 @@ open class CKNotificationID: NSObject, NSCopying, NSSecureCoding {
         (object as? CKNotificationID)?.text.hasSameBytes(as: text) ?? false
     }
 
-    open override var hash: Int {
-        var hasher = Hasher()
-        hasher.combine(bytesOf: text)
-        return hasher.finalize()
-    }
+    open override var hash: Int { text.byteHash }
 
     open override var description: String { text }
 }

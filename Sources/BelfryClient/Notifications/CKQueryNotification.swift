@@ -1,8 +1,8 @@
 import Foundation
 
-/// Tells of a record that a query subscription watches.
+/// A notification of a change to a record that a query subscription watches.
 open class CKQueryNotification: CKNotification {
-    /// What happened to the record. The raw values are those of the payload.
+    /// What happened to the record. The raw values are the payload's.
     public enum Reason: Int, Sendable, BitwiseCopyable {
         case recordCreated = 1
         case recordUpdated = 2
@@ -11,16 +11,16 @@ open class CKQueryNotification: CKNotification {
 
     /// The database of the record.
     open var databaseScope: CKDatabase.Scope { content.databaseScope }
-    /// Created, where the payload says nothing else.
+    /// What happened to the record; ``Reason/recordCreated`` if the payload does not say.
     open var queryNotificationReason: Reason { content.reason }
-    /// Nil where it was left out of a pruned payload.
+    /// The record that changed; nil if a pruned payload left it out.
     open var recordID: CKRecord.ID? { content.recordID }
-    /// Values of the desired keys, for created and updated records: `String`, `NSNumber`, ``CLLocation`` or
-    /// ``CKRecord/Reference``. A date is a number, ``date(forKey:)`` reads it. A key is missing where the record had no
-    /// value, or a pruned payload no room.
+    /// The values of the desired keys of a created or updated record: `String`, `NSNumber`, ``CLLocation`` or
+    /// ``CKRecord/Reference``. A date is a number, which ``date(forKey:)`` converts. A key is missing if the record had no
+    /// value, or if a pruned payload left it out.
     open var recordFields: [String: Any]? { content.fields?.mapValues(\.value) }
 
-    /// A desired key whose field is a TIMESTAMP. Not in CloudKit: a payload does not say which numbers are dates.
+    /// The date in a desired key of type TIMESTAMP. Not in CloudKit, whose payloads do not say which numbers are dates.
     open func date(forKey key: CKRecord.FieldKey) -> Date? {
         (recordFields?[key] as? NSNumber).map { Date(timeIntervalSince1970: $0.doubleValue / 1_000) }
     }

@@ -1,6 +1,6 @@
-/// Tells of a change in a zone that a subscription watches.
+/// A notification of a change in a zone that a subscription watches.
 open class CKRecordZoneNotification: CKNotification {
-    /// Nil where it was left out of a pruned payload.
+    /// The zone that changed; nil if a pruned payload left it out.
     open var recordZoneID: CKRecordZone.ID? { content.zoneID }
     /// The database of the zone.
     open var databaseScope: CKDatabase.Scope { content.databaseScope }

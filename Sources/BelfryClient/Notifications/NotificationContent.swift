@@ -1,33 +1,53 @@
 import Foundation
 
-/// All that a notification tells, whatever its kind.
+/// What a payload says, whatever the kind of its notification.
 struct NotificationContent: Sendable {
-    let type: CKNotification.NotificationType
+    /// The dictionary under `ck` that names the kind of notification.
+    enum Family: String, CaseIterable {
+        case query = "qry"
+        case zone = "fet"
+        case database = "met"
+
+        var type: CKNotification.NotificationType {
+            switch self {
+            case .query: .query
+            case .zone: .recordZone
+            case .database: .database
+            }
+        }
+    }
+
+    /// Nil if the payload has none of the dictionaries: CloudKit's client reads it as a notification of unknown kind.
+    let family: Family?
     let notificationID: CKNotification.ID?
     let containerIdentifier: String
     let ownerRecordID: CKRecord.ID?
     let subscriptionID: CKSubscription.ID?
     let isPruned: Bool
     let alert: Alert
-    /// Means nothing without a kind.
+    /// Meaningless without a family.
     let databaseScope: CKDatabase.Scope
-    /// Nil where name or owner was left out.
+    /// Nil if name or owner was left out.
     let zoneID: CKRecordZone.ID?
     let reason: CKQueryNotification.Reason
     let recordID: CKRecord.ID?
     let fields: [String: RecordFieldValue]?
 
-    init(_ payload: NotificationPayload) {
-        let (ck, content) = (payload.ck, payload.content)
-        type = payload.family?.type ?? .unknown
+    /// Nil if CloudKit's client would not read the payload.
+    init?(_ payload: Payload) {
+        guard let ck = payload.dictionary("ck") else { return nil }
+        let family = Family.allCases.first { ck.members[$0.rawValue] != nil }
+        let content = family.flatMap { ck.dictionary($0.rawValue) }
+        let scope = content?.integer("dbs").flatMap(CKDatabase.Scope.init(wireCode:))
+        guard family == nil || scope != nil else { return nil }
+        (self.family, databaseScope) = (family, scope ?? .private)
         notificationID = ck.text("nid").map(CKNotificationID.init)
         containerIdentifier = ck.text("cid") ?? "Unknown Container"
         ownerRecordID = ck.text("ckuserid").map { CKRecord.ID(recordName: $0) }
         subscriptionID = content?.text("sid")
         isPruned = ck.members["p"] != nil
-        alert = Alert(payload.aps)
-        databaseScope = payload.databaseScope
-        let zoneID = payload.zoneID
+        alert = Alert(payload.dictionary("aps"))
+        let zoneID = content?.zoneID
         self.zoneID = zoneID
         reason = content?.integer("fo").flatMap(CKQueryNotification.Reason.init) ?? .recordCreated
         recordID = content?.text("rid").flatMap { name in zoneID.map { CKRecord.ID(recordName: name, zoneID: $0) } }

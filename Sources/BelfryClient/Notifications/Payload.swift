@@ -1,6 +1,6 @@
 import Foundation
 
-/// A dictionary of a payload.
+/// Reads a dictionary of a payload.
 struct Payload {
     let members: [AnyHashable: Any]
 
@@ -12,14 +12,14 @@ struct Payload {
 
     func integer(_ key: String) -> Int? { number(key)?.intValue }
 
-    /// What stands for the variables of a localized text: texts, and numbers as text.
+    /// The arguments of a localized text; numbers are converted to text.
     func arguments(_ key: String) -> [String]? {
         (members[key] as? [Any])?.map { $0 as? String ?? ($0 as? NSNumber)?.stringValue ?? "\($0)" }
     }
 
-    /// The zone whose name stands under `name`, and its owner under `owner`; nil if one is missing.
-    func zoneID(name: String, owner: String) -> CKRecordZone.ID? {
-        guard let zoneName = text(name), let ownerName = text(owner) else { return nil }
+    /// The zone of a change; nil if its name or owner is missing.
+    var zoneID: CKRecordZone.ID? {
+        guard let zoneName = text("zid"), let ownerName = text("zoid") else { return nil }
         return CKRecordZone.ID(zoneName: zoneName, ownerName: ownerName)
     }
 }

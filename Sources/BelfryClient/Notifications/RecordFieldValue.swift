@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value under `af`.
+/// A field's value in a payload, under `af`.
 enum RecordFieldValue: Sendable {
     case null
     case text(String)
@@ -8,10 +8,10 @@ enum RecordFieldValue: Sendable {
     case location(CLLocation)
     case reference(CKReference)
     case list([RecordFieldValue])
-    /// What is neither a place nor a reference: Belfry writes no such value.
+    /// A dictionary that is neither a location nor a reference. Belfry never writes one.
     case dictionary([String: RecordFieldValue])
 
-    /// - Parameter zoneID: Where a reference without a zone points.
+    /// - Parameter zoneID: The zone of references that name none.
     static func read(_ fields: Payload, in zoneID: CKRecordZone.ID) -> [String: RecordFieldValue] {
         var values: [String: RecordFieldValue] = [:]
         for (key, value) in fields.members {
@@ -43,7 +43,7 @@ enum RecordFieldValue: Sendable {
         }
     }
 
-    /// As an app reads it.
+    /// The value with the type that an app expects.
     var value: Any {
         switch self {
         case .null: NSNull()

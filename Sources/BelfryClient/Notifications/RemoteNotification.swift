@@ -1,26 +1,24 @@
 import Foundation
 
-/// Makes notifications from what a push brought.
+/// Makes notifications from a push's payload.
 ///
-/// An initializer of a class cannot return a subclass's instance; one of a protocol can.
+/// A protocol, because only a protocol's initializer can return an instance of a subclass.
 public protocol RemoteNotification {}
 
 extension RemoteNotification where Self: CKNotification {
-    /// Makes the notification that a push's `userInfo` holds; it is of the subclass that fits.
+    /// Makes the notification in a push's `userInfo`, as an instance of the matching subclass.
     ///
-    /// Nil where there is no `ck` dictionary, or one of a query, zone or database notification that names no database;
-    /// and where a subclass is asked for that does not fit.
+    /// Nil if the payload has no `ck` dictionary, if it names a query, zone or database but no scope, or if `Self` is
+    /// another subclass.
     ///
-    /// - Parameter notificationDictionary: As `JSONSerialization` gives it: `["aps": …, "ck": …]`.
+    /// - Parameter notificationDictionary: The payload, `["aps": …, "ck": …]`, as `JSONSerialization` returns it.
     public init?(fromRemoteNotificationDictionary notificationDictionary: [AnyHashable: Any]) {
         let payload = Payload(members: notificationDictionary)
         guard let notification = CKNotification.read(payload) as? Self else { return nil }
         self = notification
     }
 
-    /// The same from the payload's JSON. Not in CloudKit.
-    ///
-    /// Nil also where the bytes are no JSON object.
+    /// Makes the notification in a payload's JSON; nil also if the bytes are not a JSON object. Not in CloudKit.
     public init?(fromRemoteNotificationPayload payload: some Sequence<UInt8>) {
         do {
             let json = try JSONSerialization.jsonObject(with: Data(payload))

@@ -1,14 +1,14 @@
 import Foundation
 import JSON
 
-/// What stands for a placeholder of a predicate's text.
+/// The value of a placeholder in a predicate's text.
 enum PredicateArgument: Hashable, Sendable {
-    /// As it stands in a query's `arguments`.
+    /// The JSON for a query's `arguments`.
     case json(String)
-    /// What has no place there, and why.
+    /// A value that a query cannot contain, with the reason.
     case refused(String)
 
-    /// The JSON; null for what is refused.
+    /// The JSON; null for a refused value.
     var text: String {
         switch self {
         case .json(let text): text
@@ -16,7 +16,7 @@ enum PredicateArgument: Hashable, Sendable {
         }
     }
 
-    /// A `Date` and `Data` say their type, for alone they would read as a number and a string.
+    /// Writes the type of a `Date` and of `Data`, which would otherwise be read as a number and a string.
     init(_ argument: Any) {
         let value = PredicateArgument(value: argument)
         switch (argument, value) {
@@ -26,7 +26,7 @@ enum PredicateArgument: Hashable, Sendable {
         }
     }
 
-    /// The value alone, as a record's field has it.
+    /// Writes the value without a type, as in a record's field.
     init(value: Any) {
         switch value {
         case let text as String: self = .written { $0.appendJSON(text) }

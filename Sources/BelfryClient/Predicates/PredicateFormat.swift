@@ -1,22 +1,22 @@
 import Foundation
 
-/// Gives Foundation's `NSPredicate` the initializers from text that it lacks on Linux.
+/// Adds the initializers from text that Foundation's `NSPredicate` lacks on Linux.
 ///
-/// An initializer of a class cannot return a subclass's instance; one of a protocol can.
+/// A protocol, because only a protocol's initializer can return an instance of a subclass.
 public protocol PredicateFormat {}
 
 extension NSPredicate: PredicateFormat {}
 
 extension PredicateFormat where Self == NSPredicate {
-    /// Makes a predicate from text, as CKQuery has it, for a ``CKQuerySubscription``.
+    /// Makes a predicate for a ``CKQuerySubscription`` from text in CKQuery's syntax.
     ///
-    /// The text is checked when the subscription is saved (``InvalidSubscription``). `evaluate(with:)` takes a
+    /// The text is checked when the subscription is saved (``InvalidSubscription``). `evaluate(with:)` accepts a
     /// dictionary of field values, `[String: Any]`.
     ///
     /// - Parameters:
-    ///   - format: With `%K` for the name of a field and `%@` for a value, or `%d`, `%f` and the like for a number.
-    ///   - arguments: One for each placeholder: strings, numbers, `Date`, `Data`, ``CLLocation``,
-    ///     ``CKRecord/Reference``, ``CKRecord/ID`` or arrays of them.
+    ///   - format: The text, with `%K` for a field's name, `%@` for a value, and `%d`, `%f` and so on for a number.
+    ///   - arguments: The value of each placeholder: a string, number, `Date`, `Data`, ``CLLocation``,
+    ///     ``CKRecord/Reference``, ``CKRecord/ID`` or an array of them.
     public init(format: String, _ arguments: Any...) { self.init(format: format, argumentArray: arguments) }
 
     /// Makes a predicate from text, as ``init(format:_:)`` does, with the arguments in an array.

@@ -1,12 +1,12 @@
 import Foundation
 import JSON
 
-/// A predicate as a query dictionary has it: text, and what stands for its placeholders.
+/// A predicate as a query dictionary contains it: a text and the values of its placeholders.
 struct PredicateSource: Sendable {
     var text: String
     var arguments: [PredicateArgument] = []
 
-    /// The first argument that has no place in a query: its number from 1, and what it is.
+    /// The first argument that a query cannot contain: its number from 1, and the reason.
     var refusedArgument: (number: Int, reason: String)? {
         for (index, argument) in arguments.enumerated() {
             if case .refused(let reason) = argument { return (index + 1, reason) }
@@ -18,7 +18,7 @@ struct PredicateSource: Sendable {
         (self.text, self.arguments) = (text, arguments)
     }
 
-    /// - Parameter format: Where `%d`, `%f` and the like stand for numbers, as in C, beside `%@` and `%K`.
+    /// - Parameter format: The text with `%@` and `%K`, and with C's `%d`, `%f` and so on, which become `%@`.
     init(format: String, arguments: [PredicateArgument]) {
         let text = format.replacing(/'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|%(?:ll|l|q|h)?[diufg]/) { match in
             match.output.hasPrefix("%") ? "%@" : match.output
@@ -26,7 +26,7 @@ struct PredicateSource: Sendable {
         self.init(text: text, arguments: arguments)
     }
 
-    /// A predicate that says the same.
+    /// An equivalent predicate.
     var predicate: NSPredicate {
         switch text {
         case "TRUEPREDICATE": NSPredicate(value: true)
@@ -35,7 +35,7 @@ struct PredicateSource: Sendable {
         }
     }
 
-    /// Nil for a block, or what is made of one.
+    /// Nil for a block, or a compound of blocks.
     init?(_ predicate: NSPredicate) {
         switch predicate {
         case let predicate as TextPredicate: self = predicate.source
@@ -82,7 +82,7 @@ extension PredicateSource {
     }
 }
 
-/// Where Foundation spells `TRUEPREDICATE`. It deprecates the property, for of most predicates it says nothing useful.
+/// Reads `TRUEPREDICATE` and `FALSEPREDICATE` from Foundation's `predicateFormat`, without a warning of its deprecation.
 private protocol SpeltPredicate {
     var predicateFormat: String { get }
 }

@@ -20,43 +20,30 @@ final class TextPredicate: NSPredicate {
         return source.text.hasSameBytes(as: other.text) && source.arguments == other.arguments
     }
 
-    override var hash: Int {
-        var hasher = Hasher()
-        hasher.combine(bytesOf: source.text)
-        return hasher.finalize()
-    }
+    override var hash: Int { source.text.byteHash }
 
     override var description: String { source.text }
 
-    /// False where the text is no predicate, or the object no dictionary of field values.
+    /// False if the text is not a valid predicate, or the object is not a dictionary of field values.
     override func evaluate(with object: Any?, substitutionVariables bindings: [String: Any]?) -> Bool {
         guard let fields = object as? [String: Any] else { return false }
-        do {
-            return try holds(for: fields)
-        } catch {
-            return false
-        }
+        do { return try matches(fields) } catch { return false }
     }
 
-    private func holds(for fields: [String: Any]) throws -> Bool {
+    private func matches(_ fields: [String: Any]) throws -> Bool {
         var arguments = ByteBuffer()
         source.writeArguments(into: &arguments)
         var parser = JSONParser()
         let reading = try PredicateReader(.extended).read(
             text: source.text, arguments: source.arguments.isEmpty ? nil : parser.parse(arguments.bytes))
-        var record = ByteBuffer()
-        TextPredicate.write(fields, into: &record)
+        let record = ByteBuffer.object { record in
+            for field in fields {
+                record.append(key: field.key)
+                record.object { $0.append("value", raw: PredicateArgument(value: field.value).text) }
+            }
+        }
         var recordParser = JSONParser()
         let now = Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down))
         return reading.predicate.matches(try recordParser.parse(record.bytes), now: now)
-    }
-
-    private static func write(_ fields: [String: Any], into buffer: inout ByteBuffer) {
-        buffer.append("{")
-        for field in fields {
-            buffer.append(key: field.key)
-            buffer.object { $0.append("value", raw: PredicateArgument(value: field.value).text) }
-        }
-        buffer.append("}")
     }
 }

@@ -1,8 +1,8 @@
 import CloudKitModel
 
-/// CloudKit's name for databases; here it holds the name of their scopes.
+/// The namespace of ``Scope``, under CloudKit's name for databases.
 public enum CKDatabase {
-    /// Which of a container's three databases. The raw values are CloudKit's, not the codes of a payload.
+    /// One of a container's three databases. The raw values are CloudKit's, not the codes of a payload.
     public enum Scope: Int, CaseIterable, Sendable, BitwiseCopyable {
         case `public` = 1
         case `private` = 2
@@ -11,7 +11,7 @@ public enum CKDatabase {
 }
 
 extension CKDatabase.Scope {
-    /// Reads the code `dbs` of a payload: 1 private, 2 public, 3 shared. Nil for any other.
+    /// Reads the code `dbs` of a payload: 1 private, 2 public, 3 shared; nil for another code.
     init?(wireCode: Int) {
         switch DatabaseScope(rawValue: wireCode) {
         case .private: self = .private

@@ -1,6 +1,6 @@
-/// CloudKit's name for records; here it holds the names of their parts.
+/// The namespace of the types of a record's parts, under CloudKit's name for records.
 public enum CKRecord {
-    /// A type of records, such as `Note`.
+    /// The name of a record type, such as `Note`.
     public typealias RecordType = String
     /// A field's name.
     public typealias FieldKey = String

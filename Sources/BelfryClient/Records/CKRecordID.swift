@@ -2,7 +2,7 @@ import Foundation
 import JSON
 
 extension CKRecord {
-    /// The name by which an app's code knows the type.
+    /// CloudKit's name of the type.
     public typealias ID = CKRecordID
 }
 
@@ -15,7 +15,7 @@ open class CKRecordID: NSObject, NSCopying, NSSecureCoding {
     private let name: String
     private let zone: CKRecordZone.ID
 
-    /// - Parameter recordName: A random UUID where none is given.
+    /// Names a record; without a name, by a random UUID.
     public init(recordName: String = UUID().uuidString, zoneID: CKRecordZone.ID = .default) {
         (name, zone) = (recordName, zoneID)
     }
@@ -28,11 +28,7 @@ open class CKRecordID: NSObject, NSCopying, NSSecureCoding {
     }
 
     open func encode(with coder: NSCoder) {
-        Archive.encode(to: coder) { buffer in
-            buffer.append("{")
-            writeMembers(into: &buffer)
-            buffer.append("}")
-        }
+        Archive.encode(to: coder) { buffer in buffer.object { writeMembers(into: &$0) } }
     }
 
     open func copy(with zone: NSZone? = nil) -> Any { self }
@@ -42,12 +38,7 @@ open class CKRecordID: NSObject, NSCopying, NSSecureCoding {
         return recordName.hasSameBytes(as: other.recordName) && zoneID.isEqual(other.zoneID)
     }
 
-    open override var hash: Int {
-        var hasher = Hasher()
-        hasher.combine(bytesOf: recordName)
-        hasher.combine(zoneID.hash)
-        return hasher.finalize()
-    }
+    open override var hash: Int { [recordName.byteHash, zoneID.hash].hashValue }
 
     open override var description: String {
         "<CKRecordID \(recordName) in \(zoneID.zoneName):\(zoneID.ownerName)>"

@@ -2,13 +2,13 @@ import CloudKitModel
 import Foundation
 import JSON
 
-/// The owner of one's own zones, as CloudKit writes it.
+/// CloudKit's placeholder for the current user as the owner of a zone.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let CKCurrentUserDefaultName = "\(ZoneID.currentUser)"
 
-/// CloudKit's name for record zones; here it holds the name of their IDs.
+/// The namespace of ``ID``, under CloudKit's name for record zones.
 public enum CKRecordZone {
-    /// The name by which an app's code knows the type.
+    /// CloudKit's name of the type.
     public typealias ID = CKRecordZoneID
 }
 
@@ -16,7 +16,7 @@ public enum CKRecordZone {
 open class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding {
     /// The zone that every database has.
     public static let defaultZoneName = "\(ZoneID.defaultZone)"
-    /// The user's own default zone.
+    /// The current user's default zone.
     public static let `default` = CKRecordZoneID()
 
     /// The zone's name, unique for its owner.
@@ -26,7 +26,7 @@ open class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding {
     private let name: String
     private let owner: String
 
-    /// The default zone of the current user, unless another name or owner is given.
+    /// Names a zone; by default the current user's default zone.
     public init(
         zoneName: String = CKRecordZoneID.defaultZoneName, ownerName: String = CKCurrentUserDefaultName
     ) {
@@ -49,30 +49,23 @@ open class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding {
         return zoneName.hasSameBytes(as: other.zoneName) && ownerName.hasSameBytes(as: other.ownerName)
     }
 
-    open override var hash: Int {
-        var hasher = Hasher()
-        hasher.combine(bytesOf: zoneName)
-        hasher.combine(bytesOf: ownerName)
-        return hasher.finalize()
-    }
+    open override var hash: Int { [zoneName.byteHash, ownerName.byteHash].hashValue }
 
     open override var description: String { "<CKRecordZoneID \(zoneName):\(ownerName)>" }
 }
 
 extension CKRecordZoneID {
-    /// Reads a zone dictionary; without an owner the zone is the user's own.
+    /// Reads a zone dictionary; without an owner the zone belongs to the current user.
     convenience init?(json: JSONValue) {
         guard let zoneName = json["zoneName"]?.string else { return nil }
         self.init(zoneName: zoneName, ownerName: json["ownerRecordName"]?.string ?? CKCurrentUserDefaultName)
     }
 
-    /// Writes a zone dictionary; the user's own zone needs no owner.
+    /// Writes a zone dictionary, without an owner if the zone belongs to the current user.
     func write(into buffer: inout ByteBuffer) {
-        buffer.append("{")
-        buffer.append("zoneName", zoneName)
-        if !ownerName.hasSameBytes(as: CKCurrentUserDefaultName) {
-            buffer.append("ownerRecordName", ownerName)
+        buffer.object {
+            $0.append("zoneName", zoneName)
+            if !ownerName.hasSameBytes(as: CKCurrentUserDefaultName) { $0.append("ownerRecordName", ownerName) }
         }
-        buffer.append("}")
     }
 }

@@ -2,26 +2,26 @@ import Foundation
 import JSON
 
 extension CKRecord {
-    /// What becomes of a record whose target is deleted.
+    /// What happens to a record when the record that it references is deleted.
     public enum ReferenceAction: UInt, Sendable, BitwiseCopyable {
         case none = 0
         case deleteSelf = 1
     }
 
-    /// The name by which an app's code knows the type.
+    /// CloudKit's name of the type.
     public typealias Reference = CKReference
 }
 
-/// A field's value that names another record.
+/// A field's value that references another record.
 open class CKReference: NSObject, NSCopying, NSSecureCoding {
-    /// The record that is named.
+    /// The referenced record.
     open var recordID: CKRecord.ID { target }
-    /// What becomes of the record that has the reference.
+    /// What happens to the referencing record when the referenced one is deleted.
     open var action: CKRecord.ReferenceAction { consequence }
     private let target: CKRecord.ID
     private let consequence: CKRecord.ReferenceAction
 
-    /// References a record, which need not exist.
+    /// References a record. The record need not exist.
     public init(recordID: CKRecord.ID, action: CKRecord.ReferenceAction) {
         (target, consequence) = (recordID, action)
     }
@@ -48,7 +48,7 @@ open class CKReference: NSObject, NSCopying, NSSecureCoding {
 }
 
 extension CKRecord.ReferenceAction {
-    /// Web Services also has `VALIDATE`, of which CloudKit's clients see nothing.
+    /// Web Services also knows `VALIDATE`, which CloudKit's clients read as no action.
     init(word: String?) { self = word == "DELETE_SELF" ? .deleteSelf : .none }
 }
 

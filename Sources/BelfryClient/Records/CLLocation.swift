@@ -1,7 +1,7 @@
 import Foundation
 import JSON
 
-/// An angle; north and east are positive.
+/// An angle in degrees; north and east are positive.
 public typealias CLLocationDegrees = Double
 
 /// A place on Earth, in degrees.
@@ -11,21 +11,20 @@ public struct CLLocationCoordinate2D: Hashable, Sendable {
     /// From -180 to 180.
     public var longitude: CLLocationDegrees
 
-    /// Takes both in degrees, unchecked.
+    /// Makes a coordinate without checking the ranges.
     public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
         (self.latitude, self.longitude) = (latitude, longitude)
     }
 }
 
-/// A field's value that is a place. Core Location, which has the type elsewhere, is not on Linux.
-///
-/// Of what Core Location knows of a place it has what a payload carries: the coordinate.
+/// A field's value that is a place. It stands in for Core Location's class, which Linux lacks, and has only the
+/// coordinate, because a payload carries nothing else.
 open class CLLocation: NSObject, NSCopying, NSSecureCoding {
     /// The latitude and the longitude.
     open var coordinate: CLLocationCoordinate2D { place }
     private let place: CLLocationCoordinate2D
 
-    /// Takes both in degrees, unchecked.
+    /// Makes a location without checking the ranges.
     public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
         place = CLLocationCoordinate2D(latitude: latitude, longitude: longitude)
     }
@@ -55,9 +54,9 @@ extension CLLocation {
     }
 
     func write(into buffer: inout ByteBuffer) {
-        buffer.append("{")
-        buffer.append("latitude", coordinate.latitude)
-        buffer.append("longitude", coordinate.longitude)
-        buffer.append("}")
+        buffer.object {
+            $0.append("latitude", coordinate.latitude)
+            $0.append("longitude", coordinate.longitude)
+        }
     }
 }

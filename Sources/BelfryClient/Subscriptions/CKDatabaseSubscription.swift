@@ -1,8 +1,8 @@
 import Foundation
 
-/// Watches every zone of a private or shared database but the default zone.
+/// Watches all zones of a private or shared database except the default zone.
 open class CKDatabaseSubscription: CKSubscription {
-    /// Narrows it to records of one type; nil for all.
+    /// The type of records to watch; nil for all types.
     open var recordType: CKRecord.RecordType? {
         get { form.recordType }
         set { change { $0.recordType = newValue } }

@@ -3,18 +3,19 @@ import JSON
 import Synchronization
 
 extension CKSubscription {
-    /// The name by which an app's code knows the type.
+    /// CloudKit's name of the type.
     public typealias NotificationInfo = CKNotificationInfo
 }
 
 /// What a subscription's pushes show, play and carry.
 ///
-/// Anything but ``shouldSendContentAvailable`` makes a push visual: sent at once, with high priority.
+/// Every property except ``shouldSendContentAvailable`` makes the push visible, and visible pushes are sent at once, with
+/// high priority.
 open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
     private let state: Mutex<NotificationProperties>
     private let formatArgument = FormatArgument()
 
-    /// Asks for nothing: set at least one property.
+    /// Makes an empty notification info: set at least one property.
     public override init() { state = Mutex(NotificationProperties()) }
 
     convenience init(_ properties: NotificationProperties) {
@@ -35,16 +36,12 @@ open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
 
     open func copy(with zone: NSZone? = nil) -> Any { CKNotificationInfo(properties) }
 
-    /// Two are equal if they ask for the same; nothing and an empty list of fields are the same.
+    /// Two are equal if all properties are equal; nil equals an empty list.
     open override func isEqual(_ object: Any?) -> Bool {
         (object as? CKNotificationInfo)?.properties.json.hasSameBytes(as: properties.json) ?? false
     }
 
-    open override var hash: Int {
-        var hasher = Hasher()
-        hasher.combine(bytesOf: properties.json)
-        return hasher.finalize()
-    }
+    open override var hash: Int { properties.json.byteHash }
 
     open override var description: String { "<CKNotificationInfo \(properties.json)>" }
 
@@ -53,12 +50,12 @@ open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
         get { properties[text: .alertBody] }
         set { state.withLock { $0[text: .alertBody] = newValue } }
     }
-    /// Beats ``alertBody``.
+    /// The key of the alert's text in the app's `Localizable.strings`. Takes precedence over ``alertBody``.
     open var alertLocalizationKey: String? {
         get { properties[text: .alertLocalizationKey] }
         set { state.withLock { $0[text: .alertLocalizationKey] = newValue } }
     }
-    /// Fields whose values stand for the variables of the localized text: strings, numbers or dates.
+    /// The fields whose values fill in the localized text: strings, numbers or dates.
     open var alertLocalizationArgs: [CKRecord.FieldKey]? {
         get { properties[list: .alertLocalizationArgs] }
         set { state.withLock { $0[list: .alertLocalizationArgs] = newValue } }
@@ -68,12 +65,12 @@ open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
         get { properties[text: .title] }
         set { state.withLock { $0[text: .title] = newValue } }
     }
-    /// Beats ``title``.
+    /// The key of the title in the app's `Localizable.strings`. Takes precedence over ``title``.
     open var titleLocalizationKey: String? {
         get { properties[text: .titleLocalizationKey] }
         set { state.withLock { $0[text: .titleLocalizationKey] = newValue } }
     }
-    /// Fields whose values stand for the variables of the localized title.
+    /// The fields whose values fill in the localized title.
     open var titleLocalizationArgs: [CKRecord.FieldKey]? {
         get { properties[list: .titleLocalizationArgs] }
         set { state.withLock { $0[list: .titleLocalizationArgs] = newValue } }
@@ -83,12 +80,12 @@ open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
         get { properties[text: .subtitle] }
         set { state.withLock { $0[text: .subtitle] = newValue } }
     }
-    /// Beats ``subtitle``.
+    /// The key of the subtitle in the app's `Localizable.strings`. Takes precedence over ``subtitle``.
     open var subtitleLocalizationKey: String? {
         get { properties[text: .subtitleLocalizationKey] }
         set { state.withLock { $0[text: .subtitleLocalizationKey] = newValue } }
     }
-    /// Fields whose values stand for the variables of the localized subtitle.
+    /// The fields whose values fill in the localized subtitle.
     open var subtitleLocalizationArgs: [CKRecord.FieldKey]? {
         get { properties[list: .subtitleLocalizationArgs] }
         set { state.withLock { $0[list: .subtitleLocalizationArgs] = newValue } }
@@ -103,17 +100,17 @@ open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
         get { properties[text: .alertLaunchImage] }
         set { state.withLock { $0[text: .alertLaunchImage] = newValue } }
     }
-    /// `default` for the system's sound.
+    /// The sound file in the app, or `default` for the system's sound.
     open var soundName: String? {
         get { properties[text: .soundName] }
         set { state.withLock { $0[text: .soundName] = newValue } }
     }
-    /// Fields whose values the push carries: at most three; strings, numbers, places, dates or references.
+    /// The fields whose values the push carries, at most three: strings, numbers, locations, dates or references.
     open var desiredKeys: [CKRecord.FieldKey]? {
         get { properties[list: .desiredKeys] }
         set { state.withLock { $0[list: .desiredKeys] = newValue } }
     }
-    /// Raises the user's badge by one.
+    /// Increments the user's badge by one.
     open var shouldBadge: Bool {
         get { properties[flag: .shouldBadge] }
         set { state.withLock { $0[flag: .shouldBadge] = newValue } }
@@ -138,7 +135,6 @@ open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
         get { properties[text: .collapseIDKey] }
         set { state.withLock { $0[text: .collapseIDKey] = newValue } }
     }
-
 }
 
 extension CKNotificationInfo: CVarArg {

@@ -1,20 +1,20 @@
 import JSON
 
 extension CKQuerySubscription {
-    /// What a query subscription fires on, and how often.
+    /// The changes that fire a query subscription, and whether it fires once.
     public struct Options: OptionSet, Sendable {
-        /// CloudKit's bits.
+        /// The same bits as CloudKit's.
         public let rawValue: UInt
 
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
-        /// A record that was not there before matches.
+        /// Fires when a matching record is created.
         public static let firesOnRecordCreation = Options(rawValue: 1 << 0)
-        /// A record that was there before matches.
+        /// Fires when a record is updated and then matches.
         public static let firesOnRecordUpdate = Options(rawValue: 1 << 1)
-        /// A record that is gone matched.
+        /// Fires when a record that matched is deleted.
         public static let firesOnRecordDeletion = Options(rawValue: 1 << 2)
-        /// The first push is the last: it deletes the subscription.
+        /// Fires only once: the first push deletes the subscription.
         public static let firesOnce = Options(rawValue: 1 << 3)
     }
 }

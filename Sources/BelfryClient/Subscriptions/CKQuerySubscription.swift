@@ -1,17 +1,17 @@
 import Foundation
 
-/// Watches the records of one type that fulfil a predicate, in a public or private database.
+/// Watches the records of one type that match a predicate, in a public or private database.
 open class CKQuerySubscription: CKSubscription {
-    /// The type of the records that are watched.
+    /// The type of the watched records.
     open var recordType: CKRecord.RecordType { form.recordType ?? "" }
-    /// Which changes of a record the subscription fires on.
+    /// The changes that fire the subscription.
     open var querySubscriptionOptions: Options { form.options }
-    /// The zone whose records are watched; nil for those of every zone.
+    /// The zone of the watched records; nil for all zones.
     open var zoneID: CKRecordZone.ID? {
         get { form.zoneID }
         set { change { $0.zoneID = newValue } }
     }
-    /// The one that was given.
+    /// The condition that watched records match.
     open var predicate: NSPredicate { given }
     private let given: NSPredicate
 
@@ -26,8 +26,8 @@ open class CKQuerySubscription: CKSubscription {
     }
 
     /// - Parameters:
-    ///   - predicate: Made with ``PredicateFormat/init(format:_:)``, `NSPredicate(value:)`, or of those with
-    ///     `NSCompoundPredicate`. A block cannot be saved.
+    ///   - predicate: Made with ``PredicateFormat/init(format:_:)`` or `NSPredicate(value:)`, or a compound of these. A
+    ///     block cannot be saved.
     ///   - options: At least one of creation, update and deletion.
     public init(
         recordType: CKRecord.RecordType, predicate: NSPredicate, subscriptionID: CKSubscription.ID,

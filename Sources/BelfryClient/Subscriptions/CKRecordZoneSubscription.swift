@@ -4,7 +4,7 @@ import Foundation
 open class CKRecordZoneSubscription: CKSubscription {
     /// The zone that is watched.
     open var zoneID: CKRecordZone.ID { form.zoneID ?? .default }
-    /// Narrows it to records of one type; nil for all.
+    /// The type of records to watch; nil for all types.
     open var recordType: CKRecord.RecordType? {
         get { form.recordType }
         set { change { $0.recordType = newValue } }
@@ -16,7 +16,7 @@ open class CKRecordZoneSubscription: CKSubscription {
         self.init(zoneID: zoneID, subscriptionID: UUID().uuidString)
     }
 
-    /// Watches one zone under a subscription ID of the app's own.
+    /// Watches one zone.
     public init(zoneID: CKRecordZone.ID, subscriptionID: CKSubscription.ID) {
         var form = SubscriptionForm(subscriptionID: subscriptionID, type: .recordZone)
         form.zoneID = zoneID

@@ -2,11 +2,11 @@ import Foundation
 import JSON
 import Synchronization
 
-/// What all subscriptions have. Make one of its subclasses.
+/// The base class of subscriptions: create one of its subclasses.
 ///
-/// Tasks may share it, but a change by one is seen by all.
+/// Tasks may share a subscription; all of them see a change by one.
 open class CKSubscription: NSObject, NSCopying, NSSecureCoding {
-    /// A subscription's name, unique for a user in a container; 1 to 255 bytes.
+    /// A subscription's ID: 1 to 255 bytes, unique for a user in a container.
     public typealias ID = String
 
     /// What a subscription watches.
@@ -19,14 +19,14 @@ open class CKSubscription: NSObject, NSCopying, NSSecureCoding {
     private let state: Mutex<SubscriptionForm>
     private let formatArgument = FormatArgument()
 
-    /// - Note: Where the archive is damaged, the coder is told, and the ID is empty.
+    /// - Note: A damaged archive fails the coder, and makes a subscription with an empty ID.
     public required init(coder: NSCoder) { state = Mutex(SubscriptionForm(from: coder)) }
 
-    /// The name under which the subscription is saved.
+    /// The ID under which the subscription is saved.
     open var subscriptionID: ID { form.subscriptionID }
     /// What the subscription watches.
     open var subscriptionType: SubscriptionType { form.type }
-    /// What the pushes show, kept as a copy; nil for silent ones.
+    /// What the pushes show; nil for silent pushes. The subscription keeps a copy.
     open var notificationInfo: NotificationInfo? {
         get { form.info }
         set {
@@ -45,18 +45,13 @@ open class CKSubscription: NSObject, NSCopying, NSSecureCoding {
 
     open func copy(with zone: NSZone? = nil) -> Any { self }
 
-    /// Two subscriptions are equal if they would be saved as the same.
+    /// Two subscriptions are equal if they would be saved as the same JSON.
     open override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKSubscription else { return false }
         return form.json.hasSameBytes(as: other.form.json)
     }
 
-    open override var hash: Int {
-        var hasher = Hasher()
-        hasher.combine(subscriptionType)
-        hasher.combine(bytesOf: subscriptionID)
-        return hasher.finalize()
-    }
+    open override var hash: Int { subscriptionID.byteHash }
 
     open override var description: String { "<\(type(of: self)) \(form.json)>" }
 }

@@ -1,13 +1,13 @@
 import Events
 import JSON
 
-/// The properties that are set, under the names that they have in a subscription dictionary too.
+/// The properties of a notification info that are set.
 struct NotificationProperties: Sendable {
     private var texts: [NotificationProperty: String] = [:]
     private var lists: [NotificationProperty: [CKRecord.FieldKey]] = [:]
     private var flags: Set<NotificationProperty> = []
 
-    /// Those that an app can set, in the order in which they are written: the alert's own text before its title.
+    /// The properties that an app can set, in the order in which they are written.
     private static let inOrder: [NotificationProperty] = {
         let first: [NotificationProperty] = [.alertBody, .alertLocalizationKey, .alertLocalizationArgs]
         return first + NotificationProperty.allCases.filter { !first.contains($0) && $0 != .additionalFields }
@@ -47,23 +47,14 @@ struct NotificationProperties: Sendable {
         return buffer.text
     }
 
-    /// Writes what is set: texts, then lists, then flags.
+    /// Writes the texts, then the lists, then the flags.
     func write(into buffer: inout ByteBuffer) {
-        var members: [String] = []
-        for property in Self.inOrder {
-            if let text = texts[property] { members.append("\"\(property.name)\":\(Self.quoted(text))") }
+        buffer.object {
+            for property in Self.inOrder { $0.append(property.name, texts[property]) }
+            for property in Self.inOrder {
+                if let list = lists[property], !list.isEmpty { $0.append(property.name, list) }
+            }
+            for property in Self.inOrder where flags.contains(property) { $0.append(property.name, true) }
         }
-        for property in Self.inOrder {
-            guard let list = lists[property], !list.isEmpty else { continue }
-            members.append("\"\(property.name)\":[\(list.map(Self.quoted).joined(separator: ","))]")
-        }
-        for property in Self.inOrder where flags.contains(property) { members.append("\"\(property.name)\":true") }
-        buffer.append(raw: "{\(members.joined(separator: ","))}")
-    }
-
-    private static func quoted(_ text: String) -> String {
-        var buffer = ByteBuffer()
-        buffer.appendJSON(text)
-        return buffer.text
     }
 }

@@ -10,15 +10,14 @@ extension SubscriptionForm {
     }
 
     func write(into buffer: inout ByteBuffer) {
-        buffer.append("{")
-        buffer.append(.subscriptionID, subscriptionID)
-        buffer.append(.subscriptionType, word: type.word)
-        writeWatched(into: &buffer)
-        if let info {
+        buffer.object { buffer in
+            buffer.append(.subscriptionID, subscriptionID)
+            buffer.append(.subscriptionType, word: type.word)
+            writeWatched(into: &buffer)
+            guard let info else { return }
             buffer.append(member: .notificationInfo)
             info.properties.write(into: &buffer)
         }
-        buffer.append("}")
     }
 
     private func writeWatched(into buffer: inout ByteBuffer) {
@@ -27,7 +26,7 @@ extension SubscriptionForm {
             return buffer.append(.recordType, recordType)
         }
         writeQuery(into: &buffer)
-        // Without a zone CloudKit's own API watches all zones, Web Services the default zone unless `zoneWide` is set.
+        // Without a zone, CloudKit's client watches all zones, but Web Services only the default zone unless `zoneWide` is set.
         if let zoneID { SubscriptionForm.write(zoneID, into: &buffer) } else { buffer.append(.zoneWide, true) }
         options.writeMembers(into: &buffer)
     }

@@ -2,13 +2,13 @@ import Events
 import Foundation
 import JSON
 
-/// What a subscription dictionary says, whatever the subscription's type.
+/// The contents of a subscription dictionary of any type.
 struct SubscriptionForm: Sendable {
     var subscriptionID: CKSubscription.ID
     var type: CKSubscription.SubscriptionType
     var recordType: CKRecord.RecordType?
     var zoneID: CKRecordZone.ID?
-    /// Nil for a block, and for what is no query.
+    /// Nil for a block, and for a subscription that is not a query.
     var predicate: PredicateSource?
     var options: CKQuerySubscription.Options = []
     var info: CKSubscription.NotificationInfo?
@@ -19,7 +19,7 @@ struct SubscriptionForm: Sendable {
 }
 
 extension SubscriptionForm {
-    /// - Parameter type: The one that is expected; nil for any.
+    /// - Parameter type: The expected type; nil for any.
     init(from coder: NSCoder, as type: CKSubscription.SubscriptionType? = nil) {
         if let form = (coder as? FormCoder)?.form {
             self = form
@@ -31,7 +31,7 @@ extension SubscriptionForm {
         self = form ?? SubscriptionForm(damaged: type ?? .query)
     }
 
-    /// One that watches nothing, and cannot be saved.
+    /// A subscription that watches nothing and cannot be saved.
     private init(damaged type: CKSubscription.SubscriptionType) {
         self.init(subscriptionID: "", type: type)
         if type == .query { predicate = PredicateSource(text: "FALSEPREDICATE") }
@@ -60,8 +60,8 @@ extension SubscriptionForm {
     }
 }
 
-/// Hands a form to ``CKSubscription/init(coder:)``, its one initializer: a class with hidden ones has subclasses that
-/// inherit no convenience initializers outside of this module.
+/// Passes a form to ``CKSubscription/init(coder:)``. With an internal initializer, subclasses in other modules would not
+/// inherit the convenience initializers.
 final class FormCoder: NSCoder {
     let form: SubscriptionForm
 

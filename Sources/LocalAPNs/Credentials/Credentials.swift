@@ -38,7 +38,7 @@ package struct Credentials: Sendable {
             return key
         }
         do { return try PrivateKey(pem: text) } catch {
-            throw .content(path: path, reason: "holds no private key of the curve P-256 in PEM")
+            throw .content(path: path, reason: "contains no P-256 private key in PEM")
         }
     }
 

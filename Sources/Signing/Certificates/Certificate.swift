@@ -1,19 +1,18 @@
 import COpenSSL
 import Glibc
 
-/// A certificate (RFC 5280) of any kind of key that libcrypto knows.
+/// An X.509 certificate (RFC 5280) with any kind of key that libcrypto supports.
 package struct Certificate: Sendable {
     private let certificate: Frozen
     package let der: [UInt8]
     /// In seconds since 1970.
     package let validSince: Int64
-    /// In seconds since 1970; the last second at which it is valid.
+    /// The last second at which the certificate is valid, in seconds since 1970.
     package let validUntil: Int64
 
     private static let label = "CERTIFICATE"
 
-    /// - Throws: If the bytes are anything but one certificate, or libcrypto does not know its kind of key
-    ///   or signature.
+    /// - Throws: If the bytes are not exactly one certificate, or libcrypto does not support its key or signature.
     package init(der: [UInt8]) throws(SigningError) {
         defer { ERR_clear_error() }
         let owned = try DER.object(of: der, freedBy: X509_free) { d2i_X509(nil, $0, $1) }
@@ -30,7 +29,7 @@ package struct Certificate: Sendable {
         self.der = der
     }
 
-    /// - Throws: If the text does not hold exactly one block of PEM, and that a certificate.
+    /// - Throws: If the text does not contain exactly one PEM block, or if that block is not a certificate.
     package init(pem: String) throws(SigningError) {
         let block = try PEMBlock(within: pem)
         guard block.label == Certificate.label else {
@@ -53,7 +52,7 @@ package struct Certificate: Sendable {
         return certificate.with { certificate in key.with { EVP_PKEY_eq(X509_get0_pubkey(certificate), $0) == 1 } }
     }
 
-    /// Whether the issuer's name stands in it, byte for byte, and the issuer's key signed it.
+    /// Whether the certificate names the issuer, byte for byte, and the issuer's key signed it.
     package func isIssued(by issuer: Certificate) -> Bool {
         defer { ERR_clear_error() }
         return certificate.with { certificate in
@@ -64,14 +63,15 @@ package struct Certificate: Sendable {
         }
     }
 
-    /// - Parameter id: The object identifier of an attribute, as numbers with dots.
-    /// - Returns: The texts of the subject's attributes of that kind, in their order.
+    /// The values of one attribute of the subject, in order.
+    ///
+    /// - Parameter id: The attribute's object identifier, in dotted decimal.
     package func subjectTexts(_ id: String) -> [String] {
         certificate.with { X509Name.texts(of: X509_get_subject_name($0), id) }
     }
 
-    /// - Parameter id: An object identifier, as numbers with dots.
-    /// - Returns: What the extension holds; nil if there is no such extension.
+    /// - Parameter id: The extension's object identifier, in dotted decimal.
+    /// - Returns: The extension's value; nil if the certificate has no such extension.
     package func extensionBytes(_ id: String) -> [UInt8]? {
         certificate.with { certificate in
             ObjectIdentifier.with(id) { object in
@@ -81,7 +81,7 @@ package struct Certificate: Sendable {
         }
     }
 
-    /// The name of the subject, for the issuer's place in another.
+    /// Calls `body` with the subject's name, which a certificate signed by this one names as its issuer.
     func withSubject<Result>(_ body: (OpaquePointer?) -> Result) -> Result {
         certificate.with { body(X509_get_subject_name($0)) }
     }

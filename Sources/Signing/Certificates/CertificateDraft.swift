@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// What a certificate says, before it is signed.
+/// The contents of a certificate that is not signed yet.
 package struct CertificateDraft: Sendable {
-    /// What the key of a certificate may be used for.
+    /// The purpose of the certificate's key.
     package enum Use: Sendable {
-        /// To sign certificates of servers and clients, but not of other authorities.
+        /// Signs certificates of servers and clients, but not of other authorities.
         case authority
         case server([ServerName])
         case client
@@ -17,7 +17,7 @@ package struct CertificateDraft: Sendable {
         case address([UInt8])
     }
 
-    /// Object identifiers, as numbers with dots, and texts.
+    /// The subject's attributes: object identifiers in dotted decimal, and their values.
     package var subject: [(id: String, text: String)]
     package var key: PublicKey
     package var use: Use
@@ -36,8 +36,9 @@ package struct CertificateDraft: Sendable {
         self.validUntil = validUntil
     }
 
-    /// - Parameter issuer: nil: itself.
-    /// - Returns: A certificate with a serial number drawn at random.
+    /// Signs the draft. The certificate gets a random serial number.
+    ///
+    /// - Parameter issuer: The certificate of the signing key; nil makes a self-signed certificate.
     package func signed(by key: PrivateKey, of issuer: Certificate? = nil) throws(SigningError) -> Certificate {
         guard let certificate = X509_new() else { throw .last() }
         defer { X509_free(certificate) }
@@ -88,7 +89,7 @@ package struct CertificateDraft: Sendable {
         if case .server(let names) = use { try ServerNames(names).add(to: certificate) }
     }
 
-    /// In the words of x509v3_config(5).
+    /// In the syntax of x509v3_config(5).
     private var extensions: [(kind: Int32, value: String)] {
         switch use {
         case .authority:

@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// The subject's alternative names (RFC 5280, section 4.2.1.6).
+/// The subject alternative names of a server's certificate (RFC 5280, section 4.2.1.6).
 struct ServerNames {
     private let names: Owned
 
-    /// - Throws: If a name has other characters than ASCII.
+    /// - Throws: If a name is not ASCII.
     init(_ names: [CertificateDraft.ServerName]) throws(SigningError) {
         let list = try Owned(GENERAL_NAMES_new(), freedBy: GENERAL_NAMES_free)
         for name in names { try ServerNames.append(name, to: list) }

@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// Names of subjects and issuers.
+/// Reads and writes the names of subjects and issuers.
 enum X509Name {
-    /// - Returns: nil if there is no name.
+    /// - Returns: nil if `name` is nil.
     static func der(of name: OpaquePointer?) -> [UInt8]? {
         do throws(SigningError) { return try DER.bytes { i2d_X509_NAME(name, $0) } } catch { return nil }
     }
@@ -12,14 +12,14 @@ enum X509Name {
             var texts: [String] = []
             var index = X509_NAME_get_index_by_OBJ(name, object, -1)
             while index >= 0 {
-                texts += text(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, index))).map { [$0] } ?? []
+                if let text = text(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, index))) { texts.append(text) }
                 index = X509_NAME_get_index_by_OBJ(name, object, index)
             }
             return texts
         }
     }
 
-    /// - Returns: nil for texts in characters that nobody writes any more.
+    /// - Returns: nil for the obsolete string types of ASN.1.
     private static func text(_ value: UnsafePointer<ASN1_STRING>?) -> String? {
         guard [V_ASN1_UTF8STRING, V_ASN1_PRINTABLESTRING, V_ASN1_IA5STRING].contains(ASN1_STRING_type(value)) else {
             return nil
@@ -27,7 +27,7 @@ enum X509Name {
         return String(decoding: DER.bytes(of: value), as: UTF8.self)
     }
 
-    /// Each attribute stands alone, in UTF-8 and without the limits of length in X.520: topics are longer.
+    /// Adds an attribute in UTF-8. The length limits of X.520 are not enforced, because topics are longer.
     static func add(_ text: String, _ id: String, to name: OpaquePointer) throws(SigningError) {
         let bytes = Array(text.utf8)
         try SigningError.check(
@@ -38,7 +38,7 @@ enum X509Name {
 }
 
 enum ObjectIdentifier {
-    /// - Parameter id: Numbers with dots.
+    /// - Parameter id: The identifier in dotted decimal.
     static func with<Result>(_ id: String, _ body: (OpaquePointer) -> Result) -> Result {
         guard let object = OBJ_txt2obj(id, 1) else { preconditionFailure("\(id) is not an object identifier") }
         defer { ASN1_OBJECT_free(object) }

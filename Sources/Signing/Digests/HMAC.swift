@@ -1,11 +1,10 @@
 import COpenSSL
 
-/// Authentication codes by HMAC with SHA-256 (RFC 2104).
+/// HMAC with SHA-256 (RFC 2104).
 package enum HMAC {
-    /// The process ends if memory is lacking: that alone makes it fail.
+    /// The 32-byte code of a message. Stops the process if memory runs out, the only way in which it can fail.
     ///
-    /// - Parameter parts: The message, without a copy of it in one piece.
-    /// - Returns: 32 bytes.
+    /// - Parameter parts: The message in parts, so that the caller need not join them.
     package static func code(of parts: [[UInt8]], key: [UInt8]) -> [UInt8] {
         let mac = EVP_MAC_fetch(nil, OSSL_MAC_NAME_HMAC, nil)
         let context = EVP_MAC_CTX_new(mac)
@@ -18,7 +17,7 @@ package enum HMAC {
             context != nil && hmac_sha256_begin(context, key, key.count) == 1
             && parts.allSatisfy { EVP_MAC_update(context, $0, $0.count) == 1 }
             && EVP_MAC_final(context, &code, &count, code.count) == 1
-        precondition(isDone && count == code.count, "no HMAC was computed: \(SigningError.last())")
+        precondition(isDone && count == code.count, "cannot compute an HMAC: \(SigningError.last())")
         return code
     }
 }

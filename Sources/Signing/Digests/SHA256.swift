@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// SHA-256 (FIPS 180-4) of bytes that come in parts.
+/// SHA-256 (FIPS 180-4) of bytes that arrive in parts.
 package struct SHA256 {
-    /// Shared by copies until one of them gets more bytes.
+    /// Shared between copies until one of them is updated.
     private var state = State()
 
     package init() {}
@@ -17,7 +17,7 @@ package struct SHA256 {
         text.withUTF8 { update(UnsafeRawBufferPointer($0)) }
     }
 
-    /// The 32 bytes for all that was given so far.
+    /// The 32-byte digest of all bytes so far.
     package var digest: [UInt8] { State(copyOf: state).finish() }
 
     package static func digest(of text: String) -> [UInt8] {
@@ -27,33 +27,26 @@ package struct SHA256 {
     }
 }
 
-/// A computation in libcrypto, which fails only if memory is lacking.
+/// A computation in libcrypto, which fails only if memory runs out.
 private final class State {
     private let context: OpaquePointer
 
-    init() {
-        guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else {
-            preconditionFailure("SHA-256 does not begin: \(SigningError.last())")
-        }
-        self.context = context
-    }
-
-    init(copyOf other: State) {
-        guard let context = EVP_MD_CTX_new(), EVP_MD_CTX_copy_ex(context, other.context) == 1 else {
-            preconditionFailure("SHA-256 is not copied: \(SigningError.last())")
-        }
+    init(copyOf other: State? = nil) {
+        guard let context = EVP_MD_CTX_new(),
+            other.map({ EVP_MD_CTX_copy_ex(context, $0.context) }) ?? EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1
+        else { preconditionFailure("SHA-256 cannot start: \(SigningError.last())") }
         self.context = context
     }
 
     deinit { EVP_MD_CTX_free(context) }
 
     func update(_ bytes: UnsafeRawBufferPointer) {
-        precondition(EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1, "SHA-256 takes no bytes")
+        precondition(EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1, "SHA-256 cannot add bytes")
     }
 
     func finish() -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: 32)
-        precondition(EVP_DigestFinal_ex(context, &digest, nil) == 1, "SHA-256 does not end")
+        precondition(EVP_DigestFinal_ex(context, &digest, nil) == 1, "SHA-256 cannot finish")
         return digest
     }
 }

@@ -7,8 +7,8 @@ package enum Base64URL {
             .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
-    /// - Parameter leniently: Takes the digits and the padding of RFC 4648, section 4, too.
-    /// - Returns: Nil for any other character, and for a length that no bytes have.
+    /// - Parameter leniently: Also accepts standard Base64 with padding (RFC 4648, section 4).
+    /// - Returns: Nil if the text has another character or an impossible length.
     package static func bytes(of text: Substring, leniently: Bool = false) -> [UInt8]? {
         guard leniently || !text.contains(where: { "+/=".contains($0) }) else { return nil }
         let digits = String(text.reversed().drop { $0 == "=" }.reversed())

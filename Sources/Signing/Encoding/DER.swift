@@ -1,11 +1,11 @@
 import COpenSSL
 
-/// Bytes in and out of libcrypto's objects (d2i_X509(3)).
+/// Converts between bytes and libcrypto's objects (d2i_X509(3)).
 enum DER {
     /// - Parameters:
-    ///   - read: A d2i function: moves the pointer behind what it read.
-    ///   - free: Frees what it returns.
-    /// - Throws: If the bytes are no such object, or more than one.
+    ///   - read: A d2i function, which moves the pointer to the end of the object.
+    ///   - free: Frees the object.
+    /// - Throws: If the bytes are not exactly one such object.
     static func object(
         of bytes: [UInt8], freedBy free: @escaping (OpaquePointer?) -> Void,
         _ read: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> OpaquePointer?
@@ -16,11 +16,11 @@ enum DER {
             return (pointer, end.flatMap { end in buffer.baseAddress.map { end - $0 } })
         }
         let object = try Owned(pointer, freedBy: free)
-        guard count == bytes.count else { throw .unreadable(reason: "there are bytes after the end") }
+        guard count == bytes.count else { throw .unreadable(reason: "there are extra bytes at the end") }
         return object
     }
 
-    /// - Parameter write: An i2d function: returns the number of bytes, and writes them where it has a pointer.
+    /// - Parameter write: An i2d function, which returns the number of bytes, and writes them if it gets a pointer.
     static func bytes(
         _ write: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32
     ) throws(SigningError) -> [UInt8] {

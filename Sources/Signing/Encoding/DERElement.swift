@@ -1,17 +1,26 @@
 import COpenSSL
 
-/// One element of ASN.1 in DER (X.690), with the elements that it contains.
+/// An ASN.1 element in DER (X.690), with the elements that it contains.
 package struct DERElement: Sendable {
     /// The first byte: class, form and number of the tag.
     package let identifier: UInt8
     package let content: [UInt8]
-    /// Empty in an element that is not constructed.
+    /// Empty if the element is primitive.
     package let elements: [DERElement]
 
-    /// Swift ASN.1 had the same limit.
+    /// The identifiers of universal types (X.680, section 8.4).
+    package enum Identifier {
+        package static let integer: UInt8 = 0x02
+        package static let bitString: UInt8 = 0x03
+        package static let octetString: UInt8 = 0x04
+        package static let utf8String: UInt8 = 0x0c
+        package static let sequence: UInt8 = 0x30
+    }
+
+    /// The limit of Swift ASN.1.
     private static let nestingMax = 50
 
-    /// - Returns: nil if the bytes are not exactly one element, down to the innermost.
+    /// - Returns: nil if the bytes are not exactly one well-formed element.
     package init?(_ bytes: [UInt8]) {
         guard let elements = DERElement.elements(of: bytes[...], level: 0), elements.count == 1 else { return nil }
         self = elements[0]
@@ -38,12 +47,12 @@ package struct DERElement: Sendable {
         return elements
     }
 
-    /// - Returns: nil if the element is longer than the bytes, or its length is not written in the one way of DER.
+    /// - Returns: nil if the element is longer than the bytes, or its length is not encoded as DER requires.
     private static func size(ofFirstIn bytes: ArraySlice<UInt8>) -> (header: Int, content: Int)? {
         bytes.withUnsafeBufferPointer { buffer in
             var (start, content, tag, tagClass) = (buffer.baseAddress, 0, Int32(0), Int32(0))
             let form = ASN1_get_object(&start, &content, &tag, &tagClass, buffer.count)
-            // ASN1_get_object: 0x80 is an error, 1 a length that is left open.
+            // ASN1_get_object: 0x80 is an error, 1 an indefinite length.
             guard form & 0x81 == 0, let start, let first = buffer.baseAddress else {
                 ERR_clear_error()
                 return nil
@@ -52,16 +61,5 @@ package struct DERElement: Sendable {
             guard ASN1_object_size(form == 0 ? 0 : 1, Int32(content), tag) == header + content else { return nil }
             return (header, content)
         }
-    }
-}
-
-extension DERElement {
-    /// The identifiers of universal types (X.680, section 8.4).
-    package enum Identifier {
-        package static let integer: UInt8 = 0x02
-        package static let bitString: UInt8 = 0x03
-        package static let octetString: UInt8 = 0x04
-        package static let utf8String: UInt8 = 0x0c
-        package static let sequence: UInt8 = 0x30
     }
 }

@@ -1,29 +1,26 @@
 import Foundation
 
-/// A label and bytes, written in lines of Base64 (RFC 7468, strict form).
+/// A PEM block: a label, and bytes in lines of Base64 (RFC 7468, strict form).
 struct PEMBlock {
     let label: String
     let bytes: [UInt8]
 
     private static let lineCharacters = 64
     private static let (start, end, dashes) = ("-----BEGIN ", "-----END ", "-----")
+}
 
-    init(label: String, bytes: [UInt8]) {
-        self.label = label
-        self.bytes = bytes
-    }
-
-    /// - Throws: If the text is anything but one block; empty lines do not count.
+extension PEMBlock {
+    /// Reads a text that is one block. Empty lines are ignored.
     init(_ text: String) throws(SigningError) {
         try self.init(lines: text.split(whereSeparator: \.isNewline))
     }
 
-    /// - Throws: If there is not exactly one block, with any other text before and after it.
+    /// Reads the one block in a text that may have other text before and after it.
     init(within text: String) throws(SigningError) {
         guard let start = text.range(of: PEMBlock.start), let last = text.range(of: PEMBlock.end, options: .backwards),
             let end = text.range(of: PEMBlock.dashes, range: last.upperBound..<text.endIndex),
             start.lowerBound < end.upperBound
-        else { throw .unreadable(reason: "there is no block of PEM") }
+        else { throw .unreadable(reason: "there is no PEM block") }
         let block = text[start.lowerBound..<end.upperBound]
         try self.init(lines: block.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline))
     }
@@ -31,12 +28,12 @@ struct PEMBlock {
     private init(lines: [Substring]) throws(SigningError) {
         guard let label = lines.first.flatMap({ PEMBlock.label(of: $0, after: PEMBlock.start) }),
             label == lines.last.flatMap({ PEMBlock.label(of: $0, after: PEMBlock.end) })
-        else { throw .unreadable(reason: "there is no block of PEM") }
+        else { throw .unreadable(reason: "there is no PEM block") }
         let body = lines.dropFirst().dropLast()
         guard let last = body.last, (1...PEMBlock.lineCharacters).contains(last.utf8.count),
             body.dropLast().allSatisfy({ $0.utf8.count == PEMBlock.lineCharacters }),
             let bytes = Data(base64Encoded: body.joined()), !bytes.isEmpty
-        else { throw .unreadable(reason: "the block of PEM is not Base64 in lines of \(PEMBlock.lineCharacters)") }
+        else { throw .unreadable(reason: "the PEM block is not Base64 in lines of \(PEMBlock.lineCharacters)") }
         self.init(label: label, bytes: Array(bytes))
     }
 

@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// The numbers r and s of a signature on P-256, as JSON Web Signatures write them and as X.509 does.
+/// A P-256 signature, the numbers r and s, in the formats of JSON Web Signatures (raw) and X.509 (DER).
 struct ECDSASignature {
     private let signature: Owned
 
-    /// A sequence of two integers of 33 bytes.
+    /// A DER sequence of two integers of 33 bytes.
     static let derBytesMax = 72
     private static let numberBytes = 32
 

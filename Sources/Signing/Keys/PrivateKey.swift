@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// A private key on the curve P-256 (FIPS 186-5), which signs by ECDSA with SHA-256.
+/// A private key on the curve P-256 (FIPS 186-5), which signs with ECDSA and SHA-256.
 package struct PrivateKey: Sendable {
     private let key: Frozen
     package let publicKey: PublicKey
@@ -10,27 +10,27 @@ package struct PrivateKey: Sendable {
         publicKey = try PublicKey(key)
     }
 
-    /// Makes a new key. The process ends if the system has no memory or no randomness for it.
+    /// Generates a key. Stops the process if the system is out of memory or randomness.
     package init() {
         do throws(SigningError) { try self.init(Owned(p256_generate(), freedBy: EVP_PKEY_free)) } catch {
-            preconditionFailure("no key was made: \(error)")
+            preconditionFailure("cannot generate a key: \(error)")
         }
     }
 
-    /// - Parameter pem: PKCS#8 (RFC 5208), as in a `.p8` file of Apple's, or SEC 1 (RFC 5915); and no other text.
-    /// - Throws: If it is not that, or the key is on another curve.
+    /// - Parameter pem: PKCS#8 (RFC 5208), as in Apple's `.p8` files, or SEC 1 (RFC 5915), without other text.
+    /// - Throws: If the text is not such a key, or the key is on another curve.
     package init(pem: String) throws(SigningError) {
         let number = try PrivateNumber(PEMBlock(pem))
         let owned = try DER.object(of: number.sec1, freedBy: EVP_PKEY_free) { d2i_PrivateKey(EVP_PKEY_EC, nil, $0, $1) }
         try owned.with { key throws(SigningError) in
-            // The public half was computed, not read: without this it would be missing in what is written, too.
+            // libcrypto computed the public key; without this setting it would leave the key out of what it writes.
             try SigningError.check(EVP_PKEY_set_int_param(key, OSSL_PKEY_PARAM_EC_INCLUDE_PUBLIC, 1))
             try PrivateKey.checkRange(of: key)
         }
         try self.init(owned)
     }
 
-    /// - Throws: If the number is 0, or not below the order of the curve.
+    /// - Throws: If the private number is 0, or not below the order of the curve.
     private static func checkRange(of key: OpaquePointer) throws(SigningError) {
         guard let context = EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { throw .last() }
         defer { EVP_PKEY_CTX_free(context) }
@@ -47,12 +47,12 @@ package struct PrivateKey: Sendable {
         }
     }
 
-    /// - Returns: 64 bytes: r, then s (RFC 7518, section 3.4). Another signature at each call.
+    /// - Returns: 64 bytes: r, then s (RFC 7518, section 3.4). Each call returns a different signature.
     package func signature(for bytes: [UInt8]) throws(SigningError) -> [UInt8] {
         try ECDSASignature(der: try derSignature(for: bytes)).raw
     }
 
-    /// - Returns: A sequence of r and s in DER (RFC 3279, section 2.2.3). Another signature at each call.
+    /// - Returns: A DER sequence of r and s (RFC 3279, section 2.2.3). Each call returns a different signature.
     package func derSignature(for bytes: [UInt8]) throws(SigningError) -> [UInt8] {
         guard let context = EVP_MD_CTX_new() else { throw .last() }
         defer { EVP_MD_CTX_free(context) }
@@ -65,7 +65,7 @@ package struct PrivateKey: Sendable {
         return Array(signature.prefix(count))
     }
 
-    /// - Parameter certificate: An unsigned X509, which becomes one of this key's.
+    /// Signs an X509 in place.
     func sign(certificate: OpaquePointer) throws(SigningError) {
         try SigningError.check(key.with { X509_sign(certificate, $0, EVP_sha256()) })
     }

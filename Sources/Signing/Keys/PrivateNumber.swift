@@ -1,4 +1,4 @@
-/// The secret number of a private key on P-256: 32 bytes, the highest first.
+/// The secret number of a P-256 private key: 32 bytes, big-endian.
 struct PrivateNumber {
     private let bytes: [UInt8]
 
@@ -7,7 +7,7 @@ struct PrivateNumber {
     // Object identifiers in DER (RFC 5480, sections 2.1.1 and 2.1.1.1).
     private static let ecPublicKey: [UInt8] = [0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01]
     private static let p256: [UInt8] = [0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07]
-    /// Explicit tags.
+    /// The explicit tags [0] and [1].
     private static let (tag0, tag1): (UInt8, UInt8) = (0xa0, 0xa1)
 
     init(_ block: PEMBlock) throws(SigningError) {
@@ -17,11 +17,11 @@ struct PrivateNumber {
         case "EC PRIVATE KEY": bytes = PrivateNumber.read(sec1: block.bytes)
         default: throw .unreadable(reason: "PEM of a \(block.label) instead of a private key")
         }
-        guard let bytes else { throw .unreadable(reason: "there is no private key of the curve P-256") }
+        guard let bytes else { throw .unreadable(reason: "there is no private key on the curve P-256") }
         self.bytes = bytes
     }
 
-    /// PrivateKeyInfo (RFC 5208, section 5): version, algorithm, SEC 1, and perhaps an attribute that nobody asks for.
+    /// PrivateKeyInfo (RFC 5208, section 5): version, algorithm, SEC 1, and optional attributes, which are ignored.
     private static func read(pkcs8 bytes: [UInt8]) -> [UInt8]? {
         guard let key = DERElement(bytes), key.identifier == DERElement.Identifier.sequence else { return nil }
         let parts = key.elements
@@ -34,7 +34,7 @@ struct PrivateNumber {
         return read(sec1: parts[2].content)
     }
 
-    /// ECPrivateKey (RFC 5915, section 3): version, number, and perhaps the curve and the public key.
+    /// ECPrivateKey (RFC 5915, section 3): version, number, and optionally the curve and the public key.
     private static func read(sec1 bytes: [UInt8]) -> [UInt8]? {
         guard let key = DERElement(bytes), key.identifier == DERElement.Identifier.sequence else { return nil }
         var rest = key.elements[...]
@@ -55,12 +55,12 @@ struct PrivateNumber {
         element.identifier == DERElement.Identifier.integer && element.content == [value]
     }
 
-    /// Whether it is one string of whole bytes.
+    /// Whether the elements are one bit string of whole bytes.
     private static func isBitString(_ elements: [DERElement]) -> Bool {
         elements.map(\.identifier) == [DERElement.Identifier.bitString] && elements[0].content.first == 0
     }
 
-    /// SEC 1 with the curve and without the public key: libcrypto computes it.
+    /// SEC 1 with the curve and without the public key, which libcrypto computes.
     var sec1: [UInt8] {
         let content: [UInt8] =
             [DERElement.Identifier.integer, 1, 1, DERElement.Identifier.octetString, UInt8(bytes.count)] + bytes

@@ -1,36 +1,33 @@
 import COpenSSL
 
-/// The public half of a ``PrivateKey``: two are equal if they are the same point of the curve.
+/// A P-256 public key. Two are equal if they are the same point of the curve.
 package struct PublicKey: Sendable {
     private let key: Frozen
     /// Uncompressed (SEC 1, section 2.3.3).
     private let point: [UInt8]
 
-    private static let pointBytes = 65
-
     init(_ key: Frozen) throws(SigningError) {
-        var point = [UInt8](repeating: 0, count: PublicKey.pointBytes)
-        var count = 0
+        var (point, count) = ([UInt8](repeating: 0, count: 65), 0)
         try SigningError.check(
             key.with { EVP_PKEY_get_octet_string_param($0, OSSL_PKEY_PARAM_PUB_KEY, &point, point.count, &count) })
-        precondition(count == PublicKey.pointBytes, "a public key of P-256 has \(count) bytes")
+        precondition(count == point.count, "a P-256 public key has \(count) bytes")
         self.key = key
         self.point = point
     }
 
-    /// - Parameter signature: r and s, 32 bytes each. Any others are not valid.
+    /// - Parameter signature: r and s, 32 bytes each. A signature of another length is not valid.
     package func isValid(rawSignature signature: [UInt8], for bytes: [UInt8]) -> Bool {
         do throws(SigningError) {
             return isValid(derSignature: try ECDSASignature(raw: signature).der, for: bytes)
         } catch { return false }
     }
 
-    /// - Parameter signature: A sequence of r and s, strictly in DER. Any other is not valid.
+    /// - Parameter signature: A sequence of r and s in strict DER. Any other encoding is not valid.
     package func isValid(derSignature signature: [UInt8], for bytes: [UInt8]) -> Bool {
         guard let context = EVP_MD_CTX_new() else { return false }
         defer {
             EVP_MD_CTX_free(context)
-            // A signature that is not valid leaves its reason there.
+            // An invalid signature leaves an error in the queue.
             ERR_clear_error()
         }
         return key.with { key in

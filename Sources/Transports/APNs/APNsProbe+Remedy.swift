@@ -1,22 +1,23 @@
 import Foundation
 
-/// What a finding means, and what is to be done.
+/// Explanations of findings, and their remedies.
 extension APNsProbe.Finding {
+    /// The finding as a sentence.
     package var text: String {
         let (topic, environment) = (asked.topic, asked.environment)
         return switch verdict {
         case .good: "\(whatIsAsked), topic, environment and clock are right"
-        case .credential: "APNs does not take \(credential)"
-        case .environment: "\(credential) is not for \(environment)"
-        case .topic: "\(topic) is no topic of \(credential)"
+        case .credential: "APNs rejects \(credential)"
+        case .environment: "\(credential) is not valid for \(environment)"
+        case .topic: "\(topic) is not a topic of \(credential)"
         case .token:
-            "APNs does not take the time of the token: this machine's clock is wrong, or tokens change too often"
-        case .unreachable: "APNs cannot be asked"
-        case .unclear: "APNs says something else"
+            "APNs rejects the time in the token: this machine's clock is wrong, or tokens change too often"
+        case .unreachable: "APNs cannot be reached"
+        case .unclear: "APNs gave an answer that Belfry does not know"
         }
     }
 
-    /// Nil where nothing is wrong.
+    /// What to do; nil if nothing is wrong.
     package var remedy: String? {
         switch verdict {
         case .credential: ofCertificate ?? otherKeyFile ?? verdict.remedy
@@ -42,86 +43,83 @@ extension APNsProbe.Finding {
         }
     }
 
-    /// Apple's developer site gives the file a name that holds the key's ID.
+    /// Apple's developer site puts the key's ID into the file's name.
     private var otherKeyFile: String? {
         guard case .key(let id, _, let secret) = asked.credential, let path = secret.file else { return nil }
         let name = URL(fileURLWithPath: path).lastPathComponent
         guard name.hasPrefix("AuthKey_"), name.hasSuffix(".p8"), name != "AuthKey_\(id).p8" else { return nil }
-        return "keyFile is \(name), but key is \(id): correct one of them"
+        return "keyFile is \(name), but key is \(id): correct one of the two"
     }
 }
 
 extension APNsProbe.Verdict {
-    /// Nil where nothing is wrong.
+    /// What to do; nil if nothing is wrong.
     package var remedy: String? {
         switch self {
         case .good: nil
         case .credential:
             "compare key, team and the .p8 file with developer.apple.com, Keys: APNs does not say which is wrong; "
-                + "the key may have been revoked, or this machine's clock be ahead"
-        case .environment: "take a key or certificate for it, or correct environment"
+                + "the key may be revoked, or this machine's clock may be ahead"
+        case .environment: "use a key or certificate for that environment, or correct environment"
         case .topic: "compare topic with the app's bundle ID and the key's topics"
-        case .token: "set this machine's clock (timedatectl); if it is right, see who else makes tokens with this key"
-        case .unreachable: "see host, port, proxy, trust and the firewall: APNs needs 443 or 2197"
+        case .token:
+            "set this machine's clock (timedatectl); if it is right, find out who else makes tokens with the key"
+        case .unreachable: "check host, port, proxy, trust and the firewall: APNs needs port 443 or 2197"
         case .unclear: "try again later; see Apple's system status"
         }
     }
 }
 
 extension APNsProbe {
-    /// What is to be done about an answer to a push, or about its lack; nil where that is no matter of apps, credentials or
-    /// connections.
+    /// What to do about a push's answer, or about a missing answer; nil if apps, credentials and connections are not the
+    /// cause.
     package static func remedy(status: Int?, reason: String) -> String? {
         let verdict = verdict(status: status, reason: reason)
         switch verdict {
         case .good: return nil
-        case .unclear: return isForLater(status) ? later : nil
+        case .unclear: return isTemporary(status) ? retryRemedy : nil
         case .unreachable: return MissingApp.remedy(reason) ?? ConnectionFailure.remedy(reason) ?? unanswered(reason)
-        case .credential, .environment, .topic, .token: return ofCertificate(reason) ?? verdict.remedy
+        case .credential, .environment, .topic, .token:
+            return reason == "BadCertificate" ? certificateRemedy : verdict.remedy
         }
     }
 
-    /// APNs' reason tells that it was one; belfry doctor apns knows its end.
-    private static func ofCertificate(_ reason: String) -> String? {
-        reason == "BadCertificate" ? certificateRemedy : nil
-    }
-
     static let certificateRemedy =
-        "compare the certificate with developer.apple.com, Certificates: it may be over, be revoked, or be another app's"
+        "compare the certificate with developer.apple.com, Certificates: it may be expired, revoked or another app's"
 
-    private static func isForLater(_ status: Int?) -> Bool {
+    private static func isTemporary(_ status: Int?) -> Bool {
         status.map { $0 >= 500 || $0 == 429 || $0 == 408 } ?? false
     }
 
-    private static let later =
-        "try again later, and see Apple's system status; a pipeline does so by itself: after a 5xx in retryAfter5xx"
+    private static let retryRemedy =
+        "try again later, and see Apple's system status; a pipeline retries by itself, after a 5xx as retryAfter5xx says"
 
     private static func unanswered(_ reason: String) -> String? {
         guard PoolState.unanswered.contains(reason) || reason.hasPrefix(PoolState.reset) else { return nil }
-        return "the device may get it all the same; belfry doctor apns asks the server again and disturbs nobody"
+        return "the device may still get the push; belfry doctor apns asks the server again without a push to anyone"
     }
 }
 
 extension ConnectionFailure {
-    /// - Parameter reason: As ``ServerName/words(for:isDialing:)`` gave it.
+    /// - Parameter reason: The result of ``ServerName/words(for:isDialing:)``.
     static func remedy(_ reason: String) -> String? {
         if reason.hasPrefix("the proxy ") {
-            return "see proxy and proxyLogin, that the proxy runs, and that it allows CONNECT to APNs"
+            return "check proxy and proxyLogin, that the proxy runs, and that it allows CONNECT to APNs"
         }
         return allCases.first { reason.hasSuffix(" " + $0.rawValue) }?.remedy
     }
 
     private var remedy: String {
         switch self {
-        case .notFound: "see host, and this machine's DNS"
-        case .refused: "see host and port, and that the server runs"
+        case .notFound: "check host, and this machine's DNS"
+        case .refused: "check host and port, and that the server runs"
         case .silent, .closed, .noTunnel, .noTLSAnswer:
-            "see host and port, and the firewall: APNs needs 443 or 2197; or name a proxy"
-        case .noRoute: "see this machine's network and its routes; or name a proxy"
-        case .untrusted: "see trust, and the system's certificates; somebody may stand between here and the server"
-        case .otherName: "see host: it must be a name that the server's certificate has"
+            "check host and port, and the firewall: APNs needs port 443 or 2197; or name a proxy"
+        case .noRoute: "check this machine's network and its routes; or name a proxy"
+        case .untrusted: "check trust, and the system's certificates; somebody may intercept the connection"
+        case .otherName: "check host: it must be a name in the server's certificate"
         case .noTLS, .noHandshake, .noHTTP2, .noSettings:
-            "see host, port and proxy: APNs speaks HTTP/2 over TLS 1.2 or later"
+            "check host, port and proxy: APNs speaks HTTP/2 over TLS 1.2 or later"
         }
     }
 }

@@ -1,23 +1,23 @@
 import NIOCore
 import PipelineKit
 
-/// Asks APNs whether it would take an app's pushes, with a request that reaches nobody.
+/// Asks APNs whether it accepts an app's pushes, with a request that reaches no device.
 ///
-/// The request has an invented device token, which APNs refuses after it has checked key, team, topic and environment. So
+/// The request has an invented device token, which APNs rejects after it has checked key, team, topic and environment. So
 /// `BadDeviceToken` is the good answer.
 package struct APNsProbe: Sendable {
-    /// What came of it for one app.
+    /// The result for one app.
     package struct Finding: Sendable {
         let asked: APNsApp
-        /// Where it was asked.
+        /// The server that was asked.
         package let host: String
-        /// What APNs said; nil where it could not be reached.
+        /// The status of APNs' answer; nil if it did not answer.
         package let status: Int?
         /// APNs' reason, or why there was no answer.
         package let reason: String?
         package let verdict: Verdict
         package let took: Duration
-        /// Where the app has one that is over or soon will be.
+        /// The app's certificate, if it has expired or expires soon.
         package let certificate: EndingCertificate?
 
         /// The app's name in the pipeline file.
@@ -25,9 +25,9 @@ package struct APNsProbe: Sendable {
     }
 
     package enum Verdict: String, Sendable, CaseIterable {
-        /// Everything but the device token is right.
+        /// Everything except the device token is right.
         case good
-        /// The key, its ID or the team is wrong, or the key or certificate was revoked, or the certificate is over.
+        /// The key, its ID or the team is wrong, the key or certificate was revoked, or the certificate has expired.
         case credential
         /// The key or certificate is for the other environment.
         case environment
@@ -37,49 +37,49 @@ package struct APNsProbe: Sendable {
         case token
         /// No answer.
         case unreachable
-        /// APNs is in trouble, or said something new.
+        /// APNs is in failure, or said something new.
         case unclear
     }
 
     private let settings: APNsSettings
     private let context: TransportContext
-    /// Longer than a connection takes that does not come about.
+    /// Longer than the deadline of a connection attempt.
     private static let patience = Duration.seconds(12)
 
-    /// - Parameter context: With the folder where the transport keeps its token, so that the probe makes no second one.
+    /// - Parameter context: Has the folder with the transport's token, so that the probe makes no second one.
     package init(_ settings: APNsSettings, context: TransportContext) {
         (self.settings, self.context) = (settings, context)
     }
 
-    /// Asks for one app after the other.
+    /// Asks for each app in turn.
     ///
-    /// - Throws: ``TransportError`` where a key or certificate cannot be read.
+    /// - Throws: ``TransportError`` if a key or certificate cannot be read.
     package func run() async throws(TransportError) -> [Finding] {
         let transport = APNsTransport(
             settings, context: context,
             Surroundings(
-                now: { .wall() }, jitter: { .random(in: 0...1) }, patience: { Self.patience }, asksOnce: true))
+                now: { .wall() }, jitter: { .random(in: 0...1) }, patience: { Self.patience }, failsFast: true))
         try await transport.open()
         var findings: [Finding] = []
-        for line in transport.lines { findings.append(await ask(line)) }
+        for route in transport.routes { findings.append(await ask(route)) }
         await transport.close()
         return findings
     }
 
-    private func ask(_ line: APNsTransport.AppLine) async -> Finding {
+    private func ask(_ route: APNsTransport.AppRoute) async -> Finding {
         let began = ContinuousClock.now
-        let push = Self.push(line.app)
+        let push = Self.push(route.app)
         let (answers, continuation) = AsyncStream.makeStream(of: [TransportAnswer].self)
-        line.pool.run { $0.take([push]) { continuation.yield($0) } }
+        route.pool.run { $0.take([push]) { continuation.yield($0) } }
         let answer = await answers.first { _ in true }?.first
         let verdict = Self.verdict(status: answer?.status, reason: answer?.reason ?? "")
         return Finding(
-            asked: line.app, host: settings.host(of: line.app.environment), status: answer?.status,
+            asked: route.app, host: settings.host(of: route.app.environment), status: answer?.status,
             reason: answer?.reason, verdict: verdict, took: ContinuousClock.now - began,
-            certificate: EndingCertificate(line.app, at: .wall()))
+            certificate: EndingCertificate(route.app, at: .wall()))
     }
 
-    /// One digit is no token, so no device has it; priority 5 and no wish to be stored, should anybody take it.
+    /// A push to a token of one digit, which no device can have. It is silent and never stored, in case a server accepts it.
     private static func push(_ app: APNsApp) -> APNsPush {
         var fields: [UInt8] = []
         HPACK.append(path: "/3/device/0".utf8, to: &fields)
@@ -89,7 +89,7 @@ package struct APNsProbe: Sendable {
         return APNsPush(
             Delivery(id: .init(push: 0, device: app.name), transport: "", head: [], rest: body),
             kind: .init(topic: app.topic, pushType: "background", priority: "5"), fields: fields, pathEnd: pathEnd,
-            bodyRange: body.indices, lane: nil, expiration: nil)
+            bodyRange: body.indices, orderKey: nil, expiration: nil)
     }
 
     static func verdict(status: Int?, reason: String) -> Verdict {

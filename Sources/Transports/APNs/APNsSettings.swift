@@ -13,9 +13,9 @@ import PipelineKit
 ///           key: KEY1234567
 ///           keyFile: { $file: /etc/belfry/AuthKey_KEY1234567.p8 }
 package struct APNsSettings: PluginSettings {
-    /// In the order of the file; never empty. No two have container, environment and topic in common.
+    /// In the order of the file; never empty. No two have the same container, environment and topic.
     let apps: [APNsApp]
-    /// Instead of Apple's servers.
+    /// A server to use instead of Apple's.
     let host: String?
     let port: Int
     /// A PEM file with the certificates to trust instead of the system's.
@@ -23,15 +23,15 @@ package struct APNsSettings: PluginSettings {
     let proxy: ProxyAddress?
     /// `user:password`.
     let proxyLogin: Secret?
-    /// How many connections each pool keeps.
+    /// The number of connections in each pool.
     let connections: Int
-    /// The most requests that may be under way, whatever the servers allow.
+    /// The most requests in flight, whatever the servers allow.
     let inFlightMax: Int
-    /// How long a request waits for its answer before it is given up.
+    /// How long a request waits for its answer before it is cancelled.
     let timeout: Duration
     let backoff: Backoff
     let collapsesRepeats: Bool
-    /// How old a provider token becomes.
+    /// The age at which a provider token is replaced.
     let tokenAge: Duration
 
     package static let fileKeys: Set<String> = ["certificate", "trust"]
@@ -74,7 +74,7 @@ package struct APNsSettings: PluginSettings {
     }
 }
 
-/// An app and what its pushes are signed with.
+/// An app, and the credential for its pushes.
 struct APNsApp: PluginSettings {
     enum Credential: Sendable {
         case key(id: String, team: String, Secret)
@@ -89,7 +89,7 @@ struct APNsApp: PluginSettings {
 
     private(set) var name = ""
     let container: String
-    /// CloudKit's, and with it APNs'.
+    /// `development` or `production`, for CloudKit and APNs alike.
     let environment: String
     let topic: String
     let credential: Credential
@@ -105,7 +105,7 @@ struct APNsApp: PluginSettings {
         topic = try settings.string("topic")
         credential = try Self.credential(&settings)
         guard topic.utf8.allSatisfy({ 0x21...0x7E ~= $0 }), !topic.isEmpty else {
-            throw settings.fail("topic", "is no bundle ID", hint: "write one like com.example.Notes")
+            throw settings.fail("topic", "is not a bundle ID", hint: "write one like com.example.Notes")
         }
     }
 
@@ -115,12 +115,12 @@ struct APNsApp: PluginSettings {
         }
         let (team, id) = (try settings.string("team"), try settings.string("key"))
         for (key, value) in [("team", team), ("key", id)] where !isIdentifier(value) {
-            throw settings.fail(key, "is ten letters and digits, as Apple's developer site shows it")
+            throw settings.fail(key, "must be the ten letters and digits that Apple's developer site shows")
         }
         return .key(id: id, team: team, try settings.secret("keyFile"))
     }
 
-    // Establishing a token-based connection to APNs: both have ten characters.
+    // Establishing a token-based connection to APNs: key and team IDs have ten characters.
     private static func isIdentifier(_ text: String) -> Bool {
         text.utf8.count == 10 && text.utf8.allSatisfy { 0x30...0x39 ~= $0 || 0x41...0x5A ~= $0 & 0xDF }
     }
@@ -136,7 +136,7 @@ struct APNsApp: PluginSettings {
         + "team: ABCDE12345, key: KEY1234567, keyFile: { $file: AuthKey_KEY1234567.p8 } }"
 }
 
-/// An HTTP proxy that connections are made through, with `CONNECT`.
+/// The HTTP proxy for connections, which are made with `CONNECT`.
 struct ProxyAddress: Hashable, Sendable {
     let host: String
     let port: Int
@@ -146,7 +146,7 @@ struct ProxyAddress: Hashable, Sendable {
         guard let text = try settings.optionalString("proxy") else { return nil }
         let parts = text.replacing("http://", with: "").split(separator: ":")
         guard parts.count == 2, let port = Int(parts[1]), 1...65_535 ~= port else {
-            throw settings.fail("proxy", "is no proxy", hint: "write one like http://proxy.example.com:3128")
+            throw settings.fail("proxy", "is not a proxy address", hint: "write one like http://proxy.example.com:3128")
         }
         (host, self.port) = (String(parts[0]), port)
     }

@@ -6,8 +6,8 @@ import Synchronization
 
 /// Sends pushes to Apple's push service, over connections that stay open.
 ///
-/// Accepted means that APNs took the push, never that a device got it. A push that APNs does not answer soon is answered
-/// as deferred; its last answer follows when it comes, and handed out again, the push joins what is still under way.
+/// Accepted means that APNs accepted the push, not that a device got it. A push that APNs does not answer soon is reported
+/// as deferred and stays in flight; its final answer follows. Handed out again, it joins the request that is in flight.
 ///
 /// Rules: Sending notification requests to APNs; Handling notification responses from APNs; RFC 9113.
 package final class APNsTransport: ContinuousTransport {
@@ -26,25 +26,25 @@ package final class APNsTransport: ContinuousTransport {
         var work: Work?
     }
 
-    /// What is there between ``open()`` and ``close()``.
+    /// The state between ``open()`` and ``close()``.
     struct Work {
         let threads: MultiThreadedEventLoopGroup
-        var lines: [AppLine]
+        var routes: [AppRoute]
         var pools: [PoolPlan.Identity: PoolOnLoop]
         var plans: PoolPlans
-        /// Pools that no app uses any more, and that still have pushes.
-        var leaving: [PoolOnLoop] = []
-        /// Pushes that came while there are such, one call behind the other.
-        var behind: (last: Task<Void, Never>, count: Int)?
+        /// Pools that no app uses any more but that still have pushes in flight.
+        var retired: [PoolOnLoop] = []
+        /// Calls of ``take(_:answered:)`` that wait, in order, for what the retired pools have in flight.
+        var queued: (last: Task<Void, Never>, count: Int)?
     }
 
-    /// An app, and the pool that carries its pushes.
-    struct AppLine {
+    /// An app, and the pool that sends its pushes.
+    struct AppRoute {
         let app: APNsApp
         let pool: PoolOnLoop
     }
 
-    /// In lower case: as tokens are compared and sent.
+    /// The token in lower case, in which tokens are compared and sent.
     package static func address(_ token: String) throws(Rejection) -> String {
         guard DeviceToken.isToken(token.utf8) else {
             throw Rejection(code: "device.token", reason: DeviceToken.rule, path: "token")
@@ -73,8 +73,8 @@ package final class APNsTransport: ContinuousTransport {
         let plans = try PoolPlans(settings, token: token(of:))
         let threads = MultiThreadedEventLoopGroup(numberOfThreads: min(plans.pools.count, System.coreCount))
         let pools = try await pools(plans, beside: [:], on: threads)
-        let lines = Self.lines(settings, plans, pools)
-        state.withLock { $0.work = Work(threads: threads, lines: lines, pools: pools, plans: plans) }
+        let routes = Self.routes(settings, plans, pools)
+        state.withLock { $0.work = Work(threads: threads, routes: routes, pools: pools, plans: plans) }
         certificates.look(at: settings, now: surroundings.now())
     }
 
@@ -82,15 +82,15 @@ package final class APNsTransport: ContinuousTransport {
         context.sharedResources.shared { StageTokens() }.token(of: key, context, jitter: surroundings.jitter)
     }
 
-    private static func lines(
+    private static func routes(
         _ settings: APNsSettings, _ plans: PoolPlans, _ pools: [PoolPlan.Identity: PoolOnLoop]
-    ) -> [AppLine] {
+    ) -> [AppRoute] {
         zip(settings.apps, plans.poolOfApp).compactMap { app, identity in
-            pools[identity].map { AppLine(app: app, pool: $0) }
+            pools[identity].map { AppRoute(app: app, pool: $0) }
         }
     }
 
-    /// The pools of all plans: those that there are, and new ones.
+    /// A pool for each plan: the present one, or a new one.
     private func pools(
         _ plans: PoolPlans, beside present: [PoolPlan.Identity: PoolOnLoop], on threads: MultiThreadedEventLoopGroup
     ) async throws(TransportError) -> [PoolPlan.Identity: PoolOnLoop] {
@@ -120,12 +120,11 @@ package final class APNsTransport: ContinuousTransport {
             return state.work
         }
         guard let work else { return }
-        for pool in work.pools.values + work.leaving { pool.run { $0.close() } }
+        for pool in work.pools.values + work.retired { pool.run { $0.close() } }
         do { try await work.threads.shutdownGracefully() } catch { return }
     }
 
-    /// As many streams as the servers allow now on the connections that stand, less those whose pushes take longer than a
-    /// window.
+    /// The streams that the servers allow on the open connections, less those of pushes that outlived their window.
     package var inFlightMax: Int {
         state.withLock { state in
             let allowed = state.work?.pools.values.reduce(0) { $0 + $1.allowance.count } ?? 1
@@ -133,49 +132,49 @@ package final class APNsTransport: ContinuousTransport {
         }
     }
 
-    var lines: [AppLine] { state.withLock { $0.work?.lines } ?? [] }
+    var routes: [AppRoute] { state.withLock { $0.work?.routes } ?? [] }
 
-    /// The streams of the app's own pool: no other pool's server can take its room.
+    /// The streams of the app's own pool: other pools' servers cannot use them up.
     package func room(for app: Delivery.App?) -> TransportRoom {
         state.withLock { state in
-            guard let work = state.work, let place = work.lines.firstIndex(where: { $0.app.isOf(app) }) else {
+            guard let work = state.work, let place = work.routes.firstIndex(where: { $0.app.isOf(app) }) else {
                 return TransportRoom(channel: -1, pushesMax: .max)
             }
-            let pool = work.lines[place].pool
-            let channel = work.lines.firstIndex { $0.pool.allowance === pool.allowance } ?? place
+            let pool = work.routes[place].pool
+            let channel = work.routes.firstIndex { $0.pool.allowance === pool.allowance } ?? place
             return TransportRoom(
                 channel: channel, pushesMax: min(pool.allowance.count, state.settings.inFlightMax),
-                isSilent: pool.allowance.isSilent)
+                isSilent: pool.allowance.isUnresponsive)
         }
     }
 
     package func take(_ pushes: [Delivery], answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
-        guard !lines.isEmpty else {
+        guard !routes.isEmpty else {
             return answered(
                 pushes.map { TransportAnswer($0.id, .failed, reason: "the transport is not open", attempts: 0) })
         }
         let noted = note(answered, of: pushes)
-        let isBehind = state.withLock { state in
-            guard let work = state.work, !work.leaving.isEmpty || work.behind != nil else { return false }
-            let last = Task { [before = work.behind?.last] in
+        let isQueued = state.withLock { state in
+            guard let work = state.work, !work.retired.isEmpty || work.queued != nil else { return false }
+            let last = Task { [before = work.queued?.last] in
                 await before?.value
-                hand(pushes, beside: await leaving(), noted)
+                route(pushes, beside: await retiredPools(), noted)
                 endTurn()
             }
-            state.work?.behind = (last, (work.behind?.count ?? 0) + 1)
+            state.work?.queued = (last, (work.queued?.count ?? 0) + 1)
             return true
         }
-        if !isBehind { hand(pushes, beside: [], noted) }
+        if !isQueued { route(pushes, beside: [], noted) }
     }
 
     private func endTurn() {
         state.withLock { state in
-            guard let behind = state.work?.behind else { return }
-            state.work?.behind = behind.count > 1 ? (behind.last, behind.count - 1) : nil
+            guard let queued = state.work?.queued else { return }
+            state.work?.queued = queued.count > 1 ? (queued.last, queued.count - 1) : nil
         }
     }
 
-    /// Watches the answers for apps that are stopped.
+    /// Passes answers on, after ``StoppedApps`` has seen them.
     private func note(
         _ answered: @escaping @Sendable ([TransportAnswer]) -> Void, of pushes: [Delivery]
     ) -> @Sendable ([TransportAnswer]) -> Void {
@@ -185,21 +184,21 @@ package final class APNsTransport: ContinuousTransport {
         }
     }
 
-    private func hand(
-        _ pushes: [Delivery], beside leaving: [LeavingPool], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void
+    private func route(
+        _ pushes: [Delivery], beside retired: [RetiredPool], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void
     ) {
         let now = surroundings.now()
         certificates.look(at: settings, now: now)
-        let lines = lines
-        guard !lines.isEmpty else {
+        let routes = routes
+        guard !routes.isEmpty else {
             return answered(
                 pushes.map { TransportAnswer($0.id, .deferred, reason: PoolState.closed, attempts: 0) })
         }
-        var handover = Handover(lines, leaving, at: now, collapsesRepeats: settings.collapsesRepeats, answered)
-        handover.hand(pushes)
+        var router = PushRouter(routes, retired, at: now, collapsesRepeats: settings.collapsesRepeats, answered)
+        router.route(pushes)
     }
 
-    // MARK: Other settings
+    // MARK: Changed settings
 
     package func change(to settings: APNsSettings) async throws(TransportError) -> TransportChange? {
         guard let work = state.withLock({ $0.work }) else { return nil }
@@ -213,43 +212,43 @@ package final class APNsTransport: ContinuousTransport {
         let unused = state.withLock { state -> [PoolOnLoop] in
             let unused = state.work?.pools.filter { pools[$0.key] == nil }.map(\.value) ?? []
             state.settings = settings
-            state.work?.lines = Self.lines(settings, plans, pools)
+            state.work?.routes = Self.routes(settings, plans, pools)
             state.work?.pools = pools
             state.work?.plans = plans
-            state.work?.leaving += unused
+            state.work?.retired += unused
             return unused
         }
-        for pool in unused { pool.run { $0.leave() } }
+        for pool in unused { pool.run { $0.retire() } }
         for (identity, pool) in pools {
             if let plan = plans.pools[identity] { pool.run { $0.use(plan) } }
         }
     }
 
-    /// Pools that still have pushes which came before their apps went elsewhere. The others are let go of.
-    private func leaving() async -> [LeavingPool] {
-        let leaving = state.withLock { $0.work?.leaving } ?? []
-        guard !leaving.isEmpty else { return [] }
-        var still: [LeavingPool] = []
-        for pool in leaving {
+    /// The retired pools that still have pushes in flight. Closes the others.
+    private func retiredPools() async -> [RetiredPool] {
+        let retired = state.withLock { $0.work?.retired } ?? []
+        guard !retired.isEmpty else { return [] }
+        var busy: [RetiredPool] = []
+        for pool in retired {
             let held = await pool.held()
             if held.pushes.isEmpty {
                 pool.run { $0.close() }
             } else {
-                still.append(LeavingPool(pool: pool, held: held))
+                busy.append(RetiredPool(pool: pool, held: held))
             }
         }
-        state.withLock { $0.work?.leaving = still.map(\.pool) }
-        return still
+        state.withLock { $0.work?.retired = busy.map(\.pool) }
+        return busy
     }
 }
 
-/// A pool that no app uses any more, and what it still has.
-struct LeavingPool {
+/// A pool that no app uses any more, and the pushes that it still has.
+struct RetiredPool {
     let pool: PoolOnLoop
     let held: ConnectionPool.Held
 }
 
-/// A pool, to be spoken to from anywhere.
+/// A pool that any thread may call.
 struct PoolOnLoop: Sendable {
     let loop: any EventLoop
     let bound: NIOLoopBound<ConnectionPool>

@@ -196,7 +196,7 @@ extension APNsRig {
     fileprivate func onPool<Result: Sendable>(
         _ body: @escaping @Sendable (ConnectionPool) throws -> Result
     ) async throws -> Result {
-        let pool = try #require(transport.lines.first).pool
+        let pool = try #require(transport.routes.first).pool
         return try await pool.loop.submit { try body(pool.bound.value) }.get()
     }
 

@@ -64,22 +64,22 @@ import Testing
         (NIOSSLError.uncleanShutdown, .closed), (NIOSSLError.handshakeFailed(.zeroReturn), .closed),
         (NIOSSLError.unableToValidateCertificate, .untrusted), (NIOSSLExtraError.failedToValidateHostname, .otherName),
     ])
-    func eachErrorHasItsWords(_ error: any Error, _ trouble: ConnectionFailure) {
-        #expect(ConnectionFailure(error) == trouble)
+    func eachErrorHasItsWords(_ error: any Error, _ failure: ConnectionFailure) {
+        #expect(ConnectionFailure(error) == failure)
     }
 
     @Test func everyTroubleHasItsRemedyWithAndWithoutAProxy() {
-        for trouble in ConnectionFailure.allCases {
-            let words = "api.push.apple.com:443 \(trouble.rawValue)"
-            #expect(APNsProbe.remedy(status: nil, reason: words)?.isEmpty == false, "\(trouble)")
+        for failure in ConnectionFailure.allCases {
+            let words = "api.push.apple.com:443 \(failure.rawValue)"
+            #expect(APNsProbe.remedy(status: nil, reason: words)?.isEmpty == false, "\(failure)")
             #expect(
-                APNsProbe.remedy(status: nil, reason: "the proxy p:1 \(trouble.rawValue)")?.contains("proxy") == true)
+                APNsProbe.remedy(status: nil, reason: "the proxy p:1 \(failure.rawValue)")?.contains("proxy") == true)
         }
         for reason in ["", "waits for room", "expired"] {
             #expect(APNsProbe.remedy(status: nil, reason: reason) == nil)
         }
         for reason in ["in_flight", "no answer", "reset with code 2"] {
-            #expect(APNsProbe.remedy(status: nil, reason: reason)?.hasPrefix("the device may get it") == true)
+            #expect(APNsProbe.remedy(status: nil, reason: reason)?.hasPrefix("the device may still get") == true)
         }
         for (status, reason) in [(503, "ServiceUnavailable"), (502, ""), (429, "TooManyRequests")] {
             #expect(APNsProbe.remedy(status: status, reason: reason)?.contains("retryAfter5xx") == true)

@@ -68,7 +68,7 @@ import Time
         var reader = APNsPushReader(collapsesRepeats: true)
         let plain = try reader.read(apnsPush(1, collapse: "a"), topic: "t")
         let escaped = try reader.read(apnsPush(2, collapse: "\\u0061"), topic: "t")
-        #expect(plain.lane != nil && plain.lane == escaped.lane)
+        #expect(plain.orderKey != nil && plain.orderKey == escaped.orderKey)
         let expiring = try reader.read(apnsPush(3, expiration: "\\u0034102444800"), topic: "t")
         #expect(expiring.expiration == Instant(rfc3339: "2100-01-01T00:00:00Z"))
     }

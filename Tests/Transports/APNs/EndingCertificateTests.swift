@@ -68,7 +68,7 @@ import Testing
             #expect(found.verdict == .credential && found.certificate?.isOver == true)
             #expect(found.reason == "BadCertificate")
             #expect(found.remedy == APNsSettings.certificateRemedy)
-            #expect(found.text.hasPrefix("APNs does not take the certificate "))
+            #expect(found.text.hasPrefix("APNs rejects the certificate "))
         }
     }
 

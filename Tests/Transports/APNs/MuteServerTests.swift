@@ -100,7 +100,7 @@ import Testing
 extension APNsTransport {
     func onPool<Result: Sendable>(_ body: @escaping @Sendable (ConnectionPool) throws -> Result) async throws -> Result
     {
-        let pool = try #require(lines.first).pool
+        let pool = try #require(routes.first).pool
         return try await pool.loop.submit { try body(pool.bound.value) }.get()
     }
 

@@ -6,7 +6,7 @@ import PipelineKit
 /// All that has happened, kept as a list: each question goes through it from the beginning.
 struct PoolHistory {
     enum Event {
-        case handed(push: Int, batch: Int, lane: UInt8?)
+        case handed(push: Int, batch: Int, orderKey: UInt8?)
         case sent(push: Int, over: Int)
         /// The push's stream ended: with a status, unread (0), or nobody knows how (-1).
         case landed(push: Int, over: Int, status: Int)
@@ -24,7 +24,7 @@ struct PoolHistory {
     /// A push from when it is handed in until it is answered for good.
     struct Life {
         let began: Int
-        let lane: UInt8?
+        let orderKey: UInt8?
         var batch: Int
         var over: Int?
         var isLate = false
@@ -41,9 +41,9 @@ struct PoolHistory {
         var (kept, hasLeft) = (Set<Int>(), false)
         for (index, event) in events.enumerated() {
             switch event {
-            case .handed(let push, let batch, let lane):
+            case .handed(let push, let batch, let orderKey):
                 if hasLeft, let life = lives[push], life.isLate, life.over == nil { lives[push] = nil }
-                if lives[push] == nil { lives[push] = Life(began: index, lane: lane, batch: batch) }
+                if lives[push] == nil { lives[push] = Life(began: index, orderKey: orderKey, batch: batch) }
                 lives[push]?.batch = batch
                 lives[push]?.isLate = false
             case .sent(let push, let over):

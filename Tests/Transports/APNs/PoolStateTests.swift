@@ -24,7 +24,7 @@ struct PoolStateTests {
         var state = PoolState(.toy(hasToken: true, connections: 1), at: start)
         func answer(_ status: Int) -> [HTTP2Event] { [.answer(tag: 0, ResponseHead(status: status), body: [])] }
         #expect(state.activity == .idle)
-        state.take([.toy(1, lane: nil)], { _ in }, patience: .seconds(1), at: start)
+        state.take([.toy(1, orderKey: nil)], { _ in }, patience: .seconds(1), at: start)
         #expect(state.activity == .dialing && state.actions.first == .dial(1))
         state.ended(1, "is not there", at: start)
         #expect(state.activity == .backingOff && state.nextDial == start.now + .milliseconds(500))
@@ -41,11 +41,13 @@ struct PoolStateTests {
         state.received(
             [.goAway(lastStream: 1, .noError, debugData: end)], from: 2, hasRead: true, isOver: false, at: state.moment)
         #expect(state.activity == .stopped && state.actions.last == .close(2))
-        state.pause = (state.moment.wall.advanced(by: .seconds(1)), APNsAnswer(status: 429))
+        state.pause = (
+            state.moment.wall.advanced(by: .seconds(1)), APNsAnswer(ResponseHead(status: 429), body: [], now: .epoch)
+        )
         state.stopped = nil
         #expect(state.activity == .paused)
-        state.leave(at: state.moment)
-        #expect(state.activity == .leaving)
+        state.retire(at: state.moment)
+        #expect(state.activity == .retired)
         state.close(at: state.moment)
         #expect(state.activity == .closed)
     }

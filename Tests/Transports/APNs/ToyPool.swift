@@ -87,19 +87,21 @@ struct ToyPool {
         pushes += fresh.count
         let batch = batches
         if draw.isOneIn(6), !again.isEmpty {
-            for push in again { happened.events.append(.handed(push: push, batch: batch, lane: lane(of: push))) }
+            for push in again {
+                happened.events.append(.handed(push: push, batch: batch, orderKey: orderKey(of: push)))
+            }
             return state.join(again.map { .toy($0) }, told(batch), patience: .seconds(2), at: moment)
         }
         for push in again + fresh {
-            happened.events.append(.handed(push: push, batch: batch, lane: lane(of: push)))
+            happened.events.append(.handed(push: push, batch: batch, orderKey: orderKey(of: push)))
         }
         state.take(
-            (again + fresh).map { .toy($0, lane: lane(of: $0), expires: $0 % 11 == 0 ? moment.wall : nil) },
+            (again + fresh).map { .toy($0, orderKey: orderKey(of: $0), expires: $0 % 11 == 0 ? moment.wall : nil) },
             told(batch),
             patience: .seconds(2), at: moment)
     }
 
-    private func lane(of push: Int) -> UInt8? { push % 3 == 0 ? UInt8(push % 2) : nil }
+    private func orderKey(of push: Int) -> UInt8? { push % 3 == 0 ? UInt8(push % 2) : nil }
 
     /// The batch's number comes back with its answers.
     private func told(_ batch: Int) -> PoolState.Answered { { [box] in box.add($0, to: batch) } }
@@ -167,16 +169,16 @@ struct ToyPool {
         switch draw.below(6) {
         case 0:
             happened.events.append(.left)
-            state.leave(at: moment)
+            state.retire(at: moment)
         case 1:
             happened.events.append(.closed)
             state.close(at: moment)
         default:
             let (connections, renews) = (1 + draw.below(3), draw.isOneIn(2))
             happened.events.append(.changed(connections: connections, renews: renews))
-            var terms = state.terms
-            terms.connections = connections
-            state.use(terms, renews: renews, at: moment)
+            var options = state.options
+            options.connections = connections
+            state.use(options, renews: renews, at: moment)
         }
     }
 
@@ -187,14 +189,14 @@ struct ToyPool {
         where life.over.map({ !state.hasFlight(push, $0, at: moment) }) == true {
             wrong.append("\(push) is under way beyond its time")
         }
-        guard !state.waiting.isEmpty, !state.isLeaving, !state.isClosed else { return }
+        guard !state.waiting.isEmpty, !state.isRetired, !state.isClosed else { return }
         for id in standing where !happened.mayBeLeft(id) && hasRoom(id) {
             wrong.append("\(id) has room, and pushes wait")
         }
     }
 
     private func hasRoom(_ id: Int) -> Bool {
-        happened.streams(on: id, hasToken: state.terms.hasToken) > out(on: id).count
+        happened.streams(on: id, hasToken: state.options.hasToken) > out(on: id).count
     }
 
     // MARK: What it says
@@ -213,7 +215,7 @@ struct ToyPool {
         case .dial(let id):
             happened.events.append(.dialed(id, at: moment.now))
             dialing.append(id)
-            if let mistake = happened.wrongDial(state.terms.dialing, at: moment.now) { wrong.append(mistake) }
+            if let mistake = happened.wrongDial(state.options.dialing, at: moment.now) { wrong.append(mistake) }
         case .send(let tag, let id): send(tag, over: id)
         case .cancel(let tag, let id):
             guard let push = tags.first(where: { $0.value == tag && out(on: id).contains($0.key) })?.key else { return }
@@ -241,10 +243,10 @@ struct ToyPool {
         if over.contains(id) || !standing.contains(id) { wrong.append("\(push) is sent over \(id), which is gone") }
         if !hasRoom(id) { wrong.append("\(push) is sent over \(id), which has no room") }
         let lives = happened.lives().lives
-        if let lane = sent.lane?.first, let began = lives[push]?.began,
-            lives.values.contains(where: { $0.lane == lane && $0.began < began })
+        if let orderKey = sent.orderKey?.first, let began = lives[push]?.began,
+            lives.values.contains(where: { $0.orderKey == orderKey && $0.began < began })
         {
-            wrong.append("\(push) overtakes another of its lane")
+            wrong.append("\(push) overtakes another of its order key")
         }
         if let expiration = sent.expiration, expiration <= moment.wall { wrong.append("\(push) is too old to be sent") }
         tags[push] = tag
@@ -266,7 +268,7 @@ struct ToyPool {
         for request in out where lives[Int(request.push.delivery.id.push)]?.over != request.flight?.connection {
             wrong.append("a push is under way elsewhere")
         }
-        let waiting = Set(state.waiting).union(state.lanes.values.flatMap(\.self))
+        let waiting = Set(state.waiting).union(state.queues.values.flatMap(\.self))
         if waiting.count != requests.count - out.count { wrong.append("\(waiting.count) wait") }
         for connection in state.connections
         where !state.isClosed && connection.active != self.out(on: connection.id).count {
@@ -310,11 +312,11 @@ extension PoolState.Moment {
     }
 }
 
-extension PoolState.Terms {
+extension PoolState.Options {
     static func toy(hasToken: Bool, connections: Int = 2) -> Self {
         Self(
             connections: connections, timeout: .seconds(30), backoff: Backoff(), hasToken: hasToken,
-            server: ServerName("apns", 443, proxy: nil), dialing: Dialing(), asksOnce: false)
+            server: ServerName("apns", 443, proxy: nil), dialing: Dialing(), failsFast: false)
     }
 }
 
@@ -323,10 +325,10 @@ extension Delivery.ID {
 }
 
 extension APNsPush {
-    static func toy(_ push: Int, lane: UInt8?, expires: Instant? = nil) -> APNsPush {
+    static func toy(_ push: Int, orderKey: UInt8?, expires: Instant? = nil) -> APNsPush {
         APNsPush(
             Delivery(id: .toy(push), transport: "apns", head: [], rest: []),
             kind: .init(topic: "topic \(push % 2)", pushType: "alert", priority: "10"), fields: [], pathEnd: 0,
-            bodyRange: 0..<0, lane: lane.map { [$0] }, expiration: expires)
+            bodyRange: 0..<0, orderKey: orderKey.map { [$0] }, expiration: expires)
     }
 }

@@ -3,10 +3,10 @@ import Foundation
 import JSON
 import Time
 
-/// What APNs said to one request.
+/// APNs' answer to a request.
 struct APNsAnswer: Equatable, Sendable {
     var status: Int
-    /// Verbatim; empty where APNs gave none.
+    /// As APNs wrote it; empty if APNs gave none.
     var reason = ""
     /// When APNs found that the token is no longer valid.
     var timestamp: Instant?
@@ -14,7 +14,7 @@ struct APNsAnswer: Equatable, Sendable {
     var receipt: String?
     var retryAfter: Duration?
 
-    /// - Parameter body: JSON of APNs, or whatever came.
+    /// - Parameter body: JSON with a reason, or any other bytes.
     init(_ head: ResponseHead, body: [UInt8], now: Instant) {
         status = head.status
         receipt = head.uniqueID
@@ -25,22 +25,23 @@ struct APNsAnswer: Equatable, Sendable {
         timestamp = said.timestamp
     }
 
-    init(status: Int, reason: String = "") {
-        self.status = status
-        self.reason = reason
-    }
-
-    /// Seconds or a date (RFC 9110, section 10.2.3), an hour at most.
-    private static func retryAfter(_ text: String, now: Instant) -> Duration? {
+    /// Seconds or a date (RFC 9110, sections 5.6.7 and 10.2.3), at most an hour.
+    static func retryAfter(_ text: String, now: Instant) -> Duration? {
         if let seconds = Int(text.prefix(9)) { return .seconds(min(max(seconds, 0), 3_600)) }
-        guard let date = HTTPDate.instant(text) else { return nil }
-        return min(max(date - now, .zero), .seconds(3_600))
+        // IMF-fixdate, the only form that servers may still send.
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = TimeZone(secondsFromGMT: 0)
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        guard let date = formatter.date(from: text.trimmingCharacters(in: .whitespaces)) else { return nil }
+        let wait = Instant(microseconds: Int64(date.timeIntervalSince1970 * 1_000_000)) - now
+        return min(max(wait, .zero), .seconds(3_600))
     }
 }
 
-/// `{"reason": …, "timestamp": …}`, as it stands in answers and in GOAWAY frames.
+/// `{"reason": …, "timestamp": …}` in answers and GOAWAY frames.
 struct APNsReason: Equatable, Sendable {
-    /// Empty where the text is not JSON with a reason.
+    /// Empty if the text is not JSON with a reason.
     var reason = ""
     var timestamp: Instant?
 
@@ -55,22 +56,9 @@ struct APNsReason: Equatable, Sendable {
         }
     }
 
-    /// APNs: milliseconds. Some servers that play it write seconds: no time of ours in milliseconds is so small.
+    /// APNs sends milliseconds; some test servers send seconds, which are recognised by their size.
     private static func instant(_ number: Int64) -> Instant? {
         guard number > 0, number < Instant.distantFuture.microseconds / 1_000 else { return nil }
         return Instant(microseconds: number < 100_000_000_000 ? number * 1_000_000 : number * 1_000)
-    }
-}
-
-enum HTTPDate {
-    /// IMF-fixdate, the only form that may still be sent (RFC 9110, section 5.6.7).
-    static func instant(_ text: String) -> Instant? {
-        let formatter = DateFormatter()
-        formatter.locale = Locale(identifier: "en_US_POSIX")
-        formatter.timeZone = TimeZone(secondsFromGMT: 0)
-        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-        return formatter.date(from: text.trimmingCharacters(in: .whitespaces)).map {
-            Instant(microseconds: Int64($0.timeIntervalSince1970 * 1_000_000))
-        }
     }
 }

@@ -1,15 +1,15 @@
 import PipelineKit
 
-/// How long a push waits for its next attempt.
+/// How long a push waits before its next attempt.
 struct Backoff: Sendable {
     /// The first wait after a 5xx.
     // Handling notification responses from APNs: "retry after 15 minutes".
     var serverError = Duration.seconds(15 * 60)
 
     /// - Parameters:
-    ///   - attempts: How often the push was sent, at least once.
+    ///   - attempts: The number of attempts so far, at least 1.
     ///   - jitter: From 0 to 1.
-    ///   - retryAfter: What the server asked for; the longer wait counts.
+    ///   - retryAfter: The wait that the server asked for; the longer wait counts.
     func wait(_ wait: Treatment.Wait, attempts: Int, jitter: Double, retryAfter: Duration? = nil) -> Duration {
         let (first, most) = bounds(of: wait)
         let own = DoublingWait(first: first, most: most).wait(after: attempts, spread: 0.8...1.2, jitter: jitter)

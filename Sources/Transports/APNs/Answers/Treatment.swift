@@ -1,28 +1,27 @@
-/// What an answer of APNs, or its lack, means for the push and for the connection: whether it is tried again, and after
-/// which of the waits of ``Backoff``.
+/// What an answer of APNs means for the push and for the connection: whether the push is retried, and after which of
+/// ``Backoff``'s waits.
 ///
-/// Source: Handling notification responses from APNs, and what clients have seen; the rule that no source gives is ours.
+/// Source: Handling notification responses from APNs, and what clients have observed.
 struct Treatment: Hashable, Sendable {
     enum Push: Hashable, Sendable {
-        /// Taken. Never "delivered".
+        /// Accepted by APNs, which does not mean that a device got it.
         case accept
-        /// Our bug or our input: final.
+        /// Rejected for good, because of a bug or bad input.
         case fail
-        /// The token is no longer one.
+        /// The device's token is no longer valid.
         case unregistered
-        /// The token is unknown, or the topic is another's: the device's fault or the configuration's.
+        /// The token is unknown, or is of another topic.
         case unknownAddress
-        /// Nothing of this app is taken until somebody mends it.
+        /// APNs rejects every push of the app until the operator corrects its configuration.
         case stop
-        /// Once more at once, over another connection; refused there too, it ends in this way.
-        case onceMore(End)
-        /// After a wait.
-        case later(Wait)
+        /// Retried at once, over another connection. If that fails too, the push ends this way.
+        case retryOnce(End)
+        case retryLater(Wait)
     }
 
     enum End: Hashable, Sendable {
         case stop
-        case later(Wait)
+        case retryLater(Wait)
     }
 
     enum Wait: Hashable, Sendable {
@@ -30,7 +29,7 @@ struct Treatment: Hashable, Sendable {
         case unanswered
         /// The device gets too many: for it alone.
         case slowDevice
-        /// APNs is in trouble: from 15 minutes on.
+        /// APNs is in failure: from 15 minutes on.
         case serverError
         /// As long as no other token may be made.
         case tokenPause
@@ -38,23 +37,23 @@ struct Treatment: Hashable, Sendable {
 
     enum Connection: Hashable, Sendable {
         case keep
-        /// No new request on it; another is opened.
+        /// Sends no more requests over it, and opens another one.
         case replace
-        /// As `replace`, for all connections of the credential: it is not taken any more, or never was.
+        /// As `replace`, for all connections of the credential, which APNs rejects.
         // Sending notification requests to APNs; Establishing a token-based connection to APNs: revoked.
         case renew
         /// As `replace`, and with a new token if the last is old enough.
         case refreshToken
-        /// As `replace`, with the same token, and none made for 20 minutes.
+        /// As `replace`, with the same token; no token is made for 20 minutes.
         case keepToken
-        /// Counted: after several in a row it is replaced.
+        /// Counts the answer; replaces the connection after several in a row.
         case suspect
     }
 
     var push: Push
     var connection = Connection.keep
 
-    /// - Parameter reason: As APNs wrote it; empty where there is none.
+    /// - Parameter reason: As APNs wrote it; empty if there is none.
     init(status: Int, reason: String) {
         if status == 200 {
             self.init(.accept)
@@ -65,7 +64,7 @@ struct Treatment: Hashable, Sendable {
         }
     }
 
-    /// Whether somebody has told what the reason means.
+    /// Whether the reason is in the table.
     static func isKnown(_ reason: String) -> Bool { byReason[reason.filter { $0 != " " }] != nil }
 
     private init(_ push: Push, _ connection: Connection = .keep) {
@@ -82,19 +81,19 @@ struct Treatment: Hashable, Sendable {
         "BadTopic": .init(.stop),
         "DeviceTokenNotForTopic": .init(.unknownAddress),
         "DuplicateHeaders": .init(.fail),
-        "IdleTimeout": .init(.onceMore(.later(.unanswered)), .replace),
+        "IdleTimeout": .init(.retryOnce(.retryLater(.unanswered)), .replace),
         "InvalidPushType": .init(.fail),
         "MissingDeviceToken": .init(.fail),
         "MissingTopic": .init(.stop),
         "PayloadEmpty": .init(.fail),
-        "TopicDisallowed": .init(.onceMore(.stop), .replace),
+        "TopicDisallowed": .init(.retryOnce(.stop), .replace),
         "BadCertificate": .init(.stop, .renew),
         "BadCertificateEnvironment": .init(.stop, .renew),
-        "ExpiredProviderToken": .init(.onceMore(.stop), .refreshToken),
+        "ExpiredProviderToken": .init(.retryOnce(.stop), .refreshToken),
         "Forbidden": .init(.fail),
         "InvalidProviderToken": .init(.stop, .renew),
         "MissingProviderToken": .init(.stop),
-        "UnrelatedKeyIdInToken": .init(.onceMore(.later(.unanswered)), .replace),
+        "UnrelatedKeyIdInToken": .init(.retryOnce(.retryLater(.unanswered)), .replace),
         "BadEnvironmentKeyIdInToken": .init(.stop),
         "BadEnvironmentKeyInToken": .init(.stop),
         "TopicMismatch": .init(.stop),
@@ -103,21 +102,21 @@ struct Treatment: Hashable, Sendable {
         "ExpiredToken": .init(.unregistered),
         "Unregistered": .init(.unregistered),
         "PayloadTooLarge": .init(.fail),
-        "TooManyProviderTokenUpdates": .init(.onceMore(.later(.tokenPause)), .keepToken),
-        "TooManyRequests": .init(.later(.slowDevice)),
-        "InternalServerError": .init(.later(.serverError), .suspect),
-        "ServiceUnavailable": .init(.later(.serverError)),
-        "Shutdown": .init(.later(.serverError), .replace),
+        "TooManyProviderTokenUpdates": .init(.retryOnce(.retryLater(.tokenPause)), .keepToken),
+        "TooManyRequests": .init(.retryLater(.slowDevice)),
+        "InternalServerError": .init(.retryLater(.serverError), .suspect),
+        "ServiceUnavailable": .init(.retryLater(.serverError)),
+        "Shutdown": .init(.retryLater(.serverError), .replace),
     ]
 
-    /// For reasons that nobody has told us of.
+    /// The treatment of unknown reasons.
     private static func byStatus(_ status: Int) -> Treatment {
         switch status {
         case 410: .init(.unregistered)
-        case 421: .init(.onceMore(.later(.unanswered)), .replace)
-        case 408: .init(.later(.unanswered))
-        case 429: .init(.later(.slowDevice))
-        case 500...: .init(.later(.serverError))
+        case 421: .init(.retryOnce(.retryLater(.unanswered)), .replace)
+        case 408: .init(.retryLater(.unanswered))
+        case 429: .init(.retryLater(.slowDevice))
+        case 500...: .init(.retryLater(.serverError))
         default: .init(.fail)
         }
     }

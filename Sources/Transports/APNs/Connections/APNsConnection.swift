@@ -1,7 +1,7 @@
 import NIOCore
 import NIOTLS
 
-/// The channel of one connection to APNs. Belongs to the event loop of its pool, which drives it.
+/// The channel handler of one connection to APNs. Belongs to the event loop of its pool, which drives it.
 final class APNsConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -11,7 +11,7 @@ final class APNsConnection: ChannelInboundHandler {
     private weak var pool: ConnectionPool?
     private var context: ChannelHandlerContext?
     private var isSecure = false
-    /// Whether bytes came that the pool has not been told of.
+    /// Whether bytes arrived that the pool does not know about yet.
     private var hasRead = false
 
     init(_ pool: ConnectionPool, _ id: Int) { (self.pool, self.id) = (pool, id) }
@@ -78,7 +78,7 @@ final class APNsConnection: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    /// Tells the pool what the server's bytes said, and lets it write.
+    /// Passes the session's events to the pool, which may then write.
     private func settle() {
         let (events, hasRead, isOver) = (session.takeEvents(), hasRead, session.hasFailed)
         self.hasRead = false

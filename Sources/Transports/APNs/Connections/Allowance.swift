@@ -1,14 +1,14 @@
 import Synchronization
 
-/// How many pushes a pool may have under way now, for others to read.
+/// How many pushes a pool may have in flight now; any thread may read it.
 final class Allowance: Sendable {
     private let value = Atomic(1)
-    private let silent = Atomic(false)
+    private let unresponsive = Atomic(false)
 
-    /// Whether the server was waited for in vain, and has not answered since.
-    var isSilent: Bool {
-        get { silent.load(ordering: .relaxed) }
-        set { silent.store(newValue, ordering: .relaxed) }
+    /// See ``PoolState/timedOutInLastWindow``.
+    var isUnresponsive: Bool {
+        get { unresponsive.load(ordering: .relaxed) }
+        set { unresponsive.store(newValue, ordering: .relaxed) }
     }
 
     var count: Int {

@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// Why a server cannot be spoken to, in words that stay the same: they are the reason of outcomes.
+/// Why a connection to a server fails. The texts are the reasons in recorded outcomes, so they must not change.
 enum ConnectionFailure: String, Error, CaseIterable {
     case notFound = "is not found in DNS"
     case refused = "refuses connections"
@@ -19,16 +19,16 @@ enum ConnectionFailure: String, Error, CaseIterable {
     case noTLSAnswer = "does not answer the TLS handshake"
     case noSettings = "sends no SETTINGS of HTTP/2"
 
-    /// - Returns: Nil for what has no words of its own.
+    /// - Returns: Nil for an error without a case of its own.
     init?(_ error: any Error) {
         switch error {
         case let error as ConnectionFailure: self = error
         case let error as NIOConnectionError:
-            guard let trouble = Self.of(error) else { return nil }
-            self = trouble
+            guard let failure = Self.of(error) else { return nil }
+            self = failure
         case let error as IOError:
-            guard let trouble = Self.of(errno: error.errnoCode) else { return nil }
-            self = trouble
+            guard let failure = Self.of(errno: error.errnoCode) else { return nil }
+            self = failure
         case is SocketAddressError.UnknownHost: self = .notFound
         case ChannelError.connectTimeout: self = .silent
         case ChannelError.eof, ChannelError.ioOnClosedChannel, NIOSSLError.uncleanShutdown: self = .closed
@@ -56,7 +56,7 @@ enum ConnectionFailure: String, Error, CaseIterable {
         }
     }
 
-    /// BoringSSL tells its errors apart by name alone.
+    /// BoringSSL's errors differ only by their names.
     private static func of(_ error: BoringSSLError) -> ConnectionFailure {
         guard case .sslError(let errors) = error, !errors.contains(.eofDuringHandshake) else { return .closed }
         let text = "\(errors)"
@@ -65,12 +65,12 @@ enum ConnectionFailure: String, Error, CaseIterable {
     }
 }
 
-/// What the server sent is no HTTP/2.
+/// The server violated HTTP/2.
 struct ProtocolBreach: Error {
     let reason: String
 }
 
-/// What a pool's server, and the proxy before it, are called in reasons.
+/// The names of a pool's server and proxy in reasons.
 struct ServerName {
     let place: String
     private let proxy: String?
@@ -84,13 +84,13 @@ struct ServerName {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
-    /// Says what went wrong, and with whom.
+    /// Says what went wrong, and on which side.
     ///
-    /// - Parameter isDialing: Whether there was no connection yet, be it to the proxy.
+    /// - Parameter isDialing: Whether the socket, to the proxy or the server, was not connected yet.
     func words(for error: any Error, isDialing: Bool = false) -> String {
-        let trouble = ConnectionFailure(error)
-        let whom = isDialing || trouble == .noTunnel ? proxy ?? place : place
-        if let trouble { return "\(whom) \(trouble.rawValue)" }
+        let failure = ConnectionFailure(error)
+        let whom = isDialing || failure == .noTunnel ? proxy ?? place : place
+        if let failure { return "\(whom) \(failure.rawValue)" }
         switch error {
         case let error as ProxyRefused: return "\(proxy ?? whom) opened no tunnel: \(error.reason)"
         case let error as ProtocolBreach: return "\(place) breaks HTTP/2: \(error.reason)"

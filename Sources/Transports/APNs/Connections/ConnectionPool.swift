@@ -3,9 +3,9 @@ import NIOPosix
 import NIOSSL
 import PipelineKit
 
-/// The sockets and timers of a ``PoolState``: tells it what happens to them, and does what it says.
+/// The sockets and timers of a ``PoolState``: reports events to it, and performs its actions.
 ///
-/// Everything in it belongs to one event loop. A pool knows of no other: what its server does stays with its apps.
+/// Everything in a pool belongs to one event loop. Pools are independent: a server affects only its own apps.
 final class ConnectionPool {
     private var plan: PoolPlan
     private let loop: any EventLoop
@@ -17,18 +17,18 @@ final class ConnectionPool {
     private var waits: [Int: Scheduled<Void>] = [:]
     private var ticks: RepeatedTask?
     private var isActing = false
-    /// What is being done; its room is used again.
+    /// The actions that are being performed, a buffer that is reused.
     private var actions: [PoolState.Action] = []
-    /// The connection that was written to last: most pushes come in a row for one.
+    /// The connection of the last request: consecutive pushes mostly use the same one.
     private var last: APNsConnection?
 
     private static let tickInterval = TimeAmount.milliseconds(100)
 
     struct Held: Sendable {
-        /// Pushes that it has, or has answers to, until they are asked for.
+        /// Pushes that the pool has in flight, or whose answers nobody has collected.
         var pushes: Set<Delivery.ID> = []
-        /// See ``APNsPush/lane``.
-        var lanes: Set<[UInt8]> = []
+        /// See ``APNsPush/orderKey``.
+        var orderKeys: Set<[UInt8]> = []
     }
 
     init(_ plan: PoolPlan, _ loop: any EventLoop, _ surroundings: Surroundings, _ allowance: Allowance) {
@@ -37,34 +37,34 @@ final class ConnectionPool {
         self.loop = loop
         self.surroundings = surroundings
         fields = SharedFields(plan)
-        state = PoolState(plan.terms(surroundings), at: surroundings.moment)
+        state = PoolState(plan.options(surroundings), at: surroundings.moment)
     }
 
     // MARK: Events
 
-    /// Takes pushes. Each has one answer, and one more where the first was that it takes longer.
+    /// Sends pushes. Each gets one answer, and a second one if the first said that it is still in flight.
     func take(_ pushes: [APNsPush], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
         beginTicks()
         tell { $0.take(pushes, answered, patience: surroundings.patience(), at: $1) }
     }
 
-    /// Answers for pushes that it was given before; those that it does not have are to be sent elsewhere.
+    /// Answers for pushes that the pool got before. A push that it does not have is deferred, to be sent elsewhere.
     func join(_ ids: [Delivery.ID], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
         tell { $0.join(ids, answered, patience: surroundings.patience(), at: $1) }
     }
 
-    /// Goes on under another plan.
+    /// Continues with changed settings.
     func use(_ new: PoolPlan) {
         let renews = new.needsOtherConnections(than: plan)
         plan = new
         fields.use(new)
-        tell { $0.use(new.terms(surroundings), renews: renews, at: $1) }
+        tell { $0.use(new.options(surroundings), renews: renews, at: $1) }
     }
 
-    /// No app uses it any more: what is under way ends, and nothing begins.
-    func leave() { tell { $0.leave(at: $1) } }
+    /// Sends nothing more, because no app uses the pool; pushes in flight finish.
+    func retire() { tell { $0.retire(at: $1) } }
 
-    /// Who still waits for an answer is told to ask again elsewhere.
+    /// Closes the connections. Unanswered pushes are deferred.
     func close() {
         ticks?.cancel()
         ticks = nil
@@ -72,7 +72,7 @@ final class ConnectionPool {
     }
 
     var held: Held {
-        Held(pushes: Set(state.late.keys).union(state.lateAnswers.keys), lanes: Set(state.lanes.keys))
+        Held(pushes: Set(state.late.keys).union(state.lateAnswers.keys), orderKeys: Set(state.queues.keys))
     }
 
     private func beginTicks() {
@@ -83,7 +83,7 @@ final class ConnectionPool {
         }
     }
 
-    /// A connection's channel is closed; with an error, it will be.
+    /// Reports that a connection's channel is closed or, with an error, about to be closed.
     func ended(_ id: Int, _ error: (any Error)?) {
         tell { $0.ended(id, error.map { plan.serverName.words(for: $0) }, at: $1) }
         if error == nil { (connections[id], last) = (nil, nil) }
@@ -96,7 +96,7 @@ final class ConnectionPool {
         act()
     }
 
-    /// Does what the state says, and what it says to what comes of that.
+    /// Performs the state's actions, and the actions that follow from these.
     private func act() {
         guard !isActing else { return }
         isActing = true
@@ -107,8 +107,8 @@ final class ConnectionPool {
             for connection in connections.values { connection.flush() }
         } while !state.actions.isEmpty
         isActing = false
-        (allowance.count, allowance.isSilent) = (state.allowance, state.timedOutInLastWindow)
-        // The event loop may have no further turn.
+        (allowance.count, allowance.isUnresponsive) = (state.allowance, state.timedOutInLastWindow)
+        // The event loop may stop before it runs another task.
         if state.isClosed { for batch in state.batches.indices { report(batch) } }
     }
 
@@ -129,7 +129,7 @@ final class ConnectionPool {
             }
         case .endWait(let batch): waits.removeValue(forKey: batch)?.cancel()
         case .refuseToken:
-            do { try fields.refuseToken(at: state.moment.wall) } catch { state.trouble = "\(error)" }
+            do { try fields.refuseToken(at: state.moment.wall) } catch { state.failure = "\(error)" }
         case .keepToken: fields.keepToken(at: state.moment.wall)
         }
     }
@@ -147,13 +147,14 @@ final class ConnectionPool {
         }
     }
 
-    /// Gives the answers that a batch has: those of one turn of the event loop together.
+    /// Reports a batch's new answers together, once in each turn of the event loop.
     private func report(_ batch: Int) {
         if let (answered, answers) = state.takeAnswers(of: batch) { answered(answers) }
     }
+
     // MARK: Dialing
 
-    /// With a fresh look at DNS.
+    /// Looks the host up in DNS anew, and connects.
     private func dial(_ id: Int) {
         let connection = APNsConnection(self, id)
         connections[id] = connection
@@ -161,7 +162,7 @@ final class ConnectionPool {
         let plan = plan
         ClientBootstrap(group: loop)
             .resolver(surroundings.resolver(loop))
-            .connectTimeout(.nanoseconds(surroundings.dialing.deadline.nanoseconds))
+            .connectTimeout(TimeAmount(surroundings.dialing.deadline))
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try Self.prepare(channel, plan) }
@@ -192,7 +193,7 @@ final class ConnectionPool {
 }
 
 extension String {
-    /// TLS has no server names for these (RFC 6066, section 3).
+    /// TLS server names cannot be IP addresses (RFC 6066, section 3).
     fileprivate var isIPAddress: Bool {
         do {
             _ = try SocketAddress(ipAddress: self, port: 0)

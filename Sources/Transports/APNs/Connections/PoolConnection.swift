@@ -1,47 +1,47 @@
 import NIOCore
 
-/// What a pool knows of one of its connections. It is told by number: the socket is the host's.
+/// The state of one of a pool's connections. ``ConnectionPool`` has the socket, under the same number.
 ///
-/// | State | Requests | What ends it |
+/// | State | Requests | Next state |
 /// |---|---|---|
-/// | ``State/dialing`` | none | the socket stands: greeting; it does not: gone |
-/// | ``State/greeting`` | none | the server's SETTINGS: proving with tokens, else ready; none in time: gone |
-/// | ``State/proving`` | one at a time, until APNs has answered one with another status than 403 | that answer: ready |
-/// | ``State/ready`` | as many as the server allows | GOAWAY, an answer that is a reason to leave, other settings: draining |
-/// | ``State/draining`` | no new one | the last answer: closed, and gone |
-/// | ``State/ending`` | no new one: it broke HTTP/2, or its PING has no answer | the socket's end: gone |
+/// | ``State/dialing`` | none | socket connected: greeting; failed: removed |
+/// | ``State/greeting`` | none | SETTINGS arrive: proving with tokens, else ready; not in time: removed |
+/// | ``State/proving`` | one at a time | an answer with another status than 403: ready |
+/// | ``State/ready`` | as many as the server allows | GOAWAY, an answer that replaces the connection, changed settings: draining |
+/// | ``State/draining`` | no new ones | last answer: closed and removed |
+/// | ``State/ending`` | no new ones: HTTP/2 was violated, or a PING not answered | socket closed: removed |
 struct PoolConnection {
     enum State { case dialing, greeting, proving, ready, draining, ending }
 
     let id: Int
     let begun: NIODeadline
-    /// Without tokens nothing is to be proven (Sending notification requests to APNs).
+    /// Whether the state `proving` is skipped, because the pool uses a certificate (Sending notification requests to APNs).
     let isTrusted: Bool
     var state = State.dialing
-    /// What of the server, or of the proxy before it, has not come yet.
+    /// What the server or the proxy has to send next before the connection is ready, as the failure if it does not come.
     var missing: ConnectionFailure? = .noTunnel
-    /// How many requests wait for their answers.
+    /// The number of requests in flight.
     var active = 0
     private var streamsMax = 0
-    /// How many more requests it has stream numbers for (RFC 9113, section 5.1.1).
+    /// How many more requests the stream numbers allow (RFC 9113, section 5.1.1).
     var numbersLeft = Int(HTTP2Session.lastStreamMax) / 2
-    /// Whether something was answered on it that is no reason to leave it.
+    /// Whether a request was answered without a reason to replace the connection.
     var isProven = false
     var serverErrorsInARow = 0
-    /// Whether it gave a request back too often.
+    /// Whether the connection was given up because the server refused a request too often.
     var isGivenUp = false
-    var lifeSigns: LifeSigns
-    /// Why it ends, if the socket does not say.
+    var health: ConnectionHealth
+    /// Why the connection ends, if the socket gives no reason.
     var endReason: String?
 
     init(_ id: Int, isTrusted: Bool, at now: NIODeadline) {
-        (self.id, begun, self.isTrusted, lifeSigns) = (id, now, isTrusted, LifeSigns(at: now))
+        (self.id, begun, self.isTrusted, health) = (id, now, isTrusted, ConnectionHealth(at: now))
     }
 
-    /// How many requests it takes now.
+    /// How many requests can be sent now.
     var room: Int { max(0, min(min(capacity, streamsMax) - active, numbersLeft)) }
 
-    /// How many requests may be under way on it at a time.
+    /// How many requests may be in flight at a time.
     var capacity: Int {
         switch state {
         case .ready: streamsMax
@@ -50,14 +50,14 @@ struct PoolConnection {
         }
     }
 
-    /// Whether it has one of the pool's places, and its socket stands.
-    var isStanding: Bool { state != .dialing && state != .draining }
+    /// Whether the socket is connected, and the connection is not draining.
+    var isConnected: Bool { state != .dialing && state != .draining }
 
-    mutating func stand() { state = missing != nil ? .greeting : isTrusted ? .ready : .proving }
+    mutating func socketConnected() { state = missing != nil ? .greeting : isTrusted ? .ready : .proving }
 
     mutating func settle(streamsMax: Int) {
         (self.streamsMax, missing) = (streamsMax, nil)
-        if state == .greeting { stand() }
+        if state == .greeting { socketConnected() }
     }
 
     mutating func trust() { if state == .proving { state = .ready } }

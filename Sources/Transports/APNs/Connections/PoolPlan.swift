@@ -6,13 +6,13 @@ import PipelineKit
 import Signing
 import Time
 
-/// What connections have in common that may carry each other's pushes: APNs binds a connection to a team and a key, or
-/// to a certificate (Establishing a token-based connection to APNs).
+/// The settings that the connections of one pool share. APNs binds a connection to a team and a key, or to a certificate
+/// (Establishing a token-based connection to APNs).
 struct PoolPlan: Sendable {
     let host: String
     let port: Int
     let proxy: ProxyAddress?
-    /// What the proxy knows us by, as `Proxy-Authorization` has it.
+    /// The value of `Proxy-Authorization`.
     let proxyAuthorization: String?
     let tls: NIOSSLContext
     let connections: Int
@@ -22,23 +22,23 @@ struct PoolPlan: Sendable {
     let token: SharedToken?
     let tokenAge: Duration
     let credential: Credential
-    /// What its apps are called at APNs. A connection has those that the plan had when it was opened.
+    /// The topics of the pool's apps. A connection accepts only the topics that its key had when it was opened.
     var topics: Set<String> = []
 
-    /// `:authority`: with the port where it is not HTTPS's own (RFC 9113, section 8.3.1).
+    /// `:authority`, with the port unless it is 443 (RFC 9113, section 8.3.1).
     var authority: String { port == 443 ? host : "\(host):\(port)" }
 }
 
 extension PoolPlan {
     var serverName: ServerName { ServerName(host, port, proxy: proxy) }
 
-    func terms(_ surroundings: Surroundings) -> PoolState.Terms {
-        PoolState.Terms(
+    func options(_ surroundings: Surroundings) -> PoolState.Options {
+        PoolState.Options(
             connections: connections, timeout: timeout, backoff: backoff, hasToken: token != nil, server: serverName,
-            dialing: surroundings.dialing, asksOnce: surroundings.asksOnce)
+            dialing: surroundings.dialing, failsFast: surroundings.failsFast)
     }
 
-    /// Pools that differ in this have nothing to do with each other.
+    /// Tells pools apart.
     struct Identity: Hashable {
         let host: String
         let port: Int
@@ -47,35 +47,35 @@ extension PoolPlan {
         let credential: String
     }
 
-    /// What a connection is opened with.
+    /// What a connection authenticates with.
     struct Credential: Equatable {
         let signingKey: PublicKey?
         let certificates: [NIOSSLCertificate]
         let privateKey: NIOSSLPrivateKey?
-        /// The certificates that are trusted instead of the system's.
+        /// The contents of the PEM file with the certificates to trust instead of the system's.
         let trust: Data?
     }
 
-    /// Whether connections of the former plan cannot carry what this one wants: another credential, or a bundle ID that
-    /// is new, which APNs refuses on a connection that stands (Establishing a token-based connection to APNs).
+    /// Whether the open connections cannot be used with this plan: the credential changed, or a bundle ID is new, which
+    /// APNs rejects on a connection that is already open (Establishing a token-based connection to APNs).
     func needsOtherConnections(than former: PoolPlan) -> Bool {
         credential != former.credential || proxyAuthorization != former.proxyAuthorization
             || !topics.isSubset(of: former.topics)
     }
 }
 
-/// Clock and chance, from outside: tests have their own.
+/// The clock, the randomness and the waits, which tests replace.
 struct Surroundings: Sendable {
     var now: @Sendable () -> Instant
     /// From 0 to 1.
     var jitter: @Sendable () -> Double
-    /// How long a window waits for its answers: what takes longer is asked for again.
+    /// How long a window waits for its answers.
     var patience: @Sendable () -> Duration = { .seconds(2) }
     var dialing = Dialing()
-    /// Looks hosts up; nil: as the system does.
+    /// Resolves host names; nil uses the system's resolver.
     var resolver: @Sendable (any EventLoop) -> (any Resolver & Sendable)? = { _ in nil }
-    /// Whether the first connection that fails ends the window: somebody wants to know why.
-    var asksOnce = false
+    /// Whether the first failed connection ends the window, to report the failure at once.
+    var failsFast = false
 
     var moment: PoolState.Moment { PoolState.Moment(now: .now(), wall: now(), jitter: jitter) }
 }

@@ -2,15 +2,15 @@ import Foundation
 import NIOSSL
 import PipelineKit
 
-/// Which pools the settings' apps need, and which app uses which.
+/// The pools that the apps in the settings need, and the pool of each app.
 struct PoolPlans {
     private(set) var pools: [PoolPlan.Identity: PoolPlan] = [:]
-    /// By number of the app.
+    /// The pool of each app, in the order of the apps.
     private(set) var poolOfApp: [PoolPlan.Identity] = []
 
     /// Reads keys and certificates.
     ///
-    /// - Parameter token: The one that a key has.
+    /// - Parameter token: Returns the token of a key.
     init(_ settings: APNsSettings, token: (SigningKey) -> SharedToken) throws(TransportError) {
         for app in settings.apps {
             let identity = PoolPlan.Identity(
@@ -43,46 +43,46 @@ extension PoolPlan {
         }
     }
 
-    private static func tls(_ settings: APNsSettings, _ secret: APNsApp.Revealed) throws -> NIOSSLContext {
+    private static func tls(_ settings: APNsSettings, _ secret: APNsApp.LoadedCredential) throws -> NIOSSLContext {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         tls.applicationProtocols = ["h2"]
         if let trust = settings.trust {
             tls.trustRoots = .certificates(
-                try Unreadable.certificates(
-                    trust, "trust", remedy: "correct trust; Apple's own servers need none, so leave it out for them"))
+                try CredentialFileError.certificates(
+                    trust, "trust", remedy: "correct trust, or leave it out: Apple's own servers need none"))
         }
         if case .certificate(let chain, let key) = secret {
             tls.certificateChain = chain.map { .certificate($0) }
             tls.privateKey = .privateKey(key)
         }
-        return try Unreadable.check("certificateKey is not the key of certificate") {
+        return try CredentialFileError.check("certificateKey is not the key of certificate") {
             try NIOSSLContext(configuration: tls)
         }
     }
 }
 
-/// A file of credentials that holds something else.
-private struct Unreadable: Error, CustomStringConvertible {
+/// A file of credentials cannot be read or has other contents.
+private struct CredentialFileError: Error, CustomStringConvertible {
     let description: String
 
     static func check<Content>(_ complaint: String, _ read: () throws -> Content) throws -> Content {
-        do { return try read() } catch { throw Unreadable(description: complaint) }
+        do { return try read() } catch { throw CredentialFileError(description: complaint) }
     }
 
-    /// - Parameter key: What names the file.
+    /// - Parameter key: The setting that names the file.
     static func certificates(_ path: String, _ key: String, remedy: String) throws -> [NIOSSLCertificate] {
         guard FileManager.default.isReadableFile(atPath: path) else {
-            throw Unreadable(description: "\(key): \(path) is not there, or not to be read: \(remedy)")
+            throw CredentialFileError(description: "\(key): \(path) does not exist or cannot be read: \(remedy)")
         }
-        return try check("\(key): \(path) holds no certificate in PEM: \(remedy)") {
+        return try check("\(key): \(path) contains no certificate in PEM: \(remedy)") {
             try NIOSSLCertificate.fromPEMFile(path)
         }
     }
 }
 
 extension APNsApp {
-    enum Revealed {
+    enum LoadedCredential {
         case key(SigningKey)
         case certificate([NIOSSLCertificate], NIOSSLPrivateKey)
 
@@ -103,7 +103,7 @@ extension APNsApp {
         }
     }
 
-    /// Tells credentials apart: apps of one team's key share connections, a certificate is one app's own.
+    /// Identifies the credential: apps with the same key share connections, a certificate belongs to one app.
     var credentialName: String {
         switch credential {
         case .key(let id, let team, _): SigningKey.name(id: id, team: team)
@@ -111,7 +111,7 @@ extension APNsApp {
         }
     }
 
-    /// What is wrong with what the app's pushes are signed with, where that can be read here.
+    /// The error in the app's credential; nil if it is valid or not readable by this process.
     func credentialError() -> TransportError? {
         guard credential.secret.isReadable else { return nil }
         do {
@@ -123,17 +123,17 @@ extension APNsApp {
         }
     }
 
-    fileprivate func revealed() throws -> Revealed {
+    fileprivate func revealed() throws -> LoadedCredential {
         switch credential {
         case .key(let id, let team, let secret):
             let pem = try secret.reveal()
             return .key(
-                try secret.check("is no .p8 key of Apple's") { try SigningKey(id: id, team: team, pem: pem) })
+                try secret.check("is not a .p8 key from Apple") { try SigningKey(id: id, team: team, pem: pem) })
         case .certificate(let path, let secret):
             let pem = Array(try secret.reveal().utf8)
             return .certificate(
-                try Unreadable.certificates(path, "certificate", remedy: "correct certificate"),
-                try secret.check("is no private key in PEM") { try NIOSSLPrivateKey(bytes: pem, format: .pem) })
+                try CredentialFileError.certificates(path, "certificate", remedy: "correct certificate"),
+                try secret.check("is not a private key in PEM") { try NIOSSLPrivateKey(bytes: pem, format: .pem) })
         }
     }
 }

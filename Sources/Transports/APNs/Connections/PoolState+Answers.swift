@@ -9,7 +9,7 @@ extension PoolState {
     ///   - isOver: Whether nothing more can be written to it.
     mutating func received(_ events: [HTTP2Event], from id: Int, hasRead: Bool, isOver: Bool, at moment: Moment) {
         self.moment = moment
-        if hasRead, let index = index(of: id) { connections[index].lifeSigns.noteRead(at: moment.now) }
+        if hasRead, let index = index(of: id) { connections[index].health.noteRead(at: moment.now) }
         for event in events { handle(event, from: id) }
         closeIfDrained(id)
         if isOver { endConnection(id, because: nil) }
@@ -19,14 +19,14 @@ extension PoolState {
     private mutating func handle(_ event: HTTP2Event, from id: Int) {
         switch event {
         case .answer(let tag, let head, let body): answered(tag, head, body, by: id)
-        case .refused(let tag): returned(tag, by: id)
+        case .refused(let tag): refused(tag, by: id)
         case .broken(let tag, let code): broke(tag, code)
         case .goAway(_, _, let data): goneAway(id, data)
         case .settings(let streamsMax):
-            trouble = nil
+            failure = nil
             if let index = index(of: id) { connections[index].settle(streamsMax: streamsMax) }
         case .failed(_, let reason) where !reason.isEmpty:
-            endConnection(id, because: terms.server.words(for: ProtocolBreach(reason: reason)))
+            endConnection(id, because: options.server.words(for: ProtocolBreach(reason: reason)))
         case .pong, .failed: break
         }
     }
@@ -35,8 +35,8 @@ extension PoolState {
 
     private mutating func answered(_ tag: Int, _ head: ResponseHead, _ body: [UInt8], by id: Int) {
         guard requests[tag] != nil else { return }
-        land(tag)
-        (answers, timedOutInLastWindow, trouble) = (answers + 1, false, nil)
+        endFlight(tag)
+        (answers, timedOutInLastWindow, failure) = (answers + 1, false, nil)
         if head.status != 403, let index = index(of: id) { connections[index].trust() }
         if head.status == 200, head.retryAfter == nil, body.isEmpty {
             return accept(tag, head, by: id)
@@ -66,49 +66,51 @@ extension PoolState {
 
     private mutating func apply(_ treatment: Treatment, _ answer: APNsAnswer, to tag: Int, by id: Int) {
         guard let request = requests[tag] else { return }
-        let cause = Cause(answer, request)
-        let wasLeft = wasLeft(for: cause, before: id, request)
-        if !wasLeft || treatment.connection == .keep { apply(treatment.connection, to: id, cause) }
+        let cause = ReplacementCause(answer, request)
+        let wasReplaced = wasReplaced(for: cause, before: id, request)
+        if !wasReplaced || treatment.connection == .keep { apply(treatment.connection, to: id, cause) }
         switch treatment.push {
         case .accept: finish(tag, .accepted, answer)
         case .fail: fail(tag, answer)
         case .unregistered: finish(tag, .unregistered, answer)
         case .unknownAddress: finish(tag, .unknownAddress, answer)
         case .stop: stop(tag, answer)
-        case .onceMore(let end) where wasLeft: conclude(tag, end, answer)
-        case .onceMore: onceMore(tag, answer, by: id)
-        case .later(let wait): later(tag, wait, answer)
+        case .retryOnce(let end) where wasReplaced: conclude(tag, end, answer)
+        case .retryOnce: retryOnce(tag, answer, by: id)
+        case .retryLater(let wait): retryLater(tag, wait, answer)
         }
     }
 
-    private mutating func apply(_ treatment: Treatment.Connection, to id: Int, _ cause: Cause) {
+    private mutating func apply(_ treatment: Treatment.Connection, to id: Int, _ cause: ReplacementCause) {
         switch treatment {
         case .keep: noteProven(id)
-        case .replace: leave(id, for: cause)
+        case .replace: replace(id, for: cause)
         case .keepToken:
-            leave(id, for: cause)
+            replace(id, for: cause)
             actions.append(.keepToken)
         case .renew:
-            guard !isLeft(id) else { return }
-            leave(id, for: cause)
+            guard !isDraining(id) else { return }
+            replace(id, for: cause)
             renew()
         case .refreshToken:
-            leave(id, for: cause)
+            replace(id, for: cause)
             actions.append(.refuseToken)
         case .suspect:
             guard let index = index(of: id) else { return }
             connections[index].serverErrorsInARow += 1
-            if connections[index].serverErrorsInARow >= Self.serverErrorsMax { leave(id, for: cause) }
+            if connections[index].serverErrorsInARow >= Self.serverErrorsMax { replace(id, for: cause) }
         }
     }
 
-    private mutating func stop(_ tag: Int, _ answer: APNsAnswer) { endAlike(tag) { $0.finish($1, .stopped, answer) } }
+    private mutating func stop(_ tag: Int, _ answer: APNsAnswer) {
+        endAllOfApp(tag) { $0.finish($1, .stopped, answer) }
+    }
 
     /// Ends a push, and with it what waits of the same app: it would be refused in the same way.
-    private mutating func endAlike(_ tag: Int, _ end: (inout PoolState, Int) -> Void) {
+    private mutating func endAllOfApp(_ tag: Int, _ end: (inout PoolState, Int) -> Void) {
         let topic = requests[tag]?.push.kind.topic
         end(&self, tag)
-        // One that ends lets the next of its lane wait.
+        // The end of a push moves the next one with its order key to `waiting`.
         while case let alike = waiting.filter({ requests[$0]?.push.kind.topic == topic }), !alike.isEmpty {
             waiting.removeAll { requests[$0]?.push.kind.topic == topic }
             for tag in alike { end(&self, tag) }
@@ -129,54 +131,55 @@ extension PoolState {
 
     // MARK: Another connection
 
-    /// Goes over to another connection, once for each cause: what was refused with it does not do so again.
-    private mutating func leave(_ id: Int, for cause: Cause) {
-        guard !isLeft(id), let index = index(of: id) else { return }
+    /// Replaces a connection, once for each cause: pushes that were refused with it do not replace another one.
+    private mutating func replace(_ id: Int, for cause: ReplacementCause) {
+        guard !isDraining(id), let index = index(of: id) else { return }
         let connection = connections[index]
-        if connection.begun >= left[cause] ?? connection.begun { left[cause] = moment.now }
+        if connection.begun >= replacedAt[cause] ?? connection.begun { replacedAt[cause] = moment.now }
         replace(id)
-        if !terms.asksOnce { waitAfter(connection, "waits for another connection after \(cause.text)") }
+        if !options.failsFast { waitAfter(connection, "waits for another connection after \(cause.text)") }
     }
 
-    /// Whether a connection was left for the push already, and this is one of those that followed.
-    private func wasLeft(for cause: Cause, before id: Int, _ request: Request) -> Bool {
-        guard let left = left[cause] else { return request.wasAskedOnceMore }
-        return connections.contains { $0.id == id && $0.begun >= left }
-            && (request.wasAskedOnceMore || request.taken <= left)
+    /// Whether a connection was already replaced for the cause, and `id` is a later one.
+    private func wasReplaced(for cause: ReplacementCause, before id: Int, _ request: Request) -> Bool {
+        guard let replacedAt = replacedAt[cause] else { return request.wasAskedOnceMore }
+        return connections.contains { $0.id == id && $0.begun >= replacedAt }
+            && (request.wasAskedOnceMore || request.taken <= replacedAt)
     }
 
     /// Another connection did not help.
     private mutating func conclude(_ tag: Int, _ end: Treatment.End, _ answer: APNsAnswer) {
         switch end {
         case .stop: stop(tag, answer)
-        case .later(.tokenPause): pauseKey(tag, answer)
-        case .later(let wait): endAlike(tag) { $0.later($1, wait, answer) }
+        case .retryLater(.tokenPause): pauseKey(tag, answer)
+        case .retryLater(let wait): endAllOfApp(tag) { $0.retryLater($1, wait, answer) }
         }
     }
 
-    private mutating func onceMore(_ tag: Int, _ answer: APNsAnswer, by id: Int) {
+    private mutating func retryOnce(_ tag: Int, _ answer: APNsAnswer, by id: Int) {
         requests[tag]?.wasAskedOnceMore = true
-        if pause == nil || !putOff(tag) { again(tag, answer, by: id) }
+        if pause == nil || !deferPaused(tag) { retry(tag, answer, by: id) }
     }
 
     // MARK: Another try
 
     /// - Parameter answer: Why; nil where the server did not even read it.
-    private mutating func again(_ tag: Int, _ answer: APNsAnswer?, by id: Int) {
+    private mutating func retry(_ tag: Int, _ answer: APNsAnswer?, by id: Int) {
         requests[tag]?.returned += 1
         guard let request = requests[tag], request.returned < Self.returnsMax else {
-            giveUp(id)
-            return later(tag, .unanswered, answer, reason: answer == nil ? "given back by the server too often" : nil)
+            giveUpOn(id)
+            return retryLater(
+                tag, .unanswered, answer, reason: answer == nil ? "given back by the server too often" : nil)
         }
         waiting.prepend(tag)
     }
 
     /// A server that only ever gives back is no better than one that cannot be reached, and is not dialled more often.
-    private mutating func giveUp(_ id: Int) {
+    private mutating func giveUpOn(_ id: Int) {
         guard let index = index(of: id), !connections[index].isGivenUp else { return }
         connections[index].isGivenUp = true
         replace(id)
-        dialFailed("\(terms.server.place) gives back what it is sent")
+        dialFailed("\(options.server.place) gives back what it is sent")
     }
 
     /// Nothing of the key is sent for as long as no other token may be made.
@@ -187,35 +190,35 @@ extension PoolState {
         end(tag, told)
         guard let until = told.until, pause == nil else { return }
         pause = (until, answer)
-        while let tag = waiting.popFirst() { putOff(tag) }
+        while let tag = waiting.popFirst() { deferPaused(tag) }
     }
 
     /// - Returns: Whether the key still pauses.
     @discardableResult
-    private mutating func putOff(_ tag: Int) -> Bool {
+    private mutating func deferPaused(_ tag: Int) -> Bool {
         guard let request = requests[tag], var told = pausedAnswer(request.push) else { return false }
         (told.attempts, told.mayRepeat) = (request.attempts, request.mayRepeat)
         end(tag, told)
         return true
     }
 
-    private mutating func later(_ tag: Int, _ wait: Treatment.Wait, _ answer: APNsAnswer?, reason: String? = nil) {
+    private mutating func retryLater(_ tag: Int, _ wait: Treatment.Wait, _ answer: APNsAnswer?, reason: String? = nil) {
         guard let request = requests[tag] else { return }
         end(tag, deferral(request, wait, answer, reason: reason, attempts: request.attempts))
     }
 
     /// The server did not process it: sending it again costs nothing and repeats nothing (RFC 9113, section 8.7).
-    private mutating func returned(_ tag: Int, by id: Int) {
-        land(tag)
+    private mutating func refused(_ tag: Int, by id: Int) {
+        endFlight(tag)
         requests[tag]?.attempts -= 1
-        again(tag, nil, by: id)
+        retry(tag, nil, by: id)
     }
 
     /// Nobody knows whether the server processed it.
     private mutating func broke(_ tag: Int, _ code: HTTP2ErrorCode) {
-        land(tag)
+        endFlight(tag)
         requests[tag]?.mayRepeat = true
-        later(tag, .unanswered, nil, reason: code == .cancel ? Self.noAnswerCame : "\(Self.reset)\(code.rawValue)")
+        retryLater(tag, .unanswered, nil, reason: code == .cancel ? Self.noAnswerCame : "\(Self.reset)\(code.rawValue)")
     }
 
     /// What stands in it is lenient: JSON with a reason, text, or nothing.
@@ -224,12 +227,12 @@ extension PoolState {
         let treatment = said.reason.isEmpty ? nil : Treatment(status: 0, reason: said.reason)
         if treatment?.push == .stop { stopAll(said) }
         if treatment?.connection == .refreshToken { actions.append(.refuseToken) }
-        trouble = Self.words(said, data) ?? "\(terms.server.place) says GOAWAY"
-        guard !isLeft(id), let index = index(of: id) else { return }
+        failure = Self.words(said, data) ?? "\(options.server.place) says GOAWAY"
+        guard !isDraining(id), let index = index(of: id) else { return }
         let connection = connections[index]
         replace(id)
         if treatment?.connection == .renew { renew() }
-        if let trouble { waitAfter(connection, trouble) }
+        if let failure { waitAfter(connection, failure) }
     }
 
     private static func words(_ said: APNsReason, _ data: [UInt8]) -> String? {

@@ -5,16 +5,16 @@ extension PoolState {
     func index(of id: Int) -> Int? { connections.firstIndex { $0.id == id } }
 
     /// Whether no new request goes over it.
-    func isLeft(_ id: Int) -> Bool { index(of: id).map { connections[$0].state == .draining } ?? true }
+    func isDraining(_ id: Int) -> Bool { index(of: id).map { connections[$0].state == .draining } ?? true }
 
-    /// Opens connections up to the terms' number.
+    /// Opens connections up to the options' number.
     mutating func dialIfNeeded() {
-        let missing = terms.connections - connections.count { $0.state != .draining }
+        let missing = options.connections - connections.count { $0.state != .draining }
         guard stopped == nil, missing > 0, moment.now >= nextDial else { return }
         // One tells whether the server is there; the others follow.
         for _ in 0..<(dialFailures > 0 ? 1 : missing) {
             connectionsMade += 1
-            connections.append(PoolConnection(connectionsMade, isTrusted: !terms.hasToken, at: moment.now))
+            connections.append(PoolConnection(connectionsMade, isTrusted: !options.hasToken, at: moment.now))
             actions.append(.dial(connectionsMade))
         }
     }
@@ -24,7 +24,7 @@ extension PoolState {
         self.moment = moment
         guard let index = index(of: id) else { return }
         if connections[index].state == .draining { return actions.append(.close(id)) }
-        connections[index].stand()
+        connections[index].socketConnected()
         connections.append(connections.remove(at: index))
     }
 
@@ -43,14 +43,14 @@ extension PoolState {
         guard let index = index(of: id) else { return }
         let connection = connections.remove(at: index)
         guard connection.state != .draining else { return }
-        dialFailed(reason ?? connection.endReason ?? terms.server.words(for: ConnectionFailure.closed))
+        dialFailed(reason ?? connection.endReason ?? options.server.words(for: ConnectionFailure.closed))
     }
 
     mutating func dialFailed(_ reason: String) {
-        trouble = reason
+        failure = reason
         dialFailures += 1
-        nextDial = moment.now + terms.dialing.wait(afterFailures: dialFailures, jitter: moment.jitter())
-        if terms.asksOnce { releaseAll() }
+        nextDial = moment.now + options.dialing.wait(afterFailures: dialFailures, jitter: moment.jitter())
+        if options.failsFast { releaseAll() }
     }
 
     /// Every connection ends what is under way on it; what goes next goes over new ones.
@@ -60,7 +60,7 @@ extension PoolState {
 
     /// No new request goes over it, and another takes its place.
     mutating func replace(_ id: Int) {
-        guard !isLeft(id), let index = index(of: id) else { return }
+        guard !isDraining(id), let index = index(of: id) else { return }
         var connection = connections.remove(at: index)
         connection.state = .draining
         connections.append(connection)
@@ -82,7 +82,7 @@ extension PoolState {
     /// Opening connections and leaving them fast looks like an attack: one that was left soon, and on which nothing was
     /// taken, counts as one that failed.
     mutating func waitAfter(_ connection: PoolConnection, _ reason: String) {
-        let wait = TimeAmount.nanoseconds(terms.dialing.longestWait.nanoseconds)
+        let wait = TimeAmount.nanoseconds(options.dialing.longestWait.nanoseconds)
         if !connection.isProven, moment.now - connection.begun < wait { dialFailed(reason) }
     }
 
@@ -104,18 +104,18 @@ extension PoolState {
 
     private mutating func check(_ connection: PoolConnection) {
         guard let missing = connection.missing else { return checkHealth(connection.id) }
-        let deadline = TimeAmount.nanoseconds(terms.dialing.deadline.nanoseconds)
-        guard connection.isStanding, moment.now - connection.begun > deadline else { return }
+        let deadline = TimeAmount.nanoseconds(options.dialing.deadline.nanoseconds)
+        guard connection.isConnected, moment.now - connection.begun > deadline else { return }
         actions.append(.close(connection.id))
-        ended(connection.id, terms.server.words(for: missing), at: moment)
+        ended(connection.id, options.server.words(for: missing), at: moment)
     }
 
     private mutating func checkHealth(_ id: Int) {
         guard let index = index(of: id) else { return }
-        switch connections[index].lifeSigns.check(at: moment.now, isBusy: connections[index].active > 0) {
-        case .well: break
-        case .ask: actions.append(.ping(id))
-        case .dead: endConnection(id, because: terms.server.words(for: ConnectionFailure.silent))
+        switch connections[index].health.check(at: moment.now, isBusy: connections[index].active > 0) {
+        case .healthy: break
+        case .sendPing: actions.append(.ping(id))
+        case .dead: endConnection(id, because: options.server.words(for: ConnectionFailure.silent))
         }
     }
 

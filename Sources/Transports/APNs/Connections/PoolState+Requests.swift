@@ -15,9 +15,9 @@ extension PoolState {
         /// How often in a row a server gave it back unread.
         var returned = 0
         /// How often it was told to take longer.
-        var handouts = 0
+        var deferrals = 0
         var wasAskedOnceMore = false
-        /// Whether it waits for another one of its lane.
+        /// Whether it waits for an earlier push with its order key.
         var isBehind = false
         var mayRepeat = false
         /// Where it is under way; nil while it waits for room.
@@ -31,7 +31,7 @@ extension PoolState {
         // Pushes that were told to take longer keep their streams.
         allowance = max(1, connections.reduce(0) { $0 + $1.capacity } - late.count)
         if waiting.isEmpty { return }
-        if isLeaving { return handBack() }
+        if isRetired { return handBack() }
         dialIfNeeded()
         while !waiting.isEmpty,
             let roomiest = connections.indices.max(by: { connections[$0].room < connections[$1].room })
@@ -48,16 +48,16 @@ extension PoolState {
 
     private mutating func send(_ tag: Int, over index: Int) {
         guard let push = requests[tag]?.push else { return }
-        if let expiration = push.expiration, expiration <= moment.wall { return giveBack(tag) }
+        if let expiration = push.expiration, expiration <= moment.wall { return deferExpired(tag) }
         requests[tag]?.attempts += 1
-        requests[tag]?.flight = (connections[index].id, moment.now + .nanoseconds(terms.timeout.nanoseconds))
+        requests[tag]?.flight = (connections[index].id, moment.now + .nanoseconds(options.timeout.nanoseconds))
         connections[index].active += 1
         connections[index].numbersLeft -= 1
         actions.append(.send(tag: tag, over: connections[index].id))
     }
 
     /// It is too old to be sent, which is for the stage to say.
-    private mutating func giveBack(_ tag: Int) {
+    private mutating func deferExpired(_ tag: Int) {
         guard let id = requests[tag]?.push.delivery.id else { return }
         end(tag, TransportAnswer(id, .deferred, reason: "expired", attempts: 0, until: moment.wall))
     }
@@ -68,7 +68,7 @@ extension PoolState {
     mutating func unsendable(_ tag: Int, _ reason: String?, at moment: Moment) {
         self.moment = moment
         guard let flight = requests[tag]?.flight else { return }
-        land(tag)
+        endFlight(tag)
         requests[tag]?.attempts -= 1
         if let index = index(of: flight.connection) { connections[index].numbersLeft += 1 }
         if let reason { finish(tag, .stopped, reason: reason) } else { waiting.prepend(tag) }
@@ -77,7 +77,7 @@ extension PoolState {
     }
 
     /// Its stream is closed.
-    mutating func land(_ tag: Int) {
+    mutating func endFlight(_ tag: Int) {
         guard let id = requests[tag]?.flight?.connection else { return }
         requests[tag]?.flight = nil
         if let index = index(of: id) { connections[index].active -= 1 }
@@ -89,7 +89,7 @@ extension PoolState {
     mutating func end(_ tag: Int, _ answer: TransportAnswer) {
         guard let request = requests[tag] else { return }
         requests.remove(tag)
-        if let lane = request.push.lane { leave(lane, tag) }
+        if let orderKey = request.push.orderKey { startNext(orderKey, after: tag) }
         guard request.isLate else { return self.answer(request.batch, answer) }
         late[answer.id] = nil
         lateAnswers[answer.id] = (answer, moment.now)
@@ -118,7 +118,7 @@ extension PoolState {
         tries: Int? = nil, attempts: Int
     ) -> TransportAnswer {
         let said = answer.flatMap { $0.reason.isEmpty ? nil : $0.reason }
-        let delay = terms.backoff.wait(
+        let delay = options.backoff.wait(
             wait, attempts: tries ?? request.push.delivery.attempts + request.attempts, jitter: moment.jitter(),
             retryAfter: answer?.retryAfter)
         return TransportAnswer(
@@ -143,19 +143,19 @@ extension PoolState {
 
     /// Takes a push back that was never written. Its tag may still stand in ``waiting``.
     mutating func withdraw(_ tag: Int) {
-        if let lane = requests[tag]?.push.lane { leave(lane, tag) }
+        if let orderKey = requests[tag]?.push.orderKey { startNext(orderKey, after: tag) }
         requests.remove(tag)
     }
 
-    /// The next of the lane has its turn.
-    private mutating func leave(_ lane: [UInt8], _ tag: Int) {
-        if lanes[lane]?.contains(tag) == true {
-            lanes[lane]?.removeAll { $0 == tag }
-        } else if let next = lanes[lane]?.popFirst() {
+    /// Lets the next push with the order key be sent.
+    private mutating func startNext(_ orderKey: [UInt8], after tag: Int) {
+        if queues[orderKey]?.contains(tag) == true {
+            queues[orderKey]?.removeAll { $0 == tag }
+        } else if let next = queues[orderKey]?.popFirst() {
             requests[next]?.isBehind = false
             waiting.append(next)
         } else {
-            lanes[lane] = nil
+            queues[orderKey] = nil
         }
     }
 }

@@ -49,7 +49,7 @@ extension PoolState {
 
     /// A server that takes nothing or cannot be reached is not waited for.
     private mutating func begin(_ count: Int, _ answered: @escaping Answered, _ patience: Duration) -> (Int, Duration) {
-        let isStuck = timedOutInLastWindow || (dialFailures > 0 && !connections.contains(where: \.isStanding))
+        let isStuck = timedOutInLastWindow || (dialFailures > 0 && !connections.contains(where: \.isConnected))
         let batch = Batch(outstanding: count, answersBefore: answers, answered: answered)
         return (batches.insert(batch), isStuck ? .zero : patience)
     }
@@ -63,13 +63,13 @@ extension PoolState {
         if !late.isEmpty || !lateAnswers.isEmpty, join(push.delivery.id, batch) { return }
         if let told = pausedAnswer(push) { return answer(batch, told) }
         let tag = requests.insert(Request(push: push, taken: moment.now, batch: batch))
-        guard let lane = push.lane else { return waiting.append(tag) }
-        if lanes[lane] == nil {
-            lanes[lane] = CircularBuffer()
+        guard let orderKey = push.orderKey else { return waiting.append(tag) }
+        if queues[orderKey] == nil {
+            queues[orderKey] = CircularBuffer()
             waiting.append(tag)
         } else {
             requests[tag]?.isBehind = true
-            lanes[lane]?.append(tag)
+            queues[orderKey]?.append(tag)
         }
     }
 
@@ -114,7 +114,7 @@ extension PoolState {
                 answer(
                     number,
                     deferral(
-                        request, .unanswered, reason: request.isBehind ? Self.behind : trouble ?? noTrouble,
+                        request, .unanswered, reason: request.isBehind ? Self.behind : failure ?? noTrouble,
                         tries: dialFailures, attempts: 0))
                 withdraw(tag)
             }
@@ -124,15 +124,15 @@ extension PoolState {
     }
 
     private var noTrouble: String {
-        let standing = connections.filter(\.isStanding)
-        if standing.contains(where: { $0.missing == nil }) { return "no room at the server" }
-        return terms.server.words(for: standing.first?.missing ?? .silent, isDialing: standing.isEmpty)
+        let connected = connections.filter(\.isConnected)
+        if connected.contains(where: { $0.missing == nil }) { return "no room at the server" }
+        return options.server.words(for: connected.first?.missing ?? .silent, isDialing: connected.isEmpty)
     }
 
-    private var noAnswer: String { terms.server.words(for: ConnectionFailure.silent) }
+    private var noAnswer: String { options.server.words(for: ConnectionFailure.silent) }
 
     private func why(_ request: Request) -> String {
-        request.flight == nil ? trouble ?? "waits for room" : Self.inFlight
+        request.flight == nil ? failure ?? "waits for room" : Self.inFlight
     }
 
     /// An earlier push of its collapse ID is under way.
@@ -148,13 +148,13 @@ extension PoolState {
     }
 
     private mutating func keep(_ tag: Int, _ request: Request) -> TransportAnswer {
-        requests[tag]?.handouts += 1
+        requests[tag]?.deferrals += 1
         requests[tag]?.isLate = true
         batches[request.batch]?.late += 1
         late[request.push.delivery.id] = tag
         var answer = deferral(
-            request, .unanswered, reason: terms.asksOnce ? trouble ?? noAnswer : why(request),
-            tries: request.handouts + 1, attempts: 0)
+            request, .unanswered, reason: options.failsFast ? failure ?? noAnswer : why(request),
+            tries: request.deferrals + 1, attempts: 0)
         answer.isUnderWay = true
         return answer
     }

@@ -14,13 +14,13 @@ import Time
 /// | ``Activity/ready`` | each connection has as many as its server allows | the last connection is left or fails |
 /// | ``Activity/paused`` | pushes are put off: APNs counts too many tokens of the key | time; an accepted push |
 /// | ``Activity/stopped`` | nothing is dialled: GOAWAY refused the credential | pushes come; other settings |
-/// | ``Activity/leaving`` | what was not written is given back, what is under way ends | close |
+/// | ``Activity/retired`` | what was not written is given back, what is under way ends | close |
 /// | ``Activity/closed`` | nothing: all pushes were answered | |
 ///
-/// A push waits (in its lane, or for room), is under way on one connection, and is answered: once, or once as in flight,
-/// when its window ends, and once for good. ``PoolConnection`` has the states of a connection.
+/// A push waits (for an earlier push with its order key, or for room), is in flight on one connection, and is answered:
+/// once, or twice if it is still in flight when its window ends. ``PoolConnection`` has the states of a connection.
 struct PoolState {
-    enum Activity { case idle, dialing, backingOff, proving, ready, paused, stopped, leaving, closed }
+    enum Activity { case idle, dialing, backingOff, proving, ready, paused, stopped, retired, closed }
 
     /// What the pool is to do, in this order. What it cannot do it says.
     enum Action: Equatable {
@@ -45,15 +45,15 @@ struct PoolState {
     }
 
     /// What settings say.
-    struct Terms {
+    struct Options {
         var connections: Int
         var timeout: Duration
         var backoff: Backoff
         var hasToken: Bool
         var server: ServerName
         var dialing: Dialing
-        /// See ``Surroundings/asksOnce``.
-        var asksOnce: Bool
+        /// See ``Surroundings/failsFast``.
+        var failsFast: Bool
     }
 
     /// When something happened, and the chance that goes with it.
@@ -64,13 +64,13 @@ struct PoolState {
         var jitter: () -> Double
     }
 
-    var terms: Terms
+    var options: Options
     var moment: Moment
     var actions: [Action] = []
     var requests = Slots<Request>()
     var batches = Slots<Batch>()
     var waiting = CircularBuffer<Int>()
-    /// Those that stand are in the order in which they came to, those that drain in that in which they were left.
+    /// In the order in which they connected; draining ones in the order in which they were replaced.
     var connections: [PoolConnection] = []
     var connectionsMade = 0
     var dialFailures = 0
@@ -82,32 +82,32 @@ struct PoolState {
     /// How many pushes may be under way.
     var allowance = 1
     /// Why there is no connection.
-    var trouble: String?
+    var failure: String?
     /// What APNs said of all apps of the credential, in GOAWAY.
     var stopped: APNsReason?
     /// Until when nothing is sent, and what APNs said: it counts too many tokens of the key.
     var pause: (until: Instant, answer: APNsAnswer)?
-    var lanes: [[UInt8]: CircularBuffer<Int>] = [:]
+    var queues: [[UInt8]: CircularBuffer<Int>] = [:]
     /// Pushes that were told to take longer, by what they are.
     var late: [Delivery.ID: Int] = [:]
     /// Their answers, for as long as they may be asked for.
     var lateAnswers: [Delivery.ID: (answer: TransportAnswer, since: NIODeadline)] = [:]
     /// By topic.
     var refusalsInARow: [String: Int] = [:]
-    /// When a connection was last left for a cause.
-    var left: [Cause: NIODeadline] = [:]
+    /// When a connection was last replaced for a cause.
+    var replacedAt: [ReplacementCause: NIODeadline] = [:]
     var isClosed = false
     /// Whether no app uses it any more: it ends what is under way.
-    var isLeaving = false
+    var isRetired = false
 
-    init(_ terms: Terms, at moment: Moment) {
-        (self.terms, self.moment, nextDial) = (terms, moment, moment.now)
+    init(_ options: Options, at moment: Moment) {
+        (self.options, self.moment, nextDial) = (options, moment, moment.now)
     }
 
     var activity: Activity {
         let states = connections.map(\.state)
         if isClosed { return .closed }
-        if isLeaving { return .leaving }
+        if isRetired { return .retired }
         if stopped != nil { return .stopped }
         if let pause, moment.wall < pause.until { return .paused }
         if states.contains(.ready) { return .ready }
@@ -118,29 +118,29 @@ struct PoolState {
 
     // MARK: Settings
 
-    /// - Parameter renews: Whether connections that there are cannot carry what the new terms want: they end what is under
-    ///   way, and what waits goes over new ones.
-    mutating func use(_ terms: Terms, renews: Bool, at moment: Moment) {
-        (self.terms, self.moment) = (terms, moment)
+    /// - Parameter renews: Whether the open connections cannot be used with the new options. They finish what is in flight;
+    ///   waiting pushes go over new connections.
+    mutating func use(_ options: Options, renews: Bool, at moment: Moment) {
+        (self.options, self.moment) = (options, moment)
         if renews {
             renew()
-            (dialFailures, nextDial, stopped, pause, left) = (0, moment.now, nil, nil, [:])
+            (dialFailures, nextDial, stopped, pause, replacedAt) = (0, moment.now, nil, nil, [:])
         }
-        let standing = connections.filter(\.isStanding).map(\.id)
-        for id in standing.dropFirst(terms.connections).reversed() { replace(id) }
+        let connected = connections.filter(\.isConnected).map(\.id)
+        for id in connected.dropFirst(options.connections).reversed() { replace(id) }
         fill()
     }
 
-    /// No app uses it any more: what is under way ends, and nothing begins.
-    mutating func leave(at moment: Moment) {
-        (self.moment, isLeaving) = (moment, true)
+    /// Sends nothing more, because no app uses the pool; pushes in flight finish.
+    mutating func retire(at moment: Moment) {
+        (self.moment, isRetired) = (moment, true)
         renew()
         handBack()
     }
 
-    /// Who still waits for an answer is told to ask again elsewhere.
+    /// Closes the connections. Unanswered pushes are deferred.
     mutating func close(at moment: Moment) {
-        (self.moment, isClosed, waiting, lanes) = (moment, true, [], [:])
+        (self.moment, isClosed, waiting, queues) = (moment, true, [], [:])
         for tag in requests.indices { leaveOpen(tag) }
         for index in connections.indices {
             connections[index].state = .draining

@@ -19,12 +19,12 @@ final class APNsPush: Sendable {
     let pathEnd: Int
     let bodyRange: Range<Int>
     /// Whose order is kept: token and collapse ID; nil where the push has no collapse ID of its own.
-    let lane: [UInt8]?
+    let orderKey: [UInt8]?
     /// When APNs would no longer deliver it.
     let expiration: Instant?
 
     init(
-        _ delivery: Delivery, kind: Kind, fields: [UInt8], pathEnd: Int, bodyRange: Range<Int>, lane: [UInt8]?,
+        _ delivery: Delivery, kind: Kind, fields: [UInt8], pathEnd: Int, bodyRange: Range<Int>, orderKey: [UInt8]?,
         expiration: Instant?
     ) {
         self.delivery = delivery
@@ -32,7 +32,7 @@ final class APNsPush: Sendable {
         self.fields = fields
         self.pathEnd = pathEnd
         self.bodyRange = bodyRange
-        self.lane = lane
+        self.orderKey = orderKey
         self.expiration = expiration
     }
 
@@ -114,7 +114,7 @@ struct APNsPushReader: ~Copyable {
         return APNsPush(
             delivery, kind: kind, fields: fields, pathEnd: pathEnd,
             bodyRange: start..<(start + payload.raw.count),
-            lane: header.collapseID.map { token.bytes + [0] + $0.bytes }, expiration: header.expiresAt)
+            orderKey: header.collapseID.map { token.bytes + [0] + $0.bytes }, expiration: header.expiresAt)
     }
 
     private static func writePath(_ token: UnsafeRawBufferPointer, to fields: inout [UInt8]) -> Int {

@@ -2,63 +2,63 @@ import PipelineKit
 import Time
 
 /// Hands pushes to the pools that carry them, and answers those that no pool takes.
-struct Handover: ~Copyable {
+struct PushRouter: ~Copyable {
     /// Pushes that a pool gets at once: the first are under way while the next are read.
     private static let partMax = 256
     private static let standOff = Duration.seconds(1)
 
-    private let lines: [APNsTransport.AppLine]
-    private let leaving: [LeavingPool]
-    /// Lanes in which a push is still under way elsewhere: the next one waits for its answer.
+    private let routes: [APNsTransport.AppRoute]
+    private let retired: [RetiredPool]
+    /// Order keys of pushes that retired pools have in flight: the next push with such a key waits.
     private let taken: Set<[UInt8]>
     private let now: Instant
     private let answered: @Sendable ([TransportAnswer]) -> Void
     private var reader: APNsPushReader
-    /// By number of the line.
+    /// By index of the route.
     private var parts: [[APNsPush]]
     private var answers: [TransportAnswer] = []
     /// That of the push before: most come in a row from one app.
-    private var last: (app: Delivery.App?, line: Int)?
+    private var last: (app: Delivery.App?, route: Int)?
 
     init(
-        _ lines: [APNsTransport.AppLine], _ leaving: [LeavingPool], at now: Instant, collapsesRepeats: Bool,
+        _ routes: [APNsTransport.AppRoute], _ retired: [RetiredPool], at now: Instant, collapsesRepeats: Bool,
         _ answered: @escaping @Sendable ([TransportAnswer]) -> Void
     ) {
-        (self.lines, self.leaving, self.now, self.answered) = (lines, leaving, now, answered)
-        taken = leaving.reduce(into: []) { $0.formUnion($1.held.lanes) }
-        parts = lines.map { _ in [] }
+        (self.routes, self.retired, self.now, self.answered) = (routes, retired, now, answered)
+        taken = retired.reduce(into: []) { $0.formUnion($1.held.orderKeys) }
+        parts = routes.map { _ in [] }
         reader = APNsPushReader(collapsesRepeats: collapsesRepeats)
     }
 
-    mutating func hand(_ deliveries: [Delivery]) {
+    mutating func route(_ deliveries: [Delivery]) {
         var deliveries = deliveries
-        for one in leaving { join(&deliveries, one.held.pushes, one.pool) }
+        for one in retired { join(&deliveries, one.held.pushes, one.pool) }
         for delivery in deliveries { take(delivery) }
-        for line in parts.indices { hand(line) }
+        for route in parts.indices { hand(route) }
         if !answers.isEmpty { answered(answers) }
     }
 
     private mutating func take(_ delivery: Delivery) {
-        guard let line = line(of: delivery.app) else {
-            let reason = MissingApp.reason(delivery.app, among: lines.map(\.app))
+        guard let route = route(of: delivery.app) else {
+            let reason = MissingApp.reason(delivery.app, among: routes.map(\.app))
             return answers.append(.init(delivery.id, .stopped, reason: reason, attempts: 0))
         }
         do throws(UnsendablePush) {
-            let app = lines[line].app
+            let app = routes[route].app
             let push = try reader.read(delivery, topic: app.topic, usesCertificate: app.usesCertificate)
-            if !taken.isEmpty, let lane = push.lane, taken.contains(lane) { return putOff(delivery) }
-            parts[line].append(push)
+            if !taken.isEmpty, let orderKey = push.orderKey, taken.contains(orderKey) { return putOff(delivery) }
+            parts[route].append(push)
         } catch {
             return answers.append(.init(delivery.id, .failed, reason: error.reason, attempts: 0))
         }
-        if parts[line].count == Self.partMax { hand(line) }
+        if parts[route].count == Self.partMax { hand(route) }
     }
 
-    private mutating func line(of app: Delivery.App?) -> Int? {
-        if let last, last.app == app { return last.line }
-        guard let line = lines.firstIndex(where: { $0.app.isOf(app) }) else { return nil }
-        last = (app, line)
-        return line
+    private mutating func route(of app: Delivery.App?) -> Int? {
+        if let last, last.app == app { return last.route }
+        guard let route = routes.firstIndex(where: { $0.app.isOf(app) }) else { return nil }
+        last = (app, route)
+        return route
     }
 
     private mutating func putOff(_ delivery: Delivery) {
@@ -76,11 +76,11 @@ struct Handover: ~Copyable {
         pool.run { [answered] in $0.join(ids, answered) }
     }
 
-    private mutating func hand(_ line: Int) {
-        let pushes = parts[line]
+    private mutating func hand(_ route: Int) {
+        let pushes = parts[route]
         guard !pushes.isEmpty else { return }
-        parts[line] = []
-        lines[line].pool.run { [answered] in $0.take(pushes, answered) }
+        parts[route] = []
+        routes[route].pool.run { [answered] in $0.take(pushes, answered) }
     }
 }
 

@@ -1,8 +1,9 @@
-/// Why a connection was left: an answer, and of which app where it is a matter of that app alone.
-struct Cause: Hashable {
+/// The answer because of which a connection is replaced.
+struct ReplacementCause: Hashable {
     let status: Int
-    /// Empty where nobody has told us what it means: servers may think of many.
+    /// Empty for an unknown reason, so that the number of causes stays limited.
     let reason: String
+    /// The app's topic, if the answer concerns that app alone.
     let topic: String?
 
     init(_ answer: APNsAnswer, _ request: PoolState.Request) {
