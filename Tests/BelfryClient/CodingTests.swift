@@ -1,9 +1,8 @@
 import BelfryClient
 import Testing
 
-/// Each change to a sample leaves something that is not equal to it.
-@Suite struct `A subscription is a value to` {
-    @Test func `copying`() {
+@Suite struct SubscriptionValueTests {
+    @Test func `a copy of a subscription is equal until it is changed`() {
         for subscription in Sample.full() {
             let copy = subscription.copy() as? CKSubscription
             #expect(copy == subscription && copy !== subscription)
@@ -14,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func `the info that it is given`() {
+    @Test func `a subscription copies the notification info that it gets`() {
         let (subscription, info) = (Sample.zone(), Sample.info())
         subscription.notificationInfo = info
         info.title = "changed later"
@@ -24,7 +23,7 @@ import Testing
         #expect(subscription.notificationInfo?.title == "changed in place")
     }
 
-    @Test func `equality and hashing`() {
+    @Test func `subscriptions with different content are not equal`() {
         let (query, zone, database) = (Sample.query(), Sample.zone(), Sample.database())
         #expect(Set<CKSubscription>([query, zone, database, Sample.query(), Sample.database()]).count == 3)
         #expect(query != Sample.query("title BEGINSWITH 'h'"))
@@ -36,7 +35,7 @@ import Testing
         #expect(CKDatabaseSubscription(subscriptionID: "\u{E9}") != CKDatabaseSubscription(subscriptionID: "e\u{301}"))
     }
 
-    @Test func `equality of every property of its info`() {
+    @Test func `notification infos that differ in one property are not equal`() {
         let info = Sample.info()
         let changes: [(CKSubscription.NotificationInfo) -> Void] = [
             { $0.alertBody = nil }, { $0.alertLocalizationKey = nil }, { $0.alertLocalizationArgs = nil },
@@ -55,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `a description that says what it is`() {
+    @Test func `a description has the type and the content`() {
         #expect(Sample.zone().description.hasPrefix("<CKRecordZoneSubscription {\"subscriptionID\":\"zone\""))
         #expect(Sample.query().predicate.description == "title BEGINSWITH 'H'")
         #expect(
@@ -65,8 +64,8 @@ import Testing
     }
 }
 
-@Suite struct `An archive gives back` {
-    @Test func `each subscription`() throws {
+@Suite struct ArchiveTests {
+    @Test func `an archived subscription is read back with its class`() throws {
         for subscription in Sample.full() + [Sample.query(), Sample.zone(), Sample.database()] {
             let data = try NSKeyedArchiver.archivedData(withRootObject: subscription, requiringSecureCoding: true)
             let back = try NSKeyedUnarchiver.unarchivedObject(ofClass: type(of: subscription), from: data)
@@ -76,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `info, IDs, references and places`() throws {
+    @Test func `notification infos, IDs, references and locations are read back from an archive`() throws {
         #expect(try archived(Sample.info()) == Sample.info())
         let zoneID = CKRecordZone.ID(zoneName: "Notes", ownerName: "_bob")
         let recordID = CKRecord.ID(recordName: "n1", zoneID: zoneID)
@@ -90,7 +89,7 @@ import Testing
         #expect(try archived(id) == id && id != Golden.databaseSilent.notification?.notificationID)
     }
 
-    @Test func `an error where it holds something else`() throws {
+    @Test func `an invalid subscription in an archive is an error`() throws {
         let archiver = NSKeyedArchiver(requiringSecureCoding: true)
         archiver.encode(
             NSData(data: Data(#"{"subscriptionID":"feed","subscriptionType":"zone"}"#.utf8)), forKey: "belfry")

@@ -5,11 +5,11 @@ import Testing
 
 @testable import BelfryClient
 
-@Suite struct `A subscription's command` {
+@Suite struct CommandTests {
     private static let start =
         #"{"type":"subscription.save","container":"iCloud.com.example.Notes","environment":"development","database":"#
 
-    @Test func `says what ingest's examples say`() throws {
+    @Test func `commands have the form of ingest's examples`() throws {
         let query = Sample.query("title BEGINSWITH 'H' AND stars > %d", [3])
         query.notificationInfo = CKSubscription.NotificationInfo(alertBody: "A note for you", desiredKeys: ["title"])
         #expect(
@@ -33,7 +33,7 @@ import Testing
                 + #""database":"shared","user":"_alice","subscriptionID":"all"}"#)
     }
 
-    @Test func `is taken by ingest, and what the client refuses is refused for the same reason`() async throws {
+    @Test func `ingest accepts and refuses the same subscriptions as the client, with the same codes`() async throws {
         let seed = Seeded.ofThisRun
         var random = Seeded(seed)
         let belfry = try await TestPipeline.start(yaml: yaml)
@@ -121,12 +121,12 @@ private struct DrawnSubscription {
             collapseIDKey: random.one(of: [nil, "notes", " ", String(repeating: "x", count: 65)]))
     }
 
-    /// Nil where the client refuses it.
+    /// The client's command; nil if the client refuses the subscription.
     var command: String? {
         do { return try BelfryUser.alice.command(saving: subscription, in: scope) } catch { return nil }
     }
 
-    /// The code with which the client refuses it.
+    /// The code of the client's refusal; nil if the client accepts the subscription.
     var refusal: String? {
         do {
             _ = try BelfryUser.alice.command(saving: subscription, in: scope)
@@ -136,7 +136,7 @@ private struct DrawnSubscription {
         }
     }
 
-    /// What the client would send if it checked nothing.
+    /// The command that the client would make without checks.
     var rawCommand: String {
         #"{"type":"subscription.save","container":"iCloud.com.example.Notes","environment":"development","#
             + #""database":"\#(scope)","user":"_alice","subscription":\#(subscription.form.json)}"#

@@ -16,7 +16,7 @@ struct DrawnRecord {
         for name in ["a", "b", "c", "d"] where !random.isOneIn(5) { fields[name] = DrawnField(using: &random) }
     }
 
-    /// As the payload has it: the public database has one zone, a private one's belong to its user.
+    /// The zone's ID in a payload. The public database has one zone; the zones of a private database belong to its user.
     func pushedZoneID(in scope: CKDatabase.Scope, of user: String) -> CKRecordZone.ID {
         guard scope == .public else { return CKRecordZone.ID(zoneName: zoneID.zoneName, ownerName: user) }
         return CKRecordZone.ID(zoneName: "_defaultZone", ownerName: "_defaultOwner")
@@ -72,7 +72,7 @@ enum DrawnField {
         }
     }
 
-    /// What a payload has of it as a desired key, but for texts.
+    /// The value in a payload if the field is a desired key; nil for texts (see ``desiredText``) and bytes.
     var desired: NSObject? {
         switch self {
         case .whole(let number), .date(let number): NSNumber(value: number)
@@ -86,12 +86,12 @@ enum DrawnField {
         }
     }
 
-    /// Texts are cut after 100 characters.
+    /// The text in a payload if the field is a desired key: the first 100 characters.
     var desiredText: String? {
         if case .text(let text) = self { String(text.prefix(100)) } else { nil }
     }
 
-    /// What stands for a variable of a localized text; nil for a type that cannot.
+    /// The field's value as an argument of a localized text; nil for a type that cannot be an argument.
     var argument: String? {
         switch self {
         case .text(let text): String(text.prefix(100))
@@ -130,7 +130,7 @@ enum DrawnText {
         "abc XYZ", "äöüß", "Ж ц", "漢字かな", "العربية", "👨‍👩‍👧‍👦🇦🇹👍🏽", "e\u{301}\u{323}", "\"\\/\u{1}\n\r\n\t\u{7F}", "नमस्ते",
     ]
 
-    /// Short ones more often than long ones, never empty.
+    /// A text that is never empty. Short texts are more frequent than long texts.
     static func any(upTo bytesMax: Int, using random: inout Seeded) -> String {
         draw(from: random.one(of: scripts), upTo: bytesMax, using: &random)
     }
@@ -146,7 +146,7 @@ enum DrawnText {
         return text
     }
 
-    /// As JSON, with the escapes that there must be.
+    /// The text as a JSON string, with only the necessary escapes.
     static func quoted(_ text: String) -> String {
         let escaped = text.unicodeScalars.map { scalar in
             switch scalar {

@@ -1,6 +1,6 @@
 import BelfryClient
 
-/// The pushes that CloudKit was seen to send, with made-up identifiers.
+/// Pushes that CloudKit really sent, with made-up identifiers.
 enum Golden {
     static let alice = "_0123456789abcdef0123456789abcdef"
 

@@ -1,11 +1,11 @@
 import BelfryClient
 import Testing
 
-@Suite struct `The client reads the reference payload` {
+@Suite struct GoldenPayloadTests {
     private let owner = CKRecord.ID(recordName: Golden.alice)
     private let notes = CKRecordZone.ID(zoneName: "Notes", ownerName: Golden.alice)
 
-    @Test func `of a silent database subscription`() throws {
+    @Test func `the client reads the payload of a silent database subscription`() throws {
         let notification = try #require(Golden.databaseSilent.notification as? CKDatabaseNotification)
         #expect(notification.notificationType == .database)
         #expect(notification.databaseScope == .private)
@@ -17,7 +17,7 @@ import Testing
         #expect(notification.alertBody == nil && notification.badge == nil && notification.soundName == nil)
     }
 
-    @Test func `of a query subscription with alert, badge and sound`() throws {
+    @Test func `the client reads the payload of a query subscription with alert, badge and sound`() throws {
         let notification = try #require(Golden.queryAlertBadge.notification as? CKQueryNotification)
         #expect(notification.notificationType == .query)
         #expect(notification.alertBody == "A note was added" && notification.title == nil)
@@ -28,7 +28,7 @@ import Testing
         #expect(notification.databaseScope == .private && notification.subscriptionID == "my-notes")
     }
 
-    @Test func `of a query subscription with desired keys`() throws {
+    @Test func `the client reads the payload of a query subscription with desired keys`() throws {
         let notification = try #require(Golden.queryDesiredKeys.notification as? CKQueryNotification)
         #expect(notification.alertBody == "Shopping changed" && notification.title == "Notes")
         #expect(notification.queryNotificationReason == .recordUpdated)
@@ -38,21 +38,21 @@ import Testing
         #expect(notification.badge == nil)
     }
 
-    @Test func `of a silent query subscription on the public database`() throws {
+    @Test func `the client reads the payload of a silent query subscription on the public database`() throws {
         let notification = try #require(Golden.queryPublicSilent.notification as? CKQueryNotification)
         #expect(notification.databaseScope == .public)
         let zoneID = CKRecordZone.ID(zoneName: CKRecordZone.ID.defaultZoneName, ownerName: "_defaultOwner")
         #expect(notification.recordID == CKRecord.ID(recordName: "record-1", zoneID: zoneID))
     }
 
-    @Test func `of a silent zone subscription`() throws {
+    @Test func `the client reads the payload of a silent zone subscription`() throws {
         let notification = try #require(Golden.zoneSilent.notification as? CKRecordZoneNotification)
         #expect(notification.notificationType == .recordZone)
         #expect(notification.recordZoneID == notes)
         #expect(notification.databaseScope == .private && notification.subscriptionID == "zone-notes")
     }
 
-    @Test func `from bytes as from a dictionary`() {
+    @Test func `bytes and a dictionary with the same payload give equal notifications`() {
         for pushed in [Golden.databaseSilent, Golden.queryAlertBadge, Golden.queryDesiredKeys, Golden.zoneSilent] {
             let notification = CKNotification(fromRemoteNotificationPayload: pushed.text.utf8)
             #expect(notification != nil && notification == pushed.notification)
@@ -61,18 +61,18 @@ import Testing
     }
 }
 
-@Suite struct `A payload that CloudKit did not write` {
+@Suite struct UnusualPayloadTests {
     @Test(arguments: [
         "", "x", "[]", "7", #"{"aps":{"alert":"Hi"}}"#, #"{"ck":7}"#, #"{"ck":{"qry":"x"}}"#,
         #"{"ck":{"nid":"1","qry":{"sid":"feed"}}}"#, #"{"ck":{"qry":{"dbs":0}}}"#, #"{"ck":{"fet":{"dbs":4}}}"#,
         #"{"ck":{"met":{"dbs":"1"}}}"#,
     ])
-    func `is no notification`(text: String) {
+    func `a payload without a CloudKit notification gives nil`(text: String) {
         #expect(CKNotification(fromRemoteNotificationPayload: text.utf8) == nil)
         #expect(Pushed(text).notification == nil)
     }
 
-    @Test func `is of the base class where it tells of no known kind`() throws {
+    @Test func `a payload of an unknown kind gives a notification of the base class`() throws {
         let text = #"{"aps":{"alert":"Hi"},"ck":{"nid":"n","cid":"iCloud.a","new":{"sid":"feed","dbs":1}}}"#
         let notification = try #require(Pushed(text).notification)
         #expect(type(of: notification) == CKNotification.self)
@@ -83,7 +83,7 @@ import Testing
         #expect(CKQueryNotification(fromRemoteNotificationPayload: text.utf8) == nil)
     }
 
-    @Test func `is read as far as it goes`() throws {
+    @Test func `invalid members of a payload are ignored`() throws {
         let text = #"{"aps":7,"ck":{"p":0,"nid":5,"ckuserid":[],"qry":{"dbs":3,"fo":9,"rid":"r","zid":"Z","af":[]}}}"#
         let notification = try #require(Pushed(text).notification as? CKQueryNotification)
         #expect(notification.isPruned)
@@ -92,19 +92,19 @@ import Testing
         #expect(notification.subscriptionID == nil && notification.recordFields == nil)
         #expect(notification.databaseScope == .shared)
         #expect(notification.queryNotificationReason == .recordCreated)
-        #expect(notification.recordID == nil, "a record is in a zone, and whose zone it is was left out")
+        #expect(notification.recordID == nil, "the payload does not name the owner of the zone")
         #expect(notification == notification)
-        #expect(notification != Pushed(text).notification, "without an ID nothing says that two are one")
+        #expect(notification != Pushed(text).notification, "two notifications without an ID are never equal")
     }
 
-    @Test func `of another kind is not of the class that is asked for`() {
+    @Test func `a payload of another kind gives nil for a subclass`() {
         #expect(CKQueryNotification(fromRemoteNotificationDictionary: Golden.zoneSilent.userInfo) == nil)
         #expect(CKRecordZoneNotification(fromRemoteNotificationDictionary: Golden.zoneSilent.userInfo) != nil)
     }
 }
 
-@Suite struct `The values in a payload` {
-    @Test func `are those of the record's fields`() throws {
+@Suite struct PayloadValueTests {
+    @Test func `values of record fields get the types of CloudKit`() throws {
         let text =
             #"{"ck":{"qry":{"dbs":1,"fo":1,"rid":"r","zid":"Z","zoid":"_o","af":{"place":{"latitude":48.2,"#
             + #""longitude":16},"near":{"recordName":"a","action":"DELETE_SELF"},"when":1767225600500,"#
@@ -120,7 +120,7 @@ import Testing
         #expect(notification.date(forKey: "place") == nil)
     }
 
-    @Test func `of other forms are read as they stand`() throws {
+    @Test func `other values are read as JSON values`() throws {
         let text =
             #"{"ck":{"qry":{"dbs":1,"af":{"list":["a",1],"more":{"of":{"it":2.5}},"none":null,"n":18446744073709551615}}}}"#
         let notification = try #require(Pushed(text).notification as? CKQueryNotification)
@@ -133,7 +133,7 @@ import Testing
         #expect(literal?.recordFields?["stars"] as? Int == 5 && literal?.recordFields?["title"] as? String == "Hi")
     }
 
-    @Test func `of a localized alert are texts`() throws {
+    @Test func `the arguments of a localized alert are read as texts`() throws {
         let text =
             #"{"aps":{"alert":{"loc-key":"K","loc-args":["a",5,2.5],"title-loc-key":"T","title-loc-args":["b"],"#
             + #""subtitle-loc-key":"S","subtitle-loc-args":[],"action-loc-key":"A","launch-image":"i","subtitle":"s"},"#

@@ -1,12 +1,13 @@
 import BelfryClient
 import Testing
 
-@Suite struct `A subscription that CloudKit would not take is refused by the name of` {
-    @Test func `its empty ID`() {
+/// The client refuses a subscription that CloudKit would reject, and the error names the wrong property.
+@Suite struct InvalidSubscriptionTests {
+    @Test func `an empty subscription ID is refused`() {
         #expect(refusal(CKDatabaseSubscription(subscriptionID: "")) == "subscriptionID name.length")
     }
 
-    @Test func `its options, without a reason to fire`() throws {
+    @Test func `options without a kind of change are refused`() throws {
         #expect(refusal(Sample.query("TRUEPREDICATE", [], [])) == "querySubscriptionOptions subscription.fires_on")
         #expect(
             refusal(Sample.query("TRUEPREDICATE", [], .firesOnce)) == "querySubscriptionOptions subscription.fires_on")
@@ -14,7 +15,7 @@ import Testing
         #expect(error.description.contains("firesOnRecordCreation"))
     }
 
-    @Test func `the scope that it cannot live in`() {
+    @Test func `a database that cannot contain the subscription is refused`() {
         let scopes: [(CKSubscription, CKDatabase.Scope)] = [
             (Sample.query(), .shared), (Sample.zone(), .public), (Sample.zone(), .shared), (Sample.database(), .public),
         ]
@@ -24,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `its fourth desired key and its long collapse ID`() {
+    @Test func `a fourth desired key and a long collapse ID are refused`() {
         let subscription = Sample.database()
         subscription.notificationInfo = CKSubscription.NotificationInfo(desiredKeys: ["a", "b", "c", "d"])
         #expect(refusal(subscription) == "notificationInfo.desiredKeys[3] notification.desired_keys")
@@ -36,7 +37,7 @@ import Testing
         #expect(refusal(subscription) == nil)
     }
 
-    @Test func `its record type and its zone`() {
+    @Test func `an invalid record type and an invalid zone are refused`() {
         let untyped = CKQuerySubscription(
             recordType: "", predicate: NSPredicate(value: true), subscriptionID: "a", options: .firesOnRecordUpdate)
         #expect(refusal(untyped) == "recordType name.length")
@@ -46,7 +47,7 @@ import Testing
         #expect(refusal(query) == "zoneID.ownerName zone.owner")
     }
 
-    @Test func `its predicate`() {
+    @Test func `an invalid predicate is refused`() {
         #expect(refusal(Sample.query("title ==")) == "predicate predicate.syntax")
         #expect(refusal(Sample.query("title == %@")) == "predicate predicate.arguments")
         #expect(refusal(Sample.query("title == %@", ["a", "b"])) == "predicate.arguments[1] predicate.arguments")
@@ -62,7 +63,7 @@ import Testing
         #expect(refusal(block) == "predicate predicate.unsupported")
     }
 
-    @Test func `the user or the container`() {
+    @Test func `an invalid user, container or ID of a deleted subscription is refused`() {
         let users = [
             (BelfryUser("", container: "iCloud.com.example.Notes"), "user name.length"),
             (BelfryUser("_alice", container: "Notes"), "container container.prefix"),

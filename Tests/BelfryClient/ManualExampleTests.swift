@@ -3,8 +3,8 @@ import BelfryTestKit
 import PipelineTestKit
 import Testing
 
-@Suite struct `The manual's example of the client` {
-    @Test func `stands there as it is compiled here`() throws {
+@Suite struct ManualExampleTests {
+    @Test func `the page on the client shows the code that is compiled here`() throws {
         let here = URL(fileURLWithPath: #filePath)
         let source = try String(contentsOf: here, encoding: .utf8)
         let marks = source.components(separatedBy: "        // Manual\n")
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `reads the title of a note`() async throws {
+    @Test func `the example reads the title of a note`() async throws {
         let belfry = try await TestPipeline.start(yaml: yaml)
         try await belfry.send(
             #"{"type":"device.register","container":"iCloud.com.example.Notes","environment":"development","#

@@ -4,10 +4,10 @@ import PipelineTestKit
 import TestSupport
 import Testing
 
-/// The real stages between what a subscription asks for and what the client reads.
-@Suite struct `Whatever a subscription asked for and a record held` {
+/// A pipeline makes pushes of random subscriptions and records, and the client reads these pushes.
+@Suite struct RoundTripTests {
     @Test(arguments: Seeded.seeds)
-    func `the client reads back from the push, or the push is pruned`(seed: UInt64) async throws {
+    func `the client reads what the subscription asked for, or the push is pruned`(seed: UInt64) async throws {
         var random = Seeded(seed)
         let belfry = try await TestPipeline.start(yaml: yaml)
         let stories = (0..<60).map { Story($0, using: &random) }
@@ -179,14 +179,14 @@ extension Story {
     }
 }
 
-/// A notification that is being compared.
+/// Compares the values of a notification with the expected values.
 private struct Reading {
     let isPruned: Bool
     let place: Comment
 
     init(_ notification: CKNotification, _ place: Comment) { (isPruned, self.place) = (notification.isPruned, place) }
 
-    /// What was asked for is there; or nothing is, and the notification says so.
+    /// Expects the value. A pruned notification may lack the value.
     func expect<Value: Equatable>(
         _ read: Value?, _ asked: Value?, sourceLocation: SourceLocation = #_sourceLocation
     ) {

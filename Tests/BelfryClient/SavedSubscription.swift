@@ -4,7 +4,7 @@ extension BelfryUser {
     static let alice = BelfryUser("_alice", container: "iCloud.com.example.Notes", environment: .development)
 }
 
-/// Subscriptions to take as a sample.
+/// Sample subscriptions.
 enum Sample {
     static func query(
         _ format: String = "title BEGINSWITH 'H'", _ arguments: [Any] = [],
@@ -21,7 +21,7 @@ enum Sample {
 
     static func database() -> CKDatabaseSubscription { CKDatabaseSubscription(subscriptionID: "all") }
 
-    /// One of each type, with all that can be set.
+    /// One subscription of each type, with all properties set.
     static func full() -> [CKSubscription] {
         let query = query(
             "%K == %@ AND stars IN %@", ["state", "open", [1, 2.5]], [.firesOnRecordDeletion, .firesOnce])

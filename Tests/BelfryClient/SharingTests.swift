@@ -1,15 +1,15 @@
 import BelfryClient
 import Testing
 
-@Suite struct `Tasks share` {
-    @Test func `a notification that came with a dictionary of this task's`() async throws {
+@Suite struct SharingTests {
+    @Test func `a notification can be read in another task`() async throws {
         let notification = try #require(
             CKNotification(fromRemoteNotificationDictionary: Golden.queryDesiredKeys.userInfo) as? CKQueryNotification)
         let title = await Task.detached { notification.recordFields?["title"] as? String }.value
         #expect(title == "Shopping" && notification.title == "Notes")
     }
 
-    @Test func `a subscription and its info, whose changes all of them see`() async {
+    @Test func `all tasks see the changes of a subscription and of its notification info`() async {
         let subscription = Sample.zone()
         subscription.notificationInfo = CKSubscription.NotificationInfo()
         await withTaskGroup(of: Void.self) { group in
@@ -26,8 +26,8 @@ import Testing
     }
 }
 
-@Suite struct `Text is made with %@` {
-    @Test func `of a notification, a subscription and its info`() throws {
+@Suite struct FormatTests {
+    @Test func `notifications, subscriptions and notification infos can be formatted with %@`() throws {
         let notification = try #require(Golden.zoneSilent.notification)
         let (subscription, info) = (Sample.zone(), Sample.info())
         for _ in 0..<3 {
@@ -38,8 +38,8 @@ import Testing
     }
 }
 
-@Suite struct `A predicate that a subscription gives back` {
-    @Test func `is the one that it was given`() {
+@Suite struct SubscriptionPredicateTests {
+    @Test func `a subscription returns the predicate object that it was made with`() {
         let made = NSPredicate(format: "title BEGINSWITH %@ AND stars > %d", "H", 3)
         let both = NSCompoundPredicate(andPredicateWithSubpredicates: [made, NSPredicate(format: "stars < 5")])
         let block = NSPredicate { _, _ in true }
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `says the same after an archive`() throws {
+    @Test func `an archived subscription has an equal predicate`() throws {
         let made = NSPredicate(format: "title BEGINSWITH %@ AND stars > %d", "H", 3)
         for predicate in [made, NSPredicate(value: true), NSPredicate(value: false)] {
             let data = try NSKeyedArchiver.archivedData(

@@ -2,8 +2,8 @@ import BelfryClient
 import Testing
 
 /// Each symbol that Apple's pages name, compiled as a CloudKit app would write it.
-@Suite struct `Apple's symbols compile and mean the same` {
-    @Test func `of CKSubscription`() {
+@Suite struct SymbolTests {
+    @Test func `the symbols of CKSubscription`() {
         let id: CKSubscription.ID = "feed"
         let subscription: CKSubscription = CKDatabaseSubscription(subscriptionID: id)
         #expect(subscription.subscriptionID == "feed")
@@ -15,7 +15,7 @@ import Testing
         #expect(CKSubscription.SubscriptionType(rawValue: 4) == nil)
     }
 
-    @Test func `of CKSubscription.NotificationInfo, whose properties are unset at first`() {
+    @Test func `the properties of a new CKSubscription.NotificationInfo are unset`() {
         let info = CKSubscription.NotificationInfo()
         let texts: [String?] = [
             info.alertBody, info.alertLocalizationKey, info.title, info.titleLocalizationKey, info.subtitle,
@@ -29,7 +29,7 @@ import Testing
         #expect(!info.shouldBadge && !info.shouldSendContentAvailable && !info.shouldSendMutableContent)
     }
 
-    @Test func `of the initializer with all eighteen properties`() {
+    @Test func `the initializer of CKSubscription.NotificationInfo has all eighteen properties`() {
         let info = CKSubscription.NotificationInfo(
             alertBody: "body", alertLocalizationKey: "BODY", alertLocalizationArgs: ["a"], title: "title",
             titleLocalizationKey: "TITLE", titleLocalizationArgs: ["b"], subtitle: "subtitle",
@@ -51,7 +51,7 @@ import Testing
         #expect(CKSubscription.NotificationInfo(title: "t").desiredKeys == [])
     }
 
-    @Test func `of CKRecordZoneSubscription`() {
+    @Test func `the symbols of CKRecordZoneSubscription`() {
         let zoneID = CKRecordZone.ID(zoneName: "Notes", ownerName: CKCurrentUserDefaultName)
         let subscription = CKRecordZoneSubscription(zoneID: zoneID, subscriptionID: "feed-changes")
         #expect(subscription.recordType == nil)
@@ -64,7 +64,7 @@ import Testing
         #expect(subscription.subscriptionType == .recordZone)
     }
 
-    @Test func `of CKQuerySubscription and its options`() {
+    @Test func `the symbols of CKQuerySubscription and its options`() {
         let options: CKQuerySubscription.Options = [
             .firesOnRecordCreation, .firesOnRecordUpdate, .firesOnRecordDeletion, .firesOnce,
         ]
@@ -78,13 +78,13 @@ import Testing
         #expect(subscription.zoneID?.zoneName == "Notes")
     }
 
-    @Test func `of subscriptions without a name of their own, which get one`() {
+    @Test func `subscriptions without an ID get one`() {
         let unnamed: [CKSubscription] = (0..<2).flatMap { _ in (Deprecated() as any OldInitializers).subscriptions }
         #expect(Set(unnamed.map(\.subscriptionID)).count == 6)
         #expect(unnamed.allSatisfy { UUID(uuidString: $0.subscriptionID) != nil })
     }
 
-    @Test func `of CKQueryNotification, its reasons and scope`() throws {
+    @Test func `the symbols of CKQueryNotification, its reasons and scope`() throws {
         let reasons: [CKQueryNotification.Reason] = [.recordCreated, .recordUpdated, .recordDeleted]
         #expect(reasons.map(\.rawValue) == [1, 2, 3])
         #expect(CKQueryNotification.Reason(rawValue: 0) == nil && CKQueryNotification.Reason(rawValue: 4) == nil)
@@ -100,12 +100,12 @@ import Testing
         #expect(fields?["title"] as? String == "Shopping" && fields?["stars"] as? Int == 5)
     }
 
-    @Test func `of the kinds of notifications`() {
+    @Test func `the symbols of the kinds of notifications`() {
         let types: [CKNotification.NotificationType] = [.query, .recordZone, .readNotification, .database]
         #expect(types.map(\.rawValue) == [1, 2, 3, 4])
     }
 
-    @Test func `of copying, coding, equality and hashing`() {
+    @Test func `Apple's types can be copied, archived, compared and hashed`() {
         func conforms<T: NSObject & NSCopying & NSSecureCoding>(_ type: T.Type) -> Bool { T.supportsSecureCoding }
         #expect(conforms(CKSubscription.self) && conforms(CKQuerySubscription.self))
         #expect(conforms(CKRecordZoneSubscription.self) && conforms(CKDatabaseSubscription.self))
@@ -118,7 +118,7 @@ import Testing
         describes(CKSubscription.self)
     }
 
-    @Test func `of Sendable and CVarArg`() {
+    @Test func `Apple's types are Sendable and CVarArg`() {
         func isShared<T: NSObject & Sendable & SendableMetatype & CVarArg>(_ type: T.Type) {}
         isShared(CKSubscription.self)
         isShared(CKQuerySubscription.self)

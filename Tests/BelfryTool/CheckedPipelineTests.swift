@@ -168,7 +168,7 @@ struct CheckedPipelineTests {
         let folder = try TemporaryFolder()
         var server = LocalAPNs.Configuration()
         server.folder = folder.path
-        // It lasts for 396 days.
+        // The certificate is valid for 396 days.
         let made = Date().addingTimeInterval(-386.5 * 86_400)
         _ = try Credentials(server, now: made)
         let path = try folder.file(

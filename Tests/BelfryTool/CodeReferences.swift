@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TransportAPNs
 
-/// Holds the codes on the page against those in the sources.
+/// Compares the codes on the page with the codes in the sources.
 ///
 /// `BELFRY_WRITE_REFERENCE=1 deploy/test --filter Reference` writes new codes into the page.
 @Suite struct CodeReferences {
@@ -32,7 +32,7 @@ import TransportAPNs
         try expect(.courier, "Answers of the courier", atLeast: 10)
     }
 
-    /// - Parameter stages: Whether the second column names them.
+    /// - Parameter stages: Whether the second column names the stages.
     private func expect(
         _ place: Place, _ heading: String, atLeast: Int, _ more: [String] = [], stages: Bool = false
     ) throws {
@@ -46,7 +46,7 @@ import TransportAPNs
     }
 }
 
-/// The codes that stand in the sources, each with the stages that use it.
+/// The codes in the sources, each with the stages that use it.
 private struct SourceCodes {
     private(set) var codes: [Place: [String: Set<String>]] = [:]
 
@@ -57,7 +57,7 @@ private struct SourceCodes {
         for case let file as String in files where file.hasSuffix(".swift") {
             guard let place = Place(file) else { continue }
             let text = try String(contentsOfFile: root + file, encoding: .utf8)
-            // What follows those is the path of a member, or a code from elsewhere.
+            // A text after `path:`, `at:` or `==` is the path of a member, or a code that another file defines.
             for match in text.matches(of: /(path: |at: |== )?"([a-z]+\.[a-z0-9_]+)"/) where match.1 == nil {
                 let code = String(match.2)
                 guard place == .finding || !types.contains(code) else { continue }
@@ -66,7 +66,7 @@ private struct SourceCodes {
         }
     }
 
-    /// The stage of a source file; the host makes dead letters of each.
+    /// The stage of a source file; `each` for the files of the host, which writes dead letters for each stage.
     private static func stage(_ file: String) -> String {
         let parts = file.split(separator: "/")
         return switch parts[0] {
@@ -81,7 +81,7 @@ private struct SourceCodes {
 private enum Place {
     case refusal, warning, deadLetter, finding, courier
 
-    /// - Parameter file: Below `Sources`.
+    /// - Parameter file: The path of a source file below `Sources`.
     init?(_ file: String) {
         let rules: [(place: Place, paths: [String])] = [
             (

@@ -7,7 +7,7 @@ import Testing
 
 /// `BELFRY_WRITE_REFERENCE=1 deploy/test --filter Reference` writes the pages.
 @Suite struct CommandReferences {
-    @Test func `the page on commands has the help of each`() throws {
+    @Test func `the page on commands has the help of each command`() throws {
         let commands = Self.commands(BelfryCommand.self, [])
         let benchmarks = Self.commands(Bench.BenchCommand.self, ["belfry"]).dropFirst()
         #expect(commands.count > 20 && benchmarks.count > 4)

@@ -24,7 +24,7 @@ struct EventPrinterTests {
                 """)
     }
 
-    @Test func `bare events are the log's lines`() throws {
+    @Test func `events alone are printed as they are in the log`() throws {
         #expect(try printed(.events, "{\"type\": \"a\"}\n{}\n") == "{\"type\": \"a\"}\n{}\n")
     }
 

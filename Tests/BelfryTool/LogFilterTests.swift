@@ -39,7 +39,7 @@ struct LogFilterTests {
     }
 
     @Test(arguments: ["", "a", "=1", "a..b=1", ".a=1"])
-    func `a condition names a member and a value`(text: String) {
+    func `a condition without a member or a value is refused`(text: String) {
         #expect(MemberCondition(argument: text) == nil)
         #expect(MemberCondition(argument: "a.b=c=d") == MemberCondition(argument: "a.b=c=d"))
     }

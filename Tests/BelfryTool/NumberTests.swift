@@ -10,7 +10,7 @@ struct NumberTests {
     func `durations are short`(duration: Duration, text: String) { #expect(duration.text == text) }
 
     @Test(arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567"), (-1_234, "-1,234")])
-    func `thousands are set apart`(number: Int, text: String) { #expect(number.grouped == text) }
+    func `thousands are separated by commas`(number: Int, text: String) { #expect(number.grouped == text) }
 
     @Test func `a number agrees with its noun`() {
         #expect(1.of("line") == "1 line")

@@ -5,9 +5,9 @@ import Testing
 @testable import BelfryTool
 @testable import StageTool
 
-/// Holds the settings on the page against those that a pipeline file's readers ask for.
+/// Compares the settings on the page with the settings that the code reads from a pipeline file.
 ///
-/// `BELFRY_WRITE_REFERENCE=1 deploy/test --filter Reference` writes new settings into the page; people write the meanings.
+/// `BELFRY_WRITE_REFERENCE=1 deploy/test --filter Reference` writes new settings into the page, without their meanings.
 @Suite struct SettingReferences {
     @Test func `the page has each setting, and no other`() throws {
         let folder = try TemporaryFolder()
@@ -46,11 +46,11 @@ import Testing
                 refused.formUnion(error.errors.compactMap { Self.place(of: $0.keyPath)?.key })
             }
         }
-        // Where `data` is a mapping, `data.path` is the folder that `data` is otherwise.
+        // `data.path` is the long way to write `data`.
         #expect(try ReferencePage("Settings.md").keys(ofRowsWith: "estart") == refused.union(["data.path"]))
     }
 
-    /// What stands in the first sample, and what an edited file has there: one edit for each group of settings.
+    /// A text of the first sample, and the text that replaces it: one edit for each group of settings.
     private static let edits = [
         ("data: {path: data}", "data: {path: elsewhere}"), ("data: {path: data}", "data: {path: data, mode: 0750}"),
         ("data: {path: data}", "data: {path: data}\nseed: another"),

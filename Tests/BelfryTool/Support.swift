@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder of a test's own, removed when the test lets go of it.
+/// A temporary folder of one test. It is removed when the object is released.
 final class TemporaryFolder {
     let path = NSTemporaryDirectory() + "bt-\(UUID().uuidString.prefix(8))"
 

@@ -22,7 +22,7 @@ struct FieldsTests {
     ]
 
     @Test(arguments: accepted)
-    func everyTypeOfTheReferenceIsAccepted(text: String) throws {
+    func `every type of Apple's reference is accepted`(text: String) throws {
         #expect(try fieldsError(text) == nil)
     }
 
@@ -105,7 +105,7 @@ struct FieldsTests {
     ]
 
     @Test(arguments: refused)
-    func aValueThatDoesNotFitIsRefused(row: Refused) throws {
+    func `an invalid field is refused`(row: Refused) throws {
         #expect(try fieldsError(row.text) == row.error)
     }
 }

@@ -2,7 +2,7 @@ import CloudKitModel
 import Testing
 
 struct NotificationInfoTests {
-    @Test func allEighteenPropertiesAreAcceptedTogether() throws {
+    @Test func `all eighteen properties are accepted together`() throws {
         let text = """
             {"alertBody":"b","alertLocalizationKey":"k","alertLocalizationArgs":["title"],"title":"t",
              "titleLocalizationKey":"k","titleLocalizationArgs":["a","b","c","d"],"subtitle":"s",
@@ -18,14 +18,14 @@ struct NotificationInfoTests {
         "alertBody", "alertLocalizationKey", "title", "titleLocalizationKey", "subtitle", "subtitleLocalizationKey",
         "alertActionLocalizationKey", "alertLaunchImage", "soundName", "category",
     ])
-    func aTextIsAString(key: String) throws {
+    func `a text must be a string`(key: String) throws {
         let expected = ModelError("member.kind", at: key, "\(key) is a string, not a number")
         #expect(try infoError(#"{"\#(key)":1}"#) == expected)
         #expect(try infoError(#"{"\#(key)":""}"#) == nil)
     }
 
     @Test(arguments: ["shouldBadge", "shouldSendContentAvailable", "shouldSendMutableContent"])
-    func aSwitchIsTrueOrFalse(key: String) throws {
+    func `a switch must be true or false`(key: String) throws {
         let expected = ModelError("member.kind", at: key, "\(key) is true or false, not a string")
         #expect(try infoError(#"{"\#(key)":"true"}"#) == expected)
     }
@@ -33,7 +33,7 @@ struct NotificationInfoTests {
     @Test(arguments: [
         "alertLocalizationArgs", "titleLocalizationArgs", "subtitleLocalizationArgs", "desiredKeys", "additionalFields",
     ])
-    func aListHoldsFieldNames(key: String) throws {
+    func `a list must contain field names`(key: String) throws {
         #expect(
             try infoError(#"{"\#(key)":"title"}"#)
                 == ModelError("member.kind", at: key, "\(key) is an array of field names, not a string"))
@@ -44,7 +44,7 @@ struct NotificationInfoTests {
     }
 
     @Test(arguments: ["desiredKeys", "additionalFields"])
-    func threeDesiredKeysAreTheMost(key: String) throws {
+    func `more than three desired keys are refused`(key: String) throws {
         #expect(try infoError(#"{"\#(key)":["a","b","c"]}"#) == nil)
         let reason = "a notification carries at most 3 desired keys, not 4: take some out"
         #expect(
@@ -56,7 +56,7 @@ struct NotificationInfoTests {
     }
 
     @Test(arguments: ["alertLocalizationArgs", "titleLocalizationArgs", "subtitleLocalizationArgs"])
-    func aHundredArgumentsAreTheMost(key: String) throws {
+    func `more than a hundred arguments are refused`(key: String) throws {
         func names(_ count: Int) -> String { [String](repeating: #""a""#, count: count).joined(separator: ",") }
         #expect(try infoError(#"{"\#(key)":[\#(names(100))]}"#) == nil)
         let reason = "a text has at most 100 arguments, not 101: a payload has no room for more"
@@ -65,13 +65,13 @@ struct NotificationInfoTests {
                 == ModelError("notification.arguments", at: "\(key)[100]", reason))
     }
 
-    @Test func oneNameForTheDesiredKeysIsEnough() throws {
+    @Test func `desiredKeys together with additionalFields is refused`() throws {
         let expected = ModelError(
             "member.conflict", at: "additionalFields", "additionalFields is desiredKeys: keep one of them")
         #expect(try infoError(#"{"desiredKeys":["a"],"additionalFields":["a"]}"#) == expected)
     }
 
-    @Test func aCollapseIDHasAtMost64Bytes() throws {
+    @Test func `a collapse ID has at most 64 bytes`() throws {
         #expect(try infoError(#"{"collapseIDKey":"\#(String(repeating: "c", count: 64))"}"#) == nil)
         #expect(
             try infoError(#"{"collapseIDKey":"\#(String(repeating: "c", count: 65))"}"#)
@@ -83,7 +83,7 @@ struct NotificationInfoTests {
     }
 
     @Test(arguments: [#"a\r\nb"#, "é", " a", "a ", #"\u0000"#, #"\u007f"#])
-    func aCollapseIDIsFitForAHeader(id: String) throws {
+    func `a collapse ID that is not valid in a header is refused`(id: String) throws {
         let error = try infoError(#"{"collapseIDKey":"\#(id)"}"#)
         #expect(error?.code == "name.characters")
         #expect(error?.path == "collapseIDKey")
@@ -93,7 +93,7 @@ struct NotificationInfoTests {
         ("alertbody", "alertBody"), ("desiredKey", "desiredKeys"), ("collapseIdKey", "collapseIDKey"),
         ("shouldSendContentAvailible", "shouldSendContentAvailable"),
     ])
-    func aMisspeltPropertyIsAnsweredWithTheNearest(written: String, meant: String) throws {
+    func `an error about a misspelt property names the nearest property`(written: String, meant: String) throws {
         let error = try infoError(#"{"\#(written)":"x"}"#)
         #expect(error?.code == "member.unknown")
         #expect(error?.path == written)

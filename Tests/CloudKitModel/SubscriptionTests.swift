@@ -25,7 +25,7 @@ struct SubscriptionTests {
     ]
 
     @Test(arguments: accepted)
-    func everyFormOfTheReferenceIsAccepted(text: String, scope: DatabaseScope) throws {
+    func `every form of Apple's reference is accepted`(text: String, scope: DatabaseScope) throws {
         #expect(try subscriptionError(text, in: scope) == nil)
     }
 
@@ -35,7 +35,7 @@ struct SubscriptionTests {
         (#""subscriptionType":"zone","zoneWide":true"#, .database),
         (#""subscriptionType":"database""#, .database),
     ])
-    func bothWritingsOfADatabaseSubscriptionAreOneForm(members: String, form: Subscription.Form) throws {
+    func `a zone subscription for all zones has the database form`(members: String, form: Subscription.Form) throws {
         _ = try error(in: #"{"subscriptionID":"s",\#(members)}"#) { json throws(ModelError) in
             #expect(try Subscription(json, in: .private).form == form)
         }
@@ -115,7 +115,7 @@ struct SubscriptionTests {
     ]
 
     @Test(arguments: refused)
-    func whatCloudKitDoesNotTakeIsRefused(row: Refused) throws {
+    func `a subscription that CloudKit would reject is refused`(row: Refused) throws {
         #expect(try subscriptionError(row.text) == row.error)
     }
 
@@ -137,12 +137,12 @@ struct SubscriptionTests {
     ]
 
     @Test(arguments: refusedQueries)
-    func aBadQueryIsRefused(row: Refused) throws {
+    func `an invalid query is refused`(row: Refused) throws {
         let text = #"{"subscriptionID":"s","subscriptionType":"query","firesOn":["create"],"query":\#(row.text)}"#
         #expect(try subscriptionError(text) == row.error)
     }
 
-    static let homeless: [(String, DatabaseScope, String)] = [
+    static let wrongDatabases: [(String, DatabaseScope, String)] = [
         (
             "{\(query),\(fires)}", .shared,
             "a query subscription lives in a public or private database, not in a shared one: save it there, "
@@ -165,8 +165,10 @@ struct SubscriptionTests {
         ),
     ]
 
-    @Test(arguments: homeless)
-    func eachFormHasItsDatabasesUnlessTheSwitchIsOn(text: String, scope: DatabaseScope, reason: String) throws {
+    @Test(arguments: wrongDatabases)
+    func `a wrong database is refused unless a setting allows it`(text: String, scope: DatabaseScope, reason: String)
+        throws
+    {
         let expected = ModelError("subscription.scope", at: "subscriptionType", reason)
         #expect(try subscriptionError(text, in: scope) == expected)
         #expect(try subscriptionError(text, in: scope, anyScope: true) == nil)

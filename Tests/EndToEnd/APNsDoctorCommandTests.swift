@@ -7,11 +7,11 @@ import Testing
 struct APNsDoctorCommandTests {
     struct Mistake: Sendable, CustomTestStringConvertible {
         var testDescription: String
-        /// Of the server.
+        /// Arguments of the server.
         var arguments: [String] = []
-        /// What the server is told.
+        /// Control commands for the server.
         var commands: [String] = []
-        /// What stands in the pipeline file.
+        /// Wrong settings of the app in the pipeline file.
         var app: [String: String] = [:]
         var code: String
         var text: String
@@ -25,8 +25,8 @@ struct APNsDoctorCommandTests {
             text: "com.example.Notes is not a topic of key KEYLOCAL12 of team TEAMLOCAL1 (400 TopicDisallowed)",
             fix: "compare topic with the app's bundle ID and the key's topics"),
         Mistake(
-            testDescription: "a topic that is none", app: ["topic": "com..Notes"], code: "apns.topic",
-            text: "com..Notes is not a topic of key KEYLOCAL12 of team TEAMLOCAL1 (400 BadTopic)",
+            testDescription: "an invalid topic", app: ["topic": "com..Notes"], code: "apns.topic",
+            text: "com..Notes is no topic of key KEYLOCAL12 of team TEAMLOCAL1 (400 BadTopic)",
             fix: "compare topic with the app's bundle ID"),
         Mistake(
             testDescription: "a key of the other environment", arguments: ["--key-environment", "production"],
@@ -58,7 +58,7 @@ struct APNsDoctorCommandTests {
             testDescription: "a clock that is ahead", commands: [#"{"clock":"-2h"}"#], code: "apns.credential",
             text: "(403 InvalidProviderToken)", fix: "or this machine's clock may be ahead"),
         Mistake(
-            testDescription: "a clock that is ahead, as some have seen it",
+            testDescription: "a clock that is ahead, with the other answer that APNs is known to give",
             commands: [
                 #"{"script":[{"quirks":{"futureToken":"TooManyProviderTokenUpdates"}}]}"#, #"{"clock":"-2h"}"#,
             ], code: "apns.token",
@@ -66,74 +66,74 @@ struct APNsDoctorCommandTests {
             fix: "set this machine's clock (timedatectl)"),
     ]
 
-    private static func doctor(_ house: APNsHouse, _ pipeline: String) async throws -> Program.Result {
-        try await Program.run("belfry", ["doctor", "apns", pipeline], in: house.folder.path)
+    private static func doctor(_ setup: LocalAPNsSetup, _ pipeline: String) async throws -> Program.Result {
+        try await Program.run("belfry", ["doctor", "apns", pipeline], in: setup.folder.path)
     }
 
     private static let devices = #"{"token":"ab01","topic":"com.example.Notes"}"#
 
     @Test(arguments: mistakes)
     func `each mistake is reported with advice, and no device gets a push`(mistake: Mistake) async throws {
-        let house = try await APNsHouse(mistake.arguments)
-        for command in mistake.commands { try await house.control(command) }
-        if mistake.app["keyFile"] != nil { try await Self.writeOtherKey(in: house.folder) }
-        let (found, _) = try await Self.finding(house, house.pipeline(app: mistake.app), status: 1)
+        let setup = try await LocalAPNsSetup(mistake.arguments)
+        for command in mistake.commands { try await setup.control(command) }
+        if mistake.app["keyFile"] != nil { try await Self.writeOtherKey(in: setup.folder) }
+        let (found, _) = try await Self.finding(setup, setup.pipeline(app: mistake.app), status: 1)
         #expect(found.contains(#""severity":"error","code":"\#(mistake.code)","text":"notes: "#), "\(found)")
         #expect(found.contains(mistake.text) && found.contains(mistake.fix), "\(found)")
     }
 
     @Test func `a good configuration is reported, and no device gets a push`() async throws {
-        let house = try await APNsHouse(
+        let setup = try await LocalAPNsSetup(
             [
                 "--key-topic", "com.example.Mail", "--key-topic", "com.example.Notes", "--key-environment",
                 "development",
             ],
             devices: Self.devices)
-        let (found, requests) = try await Self.finding(house, house.pipeline(), status: 0)
+        let (found, requests) = try await Self.finding(setup, setup.pipeline(), status: 0)
         #expect(found.contains(#""code":"apns.good","text":"notes: key, team, topic, environment and clock"#))
         #expect(requests == 1)
     }
 
     @Test func `a server that closes the connection is reported`() async throws {
-        let house = try await APNsHouse()
-        try await house.control(#"{"script":[{"do":{"drop":true}}]}"#)
-        let (found, _) = try await Self.finding(house, house.pipeline(), status: 1)
+        let setup = try await LocalAPNsSetup()
+        try await setup.control(#"{"script":[{"do":{"drop":true}}]}"#)
+        let (found, _) = try await Self.finding(setup, setup.pipeline(), status: 1)
         #expect(
             found.contains(
-                #""code":"apns.unreachable","text":"notes: APNs cannot be reached (127.0.0.1:\#(house.port) closed the "#
-                    + #"connection)","fix":"check host and port, and the firewall"#), "\(found)")
+                #""code":"apns.unreachable","text":"notes: APNs cannot be asked (127.0.0.1:\#(setup.port) closed the "#
+                    + #"connection)","fix":"see host and port, and the firewall"#), "\(found)")
     }
 
     @Test func `a file without a key is reported before any request`() async throws {
-        let house = try await APNsHouse()
-        let file = try house.folder.write("no key\n", to: "junk.p8")
+        let setup = try await LocalAPNsSetup()
+        let file = try setup.folder.write("no key\n", to: "junk.p8")
         chmod(file, 0o600)
-        let result = try await Self.doctor(house, house.pipeline(app: ["keyFile": "{$file: junk.p8}"]))
+        let result = try await Self.doctor(setup, setup.pipeline(app: ["keyFile": "{$file: junk.p8}"]))
         #expect(result.status == 1 && result.output.contains(#""code":"apns.unchecked""#), "\(result)")
         #expect(
             result.output.contains(
-                "stages.deliver.transports.apns.apps.notes.keyFile: \(file) is not a .p8 key from Apple"), "\(result)")
-        #expect(await house.requests().isEmpty)
+                "stages.deliver.transports.apns.apps.notes.keyFile: \(file) is no .p8 key of Apple's"), "\(result)")
+        #expect(await setup.requests().isEmpty)
     }
 
-    /// What the doctor says of the one app, and how often the server was asked.
+    /// The doctor's finding about the only app, and the number of requests to the server.
     private static func finding(
-        _ house: APNsHouse, _ pipeline: String, status: Int32
+        _ setup: LocalAPNsSetup, _ pipeline: String, status: Int32
     ) async throws -> (text: String, requests: Int) {
-        let result = try await doctor(house, pipeline)
+        let result = try await doctor(setup, pipeline)
         #expect(result.status == status && result.errors == "" && result.isNDJSON, "\(result)")
         #expect(result.output.split(separator: "\n").count == 1, "\(result)")
-        let requests = await house.requests()
-        #expect(!requests.isEmpty && requests.allSatisfy(disturbsNobody), "\(requests)")
+        let requests = await setup.requests()
+        #expect(!requests.isEmpty && requests.allSatisfy(reachesNoDevice), "\(requests)")
         return (result.output, requests.count)
     }
 
-    /// Nothing was accepted, and the refused requests had invented tokens.
-    private static func disturbsNobody(_ request: String) -> Bool {
+    /// Whether a request reached no device: the server did not accept it, and its token was invented.
+    private static func reachesNoDevice(_ request: String) -> Bool {
         !request.contains(#""status":200"#) && !request.contains(#""fate""#) && !request.contains(#""token":"#)
     }
 
-    /// The key of another server.
+    /// Writes the key of another server to `other.p8`.
     private static func writeOtherKey(in folder: Folder) async throws {
         let other = try Program("belfry", ["apns-server", "--port", "0", "--data", "other"], in: folder.path)
         await other.error("port: ")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A log that is not there must never be taken for one in which nothing happened.
+/// A missing log must never be mistaken for an empty log.
 @Suite(.timeLimit(.minutes(5)))
 struct AbsentLogCommandTests {
     private func logs(_ notes: Notes) async throws -> String {
@@ -30,7 +30,7 @@ struct AbsentLogCommandTests {
         let folder = try await logs(notes)
         try FileManager.default.removeItem(atPath: folder + "/" + name)
         for place in [notes.pipeline, notes.folder + "/data", folder] {
-            // The last log's folder is like that of a stage which never ran, where no pipeline file names it.
+            // Without a pipeline file, a missing last log looks like the log of a stage that never ran.
             for command in commands(on: place, of: notes) where name != "outcomes" || command.contains(notes.pipeline) {
                 let result = try await Command.run(command)
                 #expect(result.status == 66, "\(command): \(result.errors)")
@@ -87,14 +87,14 @@ struct AbsentLogCommandTests {
         #expect(try await Command.run(["log", "verify", folder + "/outcomes"]).status == 0)
     }
 
-    @Test func `a file of lines is refused as a place, with advice`() async throws {
+    @Test func `an NDJSON file is refused in place of a log, with advice`() async throws {
         let notes = try Notes()
         let file = try notes.write(Notes.phone(), to: "case.ndjson")
         for command in [
             ["ls", file], ["show", file], ["stat", file], ["repair", file], ["show", "changes", "-p", file],
         ] {
             let result = try await Command.run(["log"] + command)
-            let reason = "\(file) is a file of lines, not of logs"
+            let reason = "\(file) is an NDJSON file, not a log"
             #expect(result.status == 66 && result.errors.hasPrefix(reason), "\(result.errors)")
         }
         let folder = try await logs(notes)
@@ -236,7 +236,7 @@ struct AbsentLogCommandTests {
         }
         let explained = try await Command.run(["explain", "--change", "3", "--user", "_alice", "-p", folder])
         #expect(explained.status == 1 && explained.output.contains("outcome.pending"), "\(explained)")
-        // Retention keeps what readers need, and so knows of them.
+        // The file for retention names the readers of the log, and so proves that there was a next stage.
         let readers = #"[{"name":"next","first":1}]"# + "\n"
         try Data(readers.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(names[count - 1])/consumers.json"))
         let known = try await Command.run(["log", "ls", folder])

@@ -9,7 +9,7 @@ struct ConformanceCommandTests {
 
     @Test(.enabled(if: hasPython, Comment(rawValue: Python.missing)))
     func `the example plugin keeps every rule`() async throws {
-        // Behind -- stand the program's own options.
+        // The options after -- belong to the program.
         let result = try await Command.run([
             "conformance", "--directory", Python.folder, "--", Python.program, "quiet_types.py", "--json",
         ])

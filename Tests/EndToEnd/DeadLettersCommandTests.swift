@@ -8,7 +8,7 @@ import Time
 /// Pushes that a server refuses, listed and redriven by the real programs.
 @Suite(.timeLimit(.minutes(5)))
 struct DeadLettersCommandTests {
-    /// A receiver of pushes that may be out of order.
+    /// A receiver of pushes that rejects all pushes until it is mended.
     private final class Receiver: Sendable {
         private let isBroken = Mutex(true)
         private let server = Mutex<TestServer?>(nil)
@@ -180,7 +180,7 @@ struct DeadLettersCommandTests {
         #expect(await up.result().status == 0)
     }
 
-    // MARK: What goes wrong
+    // MARK: Errors
 
     /// Logs with one refused command.
     ///

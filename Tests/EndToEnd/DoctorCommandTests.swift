@@ -13,7 +13,7 @@ struct DoctorCommandTests {
         result.output.matches(of: /"code":"([^"]*)"/).map { String($0.1) }
     }
 
-    @Test func `doctor finds nothing wrong with a good pipeline, with or without its file`() async throws {
+    @Test func `doctor finds no problem in a good pipeline, with or without its file`() async throws {
         let notes = try await Notes.recorded()
         let result = try await Self.doctor([notes.pipeline, "--logs", notes.logs])
         #expect(result.status == 0 && result.errors == "" && result.isNDJSON, "\(result)")
@@ -107,12 +107,12 @@ struct DoctorCommandTests {
         let other = try await Self.doctor([copy, "--only", "health"])
         let codes = Array(repeating: "health.silent", count: 4) + ["health.other"]
         #expect(other.status == 1 && Self.codes(other).sorted() == codes.sorted(), "\(other)")
-        #expect(other.output.contains("another program than match of this pipeline answers at \(place)"), "\(other)")
+        #expect(other.output.contains("the program at \(place) is not match of this pipeline"), "\(other)")
         up.signal(SIGTERM)
         _ = await up.result()
     }
 
-    /// As a clock leaves it that was wrong when something was written, or that was set back since.
+    /// The clock was ahead when the log was written, or was set back afterwards.
     @Test func `a log ahead of the machine's clock is reported by doctor and by the stages`() async throws {
         let notes = try Notes()
         let ahead = Instant(microseconds: Instant.wall().microseconds + 3 * 3_600_000_000)

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Keys as an operator handles them: made, listed, used by every command that speaks to a stage, and changed.
+/// An operator makes keys, lists them in the pipeline file, uses them in every command that connects to a stage, and changes
+/// them.
 @Suite(.timeLimit(.minutes(5)))
 struct KeysCommandTests {
     private func make(_ notes: Notes, _ name: String) async throws -> String {
@@ -111,7 +112,7 @@ struct KeysCommandTests {
         }
     }
 
-    @Test func `every command uses its key, and reports if the key is not listed`() async throws {
+    @Test func `every command uses the given key, and reports a key that is not listed`() async throws {
         let notes = try Notes()
         let ingest = try await keyed(notes).ingest
         let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
@@ -129,7 +130,7 @@ struct KeysCommandTests {
         await program.error("is not listed under `curve: producers`")
         #expect(try await sent(key("shop")).errors == "3 lines sent\n")
         #expect(try await sent(key("shop")).errors == "0 lines sent, 3 accepted in an earlier run\n")
-        // The stage's own key lets whoever has it send, but does not make the name its.
+        // The stage's own key may send, but not under the name of a producer that belongs to another key.
         let own = try await Command.run(["send", notes.pipeline, "--producer", "orders", input])
         #expect(own.status == 77 && own.errors.contains("(door.owner)"), "\(own)")
         #expect(try await Command.run(["send", notes.pipeline], input: Notes.change("n2")).status == 0)
@@ -180,13 +181,13 @@ struct KeysCommandTests {
         try notes.write(known, to: "notes.yaml")
         program.signal(SIGHUP)
         #expect(try await send("n4", serverKeys: [ingest, next]).status == 0)
-        // It is let in as soon as the stage has its new key.
+        // A client that knows only the new key is accepted as soon as the stage has this key.
         #expect(try await send("n5", serverKeys: [next]).status == 0)
         program.signal(SIGTERM)
         #expect(await program.result().status == 0)
     }
 
-    @Test func `a stage with another key than its file is reported as such`() async throws {
+    @Test func `a running stage whose key differs from its key file is reported`() async throws {
         let notes = try Notes()
         let (yaml, old) = try await keyed(notes)
         let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])

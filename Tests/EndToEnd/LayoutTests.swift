@@ -80,8 +80,8 @@ import Testing
         }
     }
 
-    /// Tools find a stage by the log that it writes, so a new stage needs no change in them. The two words that are allowed
-    /// belong to the protocol with replay workers and to a report.
+    /// Tools find a stage by the log that it writes, so a new stage needs no change in the tools. Two words are allowed: one
+    /// belongs to the protocol of replay workers, the other to a report.
     @Test func `neither PipelineKit nor the tools name a built-in stage`() throws {
         let kinds = Registry.builtIns.stages.keys.map { "\"\($0)\"" }
         #expect(kinds.count == 5)
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: [("CZeroMQ", "ZeroMQ"), ("COpenSSL", "Signing")])
-    func onlyOneModuleTouchesTheLibrary(library: String, owner: String) throws {
+    func `only one module imports a C library`(library: String, owner: String) throws {
         for module in try Self.modules.get() where ![owner, owner + "Tests"].contains(module.name) {
             for (file, imported) in try Self.imports(of: module) { #expect(imported != library, "\(file)") }
         }
@@ -140,7 +140,8 @@ import Testing
         return nil
     }
 
-    /// What SwiftPM reads out of Package.swift, in a folder of its own: the build that runs this test has locked its own.
+    /// The contents of Package.swift as JSON. SwiftPM gets a scratch folder of its own, because the build that runs this test
+    /// has locked the usual one.
     private static func manifest() throws -> Data {
         Cost.spend(.processes)
         let process = Process()

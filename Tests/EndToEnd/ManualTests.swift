@@ -114,16 +114,17 @@ private final class Reader {
 }
 
 extension ManualPage.Command {
-    /// The service itself, and not a shell, gets the signals.
+    /// With `exec`, signals go to the service and not to a shell.
     fileprivate var shellText: String { isService ? "exec " + line.dropLast(2) : line }
 
-    /// Whether the output is that of the page, where a line `…` means any lines, and `…` in a line any text.
+    /// Whether the lines match the output on the page. There, a line `…` stands for any lines, and `…` in a line for any
+    /// text.
     func isAnswered(by lines: [String]) -> Bool {
         Self.matches(lines, Array(output.reversed().drop(while: \.isEmpty).reversed()))
     }
 
     private static func matches(_ lines: [String], _ expected: [String]) -> Bool {
-        // Which beginnings of the lines the pattern so far can stand for.
+        // How many of the lines the patterns so far can match.
         var reached = Set([0])
         for pattern in expected {
             if pattern == "…" {

@@ -10,7 +10,7 @@ import Testing
         "BelfryClient", "BelfryTestKit", "EventLog", "Events", "JSON", "PipelineKit", "PipelineTestKit", "Time",
     ]
 
-    @Test(arguments: modules) func everyDeclarationIsDocumented(module: String) throws {
+    @Test(arguments: modules) func `every public declaration has a doc comment`(module: String) throws {
         let files = try Self.files(of: module)
         #expect(files.contains { $0.text.contains("public ") })
         for (file, text) in files {
@@ -41,14 +41,15 @@ import Testing
         ["public ", "open "].contains { line.contains($0) } && line.contains(/^ *(@\w+ )*(public|open) (?!import)[a-z]/)
     }
 
-    /// Skips the attributes between a doc comment and its declaration.
+    /// The public declarations without a doc comment. Attributes may be between the comment and the declaration.
     private static func undocumented(in text: String) -> [Substring] {
         let between = /(?m)^ *(\/\/[^\/].*|@\w+(\([\w ]+\))?|@available\((?s:.*?)"\n? *\))\n/
         let lines = text.replacing(between, with: "").split(separator: "\n")
         return zip([""] + lines, lines).filter { isPublic($1) && !$0.contains("///") }.map(\.1)
     }
 
-    /// What a protocol requires is documented there, ours in the same file as its defaults.
+    /// The names that the protocols of a file require. A requirement has a doc comment, so its default implementation in
+    /// the same file needs none.
     private static func requirements(in text: String) -> Set<Substring> {
         let bodies = text.matches(of: /public protocol (?s:.*?)\n}/)
         return Set(bodies.flatMap { $0.output.matches(of: /(?:func|var) (\w+)/).map(\.1) })

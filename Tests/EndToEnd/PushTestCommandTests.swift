@@ -6,11 +6,12 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct PushTestCommandTests {
     private static func push(
-        _ house: APNsHouse, _ pipeline: String, container: String = "iCloud.com.example.Notes", onTerminal: Bool = false
+        _ setup: LocalAPNsSetup, _ pipeline: String, container: String = "iCloud.com.example.Notes",
+        onTerminal: Bool = false
     ) async throws -> Program.Result {
         try await Program.run(
             "belfry", ["push", "test", pipeline, "--token", "ab01", "--container", container],
-            in: house.folder.path, onTerminal: onTerminal)
+            in: setup.folder.path, onTerminal: onTerminal)
     }
 
     struct ConnectionFailure: Sendable, CustomTestStringConvertible {
@@ -37,9 +38,9 @@ struct PushTestCommandTests {
     func `a push that the server does not accept is reported with advice`(trouble: ConnectionFailure)
         async throws
     {
-        let house = try await APNsHouse()
-        try await house.control(#"{"script":[{"do":{\#(trouble.conduct)}}]}"#)
-        let result = try await Self.push(house, house.pipeline(), onTerminal: true)
+        let setup = try await LocalAPNsSetup()
+        try await setup.control(#"{"script":[{"do":{\#(trouble.conduct)}}]}"#)
+        let result = try await Self.push(setup, setup.pipeline(), onTerminal: true)
         #expect(
             result.output.hasPrefix(
                 "not sent to the token: apns would try again later: \(trouble.said)\ndo: \(trouble.fix)"), "\(result)")
@@ -47,16 +48,16 @@ struct PushTestCommandTests {
     }
 
     @Test func `a test push waits longer for its answer than a delivery window`() async throws {
-        let house = try await APNsHouse()
-        try await house.control(#"{"script":[{"do":{"latency":[3000,3000]}}]}"#)
-        let result = try await Self.push(house, house.pipeline(), onTerminal: true)
+        let setup = try await LocalAPNsSetup()
+        try await setup.control(#"{"script":[{"do":{"latency":[3000,3000]}}]}"#)
+        let result = try await Self.push(setup, setup.pipeline(), onTerminal: true)
         #expect(result.status == 0 && result.output.hasPrefix("accepted for the token by apns: 200"), "\(result)")
     }
 
     @Test func `a container without an app is reported with advice`() async throws {
-        let house = try await APNsHouse()
+        let setup = try await LocalAPNsSetup()
         let result = try await Self.push(
-            house, house.pipeline(), container: "iCloud.com.example.Mail", onTerminal: true)
+            setup, setup.pipeline(), container: "iCloud.com.example.Mail", onTerminal: true)
         #expect(
             result.output.hasPrefix(
                 "refused for the token by apns: no app of this transport has container iCloud.com.example.Mail, "
@@ -65,34 +66,34 @@ struct PushTestCommandTests {
     }
 
     @Test func `a device of a pipeline that never ran and a missing file are errors`() async throws {
-        let house = try await APNsHouse()
-        let file = try house.pipeline()
+        let setup = try await LocalAPNsSetup()
+        let file = try setup.pipeline()
         let unknown = try await Program.run(
-            "belfry", ["push", "test", file, "--user", "_alice", "--device", "mac"], in: house.folder.path)
+            "belfry", ["push", "test", file, "--user", "_alice", "--device", "mac"], in: setup.folder.path)
         #expect(unknown.status == 66 && unknown.errors.contains("the pipeline has not run yet (belfry up \(file))"))
         #expect(unknown.errors.contains("name the device with --token and --container"), "\(unknown)")
-        let trust = house.folder.file("none.pem")
-        let result = try await Self.push(house, house.pipeline(transport: ["trust": trust]))
+        let trust = setup.folder.file("none.pem")
+        let result = try await Self.push(setup, setup.pipeline(transport: ["trust": trust]))
         #expect(result.status == 78, "\(result)")
         #expect(result.errors.contains("trust: \(trust) does not exist or cannot be read: correct trust"), "\(result)")
     }
 
     @Test func `a token is refused by the other environment and accepted by its own`() async throws {
         let device = #"{"token":"ab01","topic":"com.example.Notes","environment":"production"}"#
-        let house = try await APNsHouse(devices: device)
-        let refused = try await Self.push(house, house.pipeline(), onTerminal: true)
+        let setup = try await LocalAPNsSetup(devices: device)
+        let refused = try await Self.push(setup, setup.pipeline(), onTerminal: true)
         #expect(refused.status == 1, "\(refused)")
         #expect(refused.output == "refused for the token by apns: 400 BadDeviceToken\n")
-        let own = try await APNsHouse(["--environment", "production"], devices: device)
+        let own = try await LocalAPNsSetup(["--environment", "production"], devices: device)
         #expect(try await Self.push(own, own.pipeline()).status == 0)
     }
 
     @Test func `a wrong topic or environment for the key is reported with advice`() async throws {
-        let house = try await APNsHouse(["--key-topic", "com.example.Mail"])
-        let topic = try await Self.push(house, house.pipeline())
+        let setup = try await LocalAPNsSetup(["--key-topic", "com.example.Mail"])
+        let topic = try await Self.push(setup, setup.pipeline())
         #expect(topic.status == 1 && topic.output.contains(#""status":400,"reason":"TopicDisallowed""#), "\(topic)")
         #expect(topic.output.contains(#""fix":"compare topic with the app's bundle ID and the key's topics""#))
-        let other = try await APNsHouse(["--key-environment", "production"])
+        let other = try await LocalAPNsSetup(["--key-environment", "production"])
         let environment = try await Self.push(other, other.pipeline(), onTerminal: true)
         #expect(environment.status == 1 && environment.output.contains("403 BadEnvironmentKeyIdInToken\n"))
         #expect(
@@ -103,18 +104,17 @@ struct PushTestCommandTests {
     /// Neither the library's words nor its error's name.
     @Test(arguments: [false, true])
     func `an unreachable server is reported with advice`(isProxy: Bool) async throws {
-        let (house, gone) = (try await APNsHouse(), try ReservedPort())
+        let (setup, gone) = (try await LocalAPNsSetup(), try ReservedPort())
         let transport = isProxy ? ["proxy": "http://127.0.0.1:\(gone.number)"] : ["port": "\(gone.number)"]
         let words = (isProxy ? "the proxy " : "") + "127.0.0.1:\(gone.number) refuses connections"
         let fix =
-            isProxy
-            ? "check proxy and proxyLogin, that the proxy runs" : "check host and port, and that the server runs"
-        let file = try house.pipeline(transport: transport)
-        let push = try await Self.push(house, file, onTerminal: true)
+            isProxy ? "see proxy and proxyLogin, that the proxy runs" : "see host and port, and that the server runs"
+        let file = try setup.pipeline(transport: transport)
+        let push = try await Self.push(setup, file, onTerminal: true)
         #expect(push.status == 1, "\(push)")
         #expect(
             push.output.hasPrefix("not sent to the token: apns would try again later: \(words)\ndo: \(fix)"), "\(push)")
-        let doctor = try await Program.run("belfry", ["doctor", "apns", file], in: house.folder.path)
+        let doctor = try await Program.run("belfry", ["doctor", "apns", file], in: setup.folder.path)
         #expect(doctor.status == 1, "\(doctor)")
         #expect(
             doctor.output.contains(
@@ -123,19 +123,19 @@ struct PushTestCommandTests {
     }
 
     @Test func `an unknown host is reported`() async throws {
-        let house = try await APNsHouse()
-        let file = try house.pipeline(transport: ["host": "nowhere.invalid"])
-        let doctor = try await Program.run("belfry", ["doctor", "apns", file], in: house.folder.path)
+        let setup = try await LocalAPNsSetup()
+        let file = try setup.pipeline(transport: ["host": "nowhere.invalid"])
+        let doctor = try await Program.run("belfry", ["doctor", "apns", file], in: setup.folder.path)
         #expect(doctor.status == 1, "\(doctor)")
         #expect(
-            doctor.output.contains("notes: APNs cannot be reached (nowhere.invalid:\(house.port) is not found in DNS)"))
-        #expect(doctor.output.contains(#""fix":"check host, and this machine's DNS""#), "\(doctor)")
+            doctor.output.contains("notes: APNs cannot be asked (nowhere.invalid:\(setup.port) is not found in DNS)"))
+        #expect(doctor.output.contains(#""fix":"see host, and this machine's DNS""#), "\(doctor)")
     }
 
     @Test func `a key file that others can read is a configuration error`() async throws {
-        let house = try await APNsHouse()
-        chmod(house.key, 0o644)
-        let result = try await Self.push(house, house.pipeline())
+        let setup = try await LocalAPNsSetup()
+        chmod(setup.key, 0o644)
+        let result = try await Self.push(setup, setup.pipeline())
         #expect(result.status == 78 && result.output == "", "\(result)")
         #expect(result.errors.contains("AuthKey_KEYLOCAL12.p8") && result.errors.contains("chmod"), "\(result)")
     }

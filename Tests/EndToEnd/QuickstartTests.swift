@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `deploy/quickstart` tells the story that the README shows.
+/// `deploy/quickstart` prints what the README shows.
 @Suite struct QuickstartTests {
     /// The folder of a checkout, with a pipeline whose stages need no fixed ports, and a short window.
     private static func checkout(apnsPort: Int) throws -> Folder {

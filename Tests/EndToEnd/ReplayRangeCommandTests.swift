@@ -57,7 +57,7 @@ struct ReplayRangeCommandTests {
         #expect(source.status == 0 && source.output.hasPrefix(#"{"result":"recalled","#), "\(source)")
     }
 
-    // MARK: Segments that are not there
+    // MARK: Missing segments
 
     @Test func `a range whose segments were dropped is refused`() async throws {
         let notes = try await Self.notes()

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A replay's pushes, sent once more.
+/// `belfry replay --really-send` sends recorded pushes again.
 @Suite(.timeLimit(.minutes(5)))
 struct ReplaySendingTests {
-    /// Logs of five pushes by the transport `apns`, which in the pipeline file is a webhook by now.
+    /// Logs of five pushes by the transport `apns`. In the pipeline file, this transport is now a webhook.
     private static func notes(_ server: TestServer) async throws -> Notes {
         let notes = try Notes()
         let changes = (1..<6).map { (number: Int) in Notes.change("n\(number)", second: number) }.joined()

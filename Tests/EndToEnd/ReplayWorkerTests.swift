@@ -71,7 +71,7 @@ struct ReplayWorkerTests {
 
     // MARK: A program in another language
 
-    /// Speaks the protocol for another worker, and keeps every third event of the type `match` to itself.
+    /// A worker that forwards the protocol to `belfry-match`, and drops every third match of its output.
     private static func forgetfulMatch(_ notes: Notes) throws -> String {
         let path = try notes.write(forgetful(try Program.folder() + "/belfry-match"), to: "forgetful.py")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)

@@ -84,7 +84,7 @@ struct RunCommandTests {
             + #""topic":"t\#($0)","badge":\#($0)}"# + "\n"
     }.joined()
 
-    /// A user may have numbers of their own for sixteen topics.
+    /// A user may have separate badges for at most sixteen topics.
     @Test func `an event that a later stage sets aside is reported, with exit status 65`() async throws {
         let notes = try Notes()
         let input = Notes.phone() + Self.badges + Notes.change("n1")

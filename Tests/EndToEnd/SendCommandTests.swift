@@ -74,7 +74,7 @@ struct SendCommandTests {
         #expect(await ingest.result().status == 0)
     }
 
-    @Test func `somebody else's lines under the same name do not count as accepted`() async throws {
+    @Test func `lines that another producer sent under the same name do not count as accepted`() async throws {
         let notes = try Notes()
         let ingest = try await ingest(notes)
         let garbage = try notes.write("garbage\ngarbage\ngarbage\n", to: "garbage")
@@ -150,7 +150,7 @@ struct SendCommandTests {
         #expect(result.errors.hasSuffix("no line was accepted yet\n"))
     }
 
-    @Test func `with --wait it waits until the stage is running`() async throws {
+    @Test func `with --wait, send waits until the stage is running`() async throws {
         let notes = try Notes()
         let file = try notes.write(Notes.change("n1"), to: "in.ndjson")
         let waiting = try Program("belfry", ["send", notes.pipeline, "--wait", file])
@@ -179,7 +179,7 @@ struct SendCommandTests {
         ingest.signal(SIGTERM)
         #expect(await ingest.result().status == 0)
         let shown = try await Program.run("belfry", ["log", "show", "changes", "-p", notes.pipeline, "--bare"])
-        #expect(shown.output.split(separator: "\n").count == 4, "it has taken them")
+        #expect(shown.output.split(separator: "\n").count == 4, "the stage accepted only some of the lines")
     }
 
     @Test func `lines beyond any limit are refused one by one`() async throws {

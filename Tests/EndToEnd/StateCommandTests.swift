@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What stages knew, as the one who asks sees it.
+/// What `belfry state` prints about the state of stages at a moment.
 @Suite(.timeLimit(.minutes(5)))
 struct StateCommandTests {
     private static func state(_ notes: Notes, _ name: String, at: String? = nil) async throws -> Program.Result {
@@ -12,7 +12,7 @@ struct StateCommandTests {
         return result
     }
 
-    /// A moment by sequence, by time, and by how long it was before the end.
+    /// One moment in three forms: a sequence, a time, and a duration before the end.
     private static func moments(_ number: Int) -> [String] {
         let second = number - 2
         return ["\(number)", "2026-11-20T09:30:0\(second)Z", "-\(5 - second)s"]

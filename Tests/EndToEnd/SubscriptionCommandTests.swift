@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What `belfry send` and `belfry run` say of saved subscriptions.
+/// What `belfry send` and `belfry run` print about saved subscriptions.
 @Suite(.timeLimit(.minutes(5)))
 struct SubscriptionCommandTests {
     private static func save(_ id: String, _ predicate: String, database: String = "public") -> String {

@@ -54,7 +54,7 @@ struct UpCommandTests {
         let up = try Program("belfry", ["up", notes.pipeline])
         await up.error("deliver: ready")
         up.signal(SIGKILL)
-        // Its standard error ends when the last stage that has it does.
+        // The stages write to the supervisor's standard error, so the result comes when the last stage has ended.
         let result = await up.result()
         #expect(result.status == -SIGKILL)
         let again = try Program("belfry", ["up", notes.pipeline])
@@ -75,7 +75,7 @@ struct UpCommandTests {
         #expect(await up.result().status == 0)
     }
 
-    @Test func `with a mistake in the file nothing is started`() async throws {
+    @Test func `a pipeline file with a mistake starts nothing`() async throws {
         let notes = try Notes(ingest: "{ bindd: x }")
         let result = try await Program.run("belfry", ["up", notes.pipeline])
         #expect(result.status == 78)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Another world, as the one who asks for it sees it.
+/// What `belfry whatif` prints about the effect of a change.
 @Suite(.timeLimit(.minutes(5)))
 struct WhatIfCommandTests {
     private static func whatIf(_ notes: Notes, _ more: String..., onTerminal: Bool = false) async throws

@@ -15,10 +15,11 @@ import Testing
         return try #require(try scratch.segments.first)
     }
 
-    /// The bytes of the opening and the first two batches: 64 for each header, 17 for each cursor, and the lines.
+    /// Where the third batch begins. The segment's header has 64 bytes. Each batch has a header of 64 bytes, a cursor of 17
+    /// bytes, and the lines of its events.
     private var lastBatchOffset: Int { 64 + (64 + 17 + 3 + 8) + (64 + 17 + 8) }
 
-    @Test func `a tail torn at any byte is cut off and reported`() throws {
+    @Test func `a last batch torn at any byte is cut off and reported`() throws {
         let scratch = Scratch()
         let path = try threeBatches(scratch)
         let whole = try bytes(of: path)
@@ -35,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `a segment torn at any byte of its first write is begun again`() throws {
+    @Test func `a last segment torn at any byte of its first write is written again`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer(segmentBytesMax: 200)
         for number in 1...2 { try writer.append([event(number, padding: 100)], cursor: Cursor(["a": UInt64(number)])) }
@@ -62,7 +63,7 @@ import Testing
             flipped[bit / 8] ^= 1 << (bit % 8)
             try write(flipped, to: path)
             try expectDamage(scratch, at: bit / 8)
-            #expect(try bytes(of: path) == flipped, "nothing was cut off")
+            #expect(try bytes(of: path) == flipped, "the segment was changed")
         }
     }
 
@@ -119,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `a segment before the last that ends too early is damage`() throws {
+    @Test func `a segment that is cut short or missing is damage unless it is the last one`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer(segmentBytesMax: 300)
         for number in 1...9 { try writer.append([event(number, padding: 100)]) }
@@ -136,7 +137,7 @@ import Testing
         #expect(try EventLogs.verify(directory: scratch.log).problems.count == 1)
     }
 
-    /// The problems that `log verify` reports.
+    /// The file of the first problem, or of the error that ends the verification.
     private func fileAtFault(in log: String) throws -> String? {
         do throws(EventLogError) {
             return try EventLogs.verify(directory: log).problems.first?.file
@@ -173,7 +174,7 @@ import Testing
         #expect(throws: EventLogError.self) { try EventLogReader.all(left.log) }
     }
 
-    @Test func `a verification goes on after damage`() throws {
+    @Test func `a verification continues after damage`() throws {
         let scratch = Scratch()
         let path = try threeBatches(scratch)
         var damaged = try bytes(of: path)

@@ -55,7 +55,7 @@ private final class SlowDisk: Sendable {
         #expect(calls.all == [1, 50] && writer.durableSequence == 50)
         #expect(disk.count.withLock { $0 } == 2)
         try writer.close()
-        #expect(disk.count.withLock { $0 } == 2, "nothing was left to do")
+        #expect(disk.count.withLock { $0 } == 2, "one sync too many or too few")
     }
 
     @Test(.timeLimit(.minutes(5)))
@@ -99,7 +99,7 @@ private final class SlowDisk: Sendable {
         #expect(writer.durableSequence == 1)
         #expect(disk.count.withLock { $0 } == 0)
         try writer.flush()
-        #expect(disk.count.withLock { $0 } == 1, "a flush is a flush under any policy")
+        #expect(disk.count.withLock { $0 } == 1, "a flush must sync under any policy")
         try writer.append([event(2)])
         try writer.close()
         #expect(disk.count.withLock { $0 } == (policy == .never ? 1 : 2))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EventLog
 
-/// Lets each system call of a writer fail once, in every way.
+/// Makes each system call of a writer fail once, with each kind of fault.
 @Suite struct FaultTests {
     enum Fault: CaseIterable, Sendable { case io, full, interrupted, short }
 
@@ -44,7 +44,7 @@ import Testing
                 errno = code
                 return -1
             }
-            // A disk that fills up first writes a part. Only the next call fails.
+            // While a disk fills up, a call writes a part of its bytes without an error.
             let part = parts[0].iov_len > 0 ? parts[0] : parts[1]
             return pwrite(file, part.iov_base, max(part.iov_len / 2, 1), offset)
         }
@@ -63,34 +63,35 @@ import Testing
         }
     }
 
-    /// The result of a run: the number of durable events, and all events that were appended.
+    /// The result of a run: the number of events that a flush made durable, and all events that were appended.
     private struct Outcome {
         var acknowledged = 0
-        var taken: [String] = []
+        var appended: [String] = []
     }
 
-    /// Repeats an event after a failed call, like a host that waits for room. Reopens a writer that can append no more.
+    /// Repeats an event after a failed call, like a host that waits for disk space. Reopens the log if the writer can append
+    /// no more.
     private func run(_ scratch: Scratch, _ disk: Disk) throws -> Outcome {
         var options = scratch.options(segmentBytesMax: 400, sync: .always)
         options.calls = disk.fileCalls
         var (outcome, writer) = (Outcome(), EventLogWriter?.none)
         var attempts = 0
-        while outcome.taken.count < 8 {
+        while outcome.appended.count < 8 {
             attempts += 1
-            try #require(attempts < 100, "a single fault does not stop a log for good")
+            try #require(attempts < 100, "one fault stopped the log for 100 attempts")
             do throws(EventLogError) {
                 let opened = if let writer { writer } else { try EventLogWriter(options) }
-                if writer == nil { outcome.taken = try taken(scratch) }
+                if writer == nil { outcome.appended = try appendedEvents(scratch) }
                 writer = opened
-                guard outcome.taken.count < 8 else { break }
-                let text = event(outcome.taken.count + 1, padding: 90)
+                guard outcome.appended.count < 8 else { break }
+                let text = event(outcome.appended.count + 1, padding: 90)
                 try append(text, to: opened)
-                outcome.taken.append(text)
+                outcome.appended.append(text)
                 try opened.flush()
-                outcome.acknowledged = outcome.taken.count
-                if outcome.taken.count == 6 { try opened.trim(before: 2) }
+                outcome.acknowledged = outcome.appended.count
+                if outcome.appended.count == 6 { try opened.trim(before: 2) }
             } catch {
-                #expect(outcome.acknowledged <= outcome.taken.count)
+                #expect(outcome.acknowledged <= outcome.appended.count)
                 if case .syncFailed = error { writer = nil }
                 if attempts > 20 { writer = nil }
             }
@@ -108,8 +109,8 @@ import Testing
         if let failure { throw failure }
     }
 
-    /// All events that the log has or had.
-    private func taken(_ scratch: Scratch) throws(EventLogError) -> [String] {
+    /// All events that were ever appended to the log, including events in removed segments.
+    private func appendedEvents(_ scratch: Scratch) throws(EventLogError) -> [String] {
         let last = try EventLogs.summary(directory: scratch.log).lastSequence
         return (0..<Int(last)).map { event($0 + 1, padding: 90) }
     }
@@ -125,11 +126,11 @@ import Testing
             #expect(Int(reopened.lastSequence) >= outcome.acknowledged, "\(fault) at call \(target)")
             let first = try EventLogs.summary(directory: scratch.log).firstSequence
             let events = try EventLogReader.all(scratch.log).flatMap(\.events)
-            #expect(events == Array(outcome.taken.dropFirst(Int(first) - 1)), "\(fault) at call \(target)")
+            #expect(events == Array(outcome.appended.dropFirst(Int(first) - 1)), "\(fault) at call \(target)")
             #expect(try EventLogs.verify(directory: scratch.log).isSound, "\(fault) at call \(target)")
             guard disk.hasFired.load(ordering: .relaxed) else { break }
             target += 1
         }
-        #expect(target > 30, "\(target) calls were failed")
+        #expect(target > 30, "the writer made only \(target) calls")
     }
 }

@@ -59,11 +59,11 @@ import Testing
         let scratch = Scratch()
         let writer = try scratch.writer()
         let reader = try EventLogReader(directory: scratch.log, from: .end)
-        #expect(try reader.waitForMore(timeout: .zero), "the first wait says: look again")
+        #expect(try reader.waitForMore(timeout: .zero), "the first wait must end at once")
         #expect(try reader.next() == nil)
         #expect(try !reader.waitForMore(timeout: .milliseconds(2)))
         try writer.append([event(1)])
-        #expect(try reader.waitForMore(timeout: nil), "what came before the wait counts")
+        #expect(try reader.waitForMore(timeout: nil), "the event before the wait was missed")
         #expect(try reader.next()?.events == [event(1)])
         #expect(try !reader.waitForMore(timeout: .zero))
     }

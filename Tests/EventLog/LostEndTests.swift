@@ -36,7 +36,8 @@ import Time
         if witness == "index" { try addIndex(scratch) } else { try addSnapshot(scratch, at: 10) }
         #expect(try EventLogs.verify(directory: scratch.log).isSound)
         let last = try #require(try scratch.facts().last)
-        // An empty segment, or one that ends inside its first batch, which alone would be a torn tail.
+        // An empty segment, or a segment that ends inside its first batch. Without the snapshot or index, this would be
+        // taken for a torn last batch.
         try write(Array(try bytes(of: last.path).prefix(kept * 100)), to: last.path)
         let report = try EventLogs.verify(directory: scratch.log)
         let problem = try #require(report.problems.first)
@@ -65,7 +66,7 @@ import Time
         #expect(try EventLogs.verify(directory: scratch.log).isSound)
     }
 
-    @Test func `files of another log, or from no later events, prove nothing`() throws {
+    @Test func `files of another log, and files without later events, prove nothing`() throws {
         let scratch = Scratch()
         try log(scratch)
         try addSnapshot(scratch, at: 10)

@@ -4,7 +4,7 @@ import Time
 
 @testable import EventLog
 
-/// Changes of `settings.ndjson` are detected by its CRC.
+/// `settings.ndjson` has a CRC, so every change of the file is detected.
 @Suite struct SettingsFileTests {
     private func line(_ after: UInt64, window: String = "1s") -> SettingsFile.Line {
         let text = #"{"after":\#(after),"now":\#(after),"kind":"coalesce","settings":{"window":"\#(window)"}}"#
@@ -47,7 +47,7 @@ import Time
         for wrong in [lines.dropLast(), lines.dropLast(2), [lines[0], lines[2]], [lines[0], lines[2], lines[1]]] {
             #expect(throws: EventLogError.self) { try read(scratch, wrong.joined()) }
         }
-        #expect(throws: EventLogError.self, "a second file behind the first") { try read(scratch, text + text) }
+        #expect(throws: EventLogError.self, "the text of two files was accepted") { try read(scratch, text + text) }
     }
 
     @Test func `a settings file of an earlier build is accepted without a CRC`() throws {
@@ -57,7 +57,7 @@ import Time
         #expect(!file.isChecked && file.text == text)
     }
 
-    @Test func `settings of another log are refused by name`() throws {
+    @Test func `settings of another log are refused, and the error names both logs`() throws {
         let (scratch, other) = (try scratch(), LogIdentity(seed: "test", name: "other"))
         let own = LogIdentity(seed: "test", name: "own")
         try LogManifest(name: "own", identity: own).write(in: LogDirectory(path: scratch.path))
@@ -67,7 +67,7 @@ import Time
             try read(scratch, SettingsFile(lines: [line(0)], of: other).text)
         }
         #expect(swapped?.description.contains("settings of log \(other), but this is log \(own)") == true)
-        #expect(try read(scratch, SettingsFile(lines: [line(0)]).text)?.log == nil, "an earlier build's is believed")
+        #expect(try read(scratch, SettingsFile(lines: [line(0)]).text)?.log == nil, "a log was named")
     }
 
     @Test func `every changed byte of the identity is found`() throws {

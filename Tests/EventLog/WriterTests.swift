@@ -54,7 +54,7 @@ import Time
         #expect(throws: EventLogError.self) { try EventLogReader(directory: scratch.log, from: .sequence(1)) }
     }
 
-    @Test func `a second writer is refused by name`() throws {
+    @Test func `a second writer is refused, and the error names the log and the first writer's process`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer()
         let error = #expect(throws: EventLogError.self) { try scratch.writer() }
@@ -124,8 +124,8 @@ import Time
         #expect(throws: EventLogError.withoutManifest(directory: scratch.log)) { try scratch.writer() }
     }
 
-    /// A smaller batch still fits into the segment before, which must be the last one again.
-    @Test func `a segment that could not be begun is removed`() throws {
+    /// A smaller batch still fits into the previous segment, so this segment must be the last one again.
+    @Test func `a segment that could not be started is removed`() throws {
         let scratch = Scratch()
         let fails = Mutex(false)
         var options = scratch.options(segmentBytesMax: 500)

@@ -42,7 +42,7 @@ import ZeroMQ
         ] { #expect(requests[0].body.contains(part), "\(requests[0].body)") }
     }
 
-    /// After the first kill the wake that made the notice is fed again; deliveries of that time are not a part of it.
+    /// After the first kill, deliver repeats the wake that made the notice. Pushes that came later are not a part of it.
     @Test func `pushes behind a waiting notice survive two kills`() async throws {
         let gone = #"{"status":410,"reason":"Unregistered","timestamp":4102444800000}"#
         let apns = try await RunningAPNs(
@@ -66,7 +66,8 @@ import ZeroMQ
         #expect(Set(apns.accepted.map(\.id)).count == 40)
     }
 
-    /// A wake hands them out two at a time, so that its answers are in many batches. All of these belong to its past.
+    /// A wake hands the pushes out two at a time, so the answers of one wake are in many batches. After a kill, deliver must
+    /// read all of these batches.
     @Test(.full) func `pushes that wait during wakes of many parts survive kills`() async throws {
         let apns = try await RunningAPNs(script: #"{"script":[{"when":{"first":60},"do":{"status":503}}]}"#)
         let problems = try await SocketThread.run(name: "faults") {
@@ -103,14 +104,14 @@ import ZeroMQ
         }
         try await apns.stop()
         #expect(problems == [])
-        let lives = Dictionary(grouping: apns.accepted, by: \.connection).sorted { $0.key < $1.key }.map(\.value)
+        let connections = Dictionary(grouping: apns.accepted, by: \.connection).sorted { $0.key < $1.key }.map(\.value)
         var seen: Set<String> = []
-        for life in lives {
-            let tokens = life.compactMap(\.token)
-            #expect(tokens.count(where: seen.contains) <= 4, "\(lives.map { $0.compactMap(\.token) })")
+        for connection in connections {
+            let tokens = connection.compactMap(\.token)
+            #expect(tokens.count(where: seen.contains) <= 4, "\(connections.map { $0.compactMap(\.token) })")
             seen.formUnion(tokens)
         }
-        #expect(seen.count == devices && lives.count == 4)
+        #expect(seen.count == devices && connections.count == 4)
     }
 
     /// The key is wrong and its file is corrected. The waiting pushes are then sent once.
@@ -133,7 +134,7 @@ import ZeroMQ
         #expect(accepted.count == 25 && Set(accepted.map(\.id)).count == 25 && accepted.allSatisfy { !$0.isRepeat })
     }
 
-    /// As with the host of the wrong environment: no answer and no probe shows the mistake.
+    /// The same happens with the host of the wrong environment: no answer and no probe shows this mistake.
     @Test func `an app whose devices are all unknown is reported once with the remedy`() async throws {
         let unknown = #"{"status":400,"reason":"BadDeviceToken"}"#
         let apns = try await RunningAPNs(script: #"{"script":[{"do":\#(unknown)}]}"#)

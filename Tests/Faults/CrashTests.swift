@@ -71,7 +71,7 @@ import ZeroMQ
         try await stages.checkThatToolsAgree(aside: 5)
     }
 
-    /// An impossible log: its cursor names a dead letter that is missing.
+    /// Makes an impossible log: the cursor names a dead letter that is missing.
     @Test func `a replay reports a missing dead letter of an event that was set aside`() async throws {
         let stages = try await Self.crashes(on: ["n1", "poison"], snapshotBytes: "64 MiB")
         try await stages.run(untilOutcomes: 1)
@@ -81,7 +81,7 @@ import ZeroMQ
         #expect(differences.map(\.log) == ["matches.dead-letters"])
     }
 
-    /// Tools must not feed a suspected event: they would crash as the stage did.
+    /// Tools must not process an event that may have crashed the stage, because it would crash the tools, too.
     @Test func `a replay skips events that the stage may just have crashed on`() async throws {
         let stages = try SeparateStages(try Folder(), snapshotBytes: "64 MiB")
         try await stages.send(Self.commands(["n1"]))
@@ -112,7 +112,7 @@ private final class SeparateStages: Sendable {
         file = try PipelineFile.load(path: folder.file("pipeline.yaml"), registry: .builtIns)
     }
 
-    /// A crashing process removes nothing.
+    /// Uses an existing folder and does not remove it. A process that crashes would not remove its folder either.
     convenience init(at path: String, snapshotBytes: String) throws {
         try self.init(Folder(existing: path), snapshotBytes: snapshotBytes)
     }
@@ -170,10 +170,10 @@ private final class SeparateStages: Sendable {
     }
 
     /// Runs all stages until a condition is met.
-    func wait(until isSo: @Sendable () throws -> Bool) async throws {
+    func wait(until isMet: @Sendable () throws -> Bool) async throws {
         let limit = ContinuousClock.now + .seconds(30)
-        while try !isSo() {
-            guard .now < limit else { throw WaitFailure("it never was") }
+        while try !isMet() {
+            guard .now < limit else { throw WaitFailure("the condition was not met within 30 s") }
             try await run(untilOutcomes: 1)
         }
     }

@@ -14,7 +14,7 @@ import ZeroMQ
     @Test(
         .timeLimit(.minutes(5)),
         arguments: Tier.some(of: [("match", "matches", "0s"), ("coalesce", "notifications", "30ms, policy: debounce")]))
-    func `a stage that is killed in the middle of an event goes on there`(
+    func `a stage that is killed in the middle of an event's outputs continues there`(
         _ stage: String, _ log: String, _ window: String
     ) async throws {
         let seed = Seeded.ofThisRun

@@ -24,7 +24,7 @@ import ZeroMQ
         #"{"type":"record.save",\#(place),"database":"public","record":{"recordName":"\#(name)","recordType":"Note"}}"#
     }
 
-    /// - Parameter isWritten: Whether match has written the match when it is killed; else it was only sent the change.
+    /// - Parameter isWritten: Whether match is killed after it has written the match, or before it reads the change.
     @Test(.timeLimit(.minutes(5)), arguments: [false, true])
     func `a subscription fires once, even if match is killed right before or after`(isWritten: Bool) async throws {
         let pushes = try await SocketThread.run(name: "faults") {
@@ -43,7 +43,7 @@ import ZeroMQ
                     try producer.pump(wait: .milliseconds(1))
                 }
             } else {
-                // It is suspended when the change comes, and never resumes.
+                // Match is suspended when the change comes, and is killed without running again.
                 kill(try #require(pipeline.pids["match"]), SIGSTOP)
                 try send([Self.note("n0")])
             }

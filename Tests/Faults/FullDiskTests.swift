@@ -29,7 +29,7 @@ import ZeroMQ
                 }
                 try pipeline.waitUntilFull(stage)
                 health = try pipeline.health(of: stage)
-                #expect(load.accepted <= (health?.last ?? 0) || stage != "ingest", "told of lines that it has not got")
+                #expect(load.accepted <= (health?.last ?? 0) || stage != "ingest", "accepted lines are missing")
                 try FileSizeLimit.set(nil, of: pid)
             }
             return (result, health, pipeline.up.lines)
@@ -38,7 +38,7 @@ import ZeroMQ
         #expect(result.restarts == 0)
         #expect(health?.phase == "disk_full")
         #expect(health?.file?.contains("/logs/\(log)/") == true && (health?.bytesNeeded ?? 0) > 0)
-        #expect(result.events == result.sent, "every command is there once")
+        #expect(result.events == result.sent, "a command is missing or is there twice")
         #expect(said.count { $0.hasPrefix("\(stage): disk full: ") } == 1, "\(said)")
         #expect(said.count { $0.hasPrefix("\(stage): there is room again") } == 1, "\(said)")
     }
@@ -53,14 +53,14 @@ import ZeroMQ
             let result = try load.run(disturbing: load.thirds) {
                 if !load.isHalfway { return try SmallDisk.fill(filler) }
                 try pipeline.waitUntilFull("ingest")
-                guard try pipeline.health(of: "ingest").phase == "disk_full" else { throw FaultError("no word of it") }
+                guard try pipeline.health(of: "ingest").phase == "disk_full" else { throw FaultError("no report") }
                 guard unlink(filler) == 0 else { throw FaultError("cannot free \(filler): errno \(errno)") }
             }
             return (result, pipeline.up.lines)
         }
         result.check()
         #expect(result.restarts == 0)
-        #expect(result.events == result.sent, "every command is there once")
+        #expect(result.events == result.sent, "a command is missing or is there twice")
         #expect(said.count { $0.hasPrefix("ingest: disk full: ") } == 1, "\(said)")
     }
 

@@ -9,8 +9,8 @@ import ZeroMQ
         #"{"script":[{"do":{"goaway":{"lastStream":"before"}}}]}"#,
     ]
 
-    /// Forty windows, each with a push for the other server too. If each waited for that server, they would take longer than
-    /// the test may.
+    /// Forty windows have pushes for both servers. If each window waited for the unresponsive server, the test would exceed
+    /// its time limit.
     @Test(.full, .timeLimit(.minutes(5)), arguments: conducts)
     func `an unresponsive server never stalls another app`(_ conduct: String) async throws {
         let (apns, mute) = (try await RunningAPNs(), try await RunningAPNs(script: conduct))

@@ -27,7 +27,7 @@ import ZeroMQ
             let said = pipeline.up.lines.filter { $0.hasPrefix(Self.reloaded) }
             #expect(said.count == 1 && said[0].hasSuffix("apns: 1 app added, \(apns.renewed)"), "\(said)")
             #expect(!pipeline.up.lines.contains { $0.contains("started again") })
-            #expect(try pipeline.doubted().isEmpty)
+            #expect(try pipeline.possibleRepeats().isEmpty)
             return try pipeline.stop() + pipeline.problemsOfLogs()
         }
         try await apns.stop()

@@ -5,14 +5,14 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Exactly the pushes that the local APNs gets twice have outcomes that say so.
+/// A push has the mark of a repeat in its outcome exactly if the local APNs got the push twice.
 @Suite(.serialized) struct Repeats {
     private static let streams = 8
 
     @Test(arguments: Tier.some(of: ["deliver", "all"]))
-    func `a push that is sent again after a kill says so`(_ victim: String) async throws {
+    func `a push that is sent again after a kill has a mark in its outcome`(_ victim: String) async throws {
         let apns = try await RunningAPNs(script: #"{"script":[{"do":{"latency":60}}]}"#, streams: Self.streams)
-        let (outcomes, doubted, problems) = try await SocketThread.run(name: "faults") {
+        let (outcomes, possibleRepeats, problems) = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(transport: apns.transport())
             try pipeline.send(Notes.commands(40))
             for count in [8, 20, 32] {
@@ -24,23 +24,25 @@ import ZeroMQ
             try pipeline.kill(all: victim == "all")
             try pipeline.send((41...45).map(Notes.note))
             try pipeline.waitFor("outcome", 45)
-            return (try pipeline.outcomes(), try pipeline.doubted(), try pipeline.stop() + pipeline.problemsOfLogs())
+            return (
+                try pipeline.outcomes(), try pipeline.possibleRepeats(), try pipeline.stop() + pipeline.problemsOfLogs()
+            )
         }
         try await apns.stop()
         #expect(problems == [])
         let repeated = apns.repeated
-        print("\(repeated.count) came twice, \(doubted.count) say so")
-        #expect(!repeated.isEmpty && repeated.isSubset(of: doubted))
-        #expect(doubted.count <= 3 * Self.streams)
+        print("\(repeated.count) came twice, \(possibleRepeats.count) say so")
+        #expect(!repeated.isEmpty && repeated.isSubset(of: possibleRepeats))
+        #expect(possibleRepeats.count <= 3 * Self.streams)
         #expect(outcomes.suffix(5).allSatisfy { !$0.contains("repeat_possible") })
     }
 
-    /// The push was deferred, which is on record; then the transport that had it under way is gone.
+    /// The push is deferred, and the log records this. Then the transport that has the push in flight is closed.
     @Test(arguments: Tier.some(of: [true, false]))
-    func `a deferred push whose transport was closed says that it may repeat`(isReload: Bool) async throws {
+    func `a deferred push whose transport was closed has a mark of a possible repeat`(isReload: Bool) async throws {
         let apns = try await RunningAPNs(
             script: #"{"script":[{"when":{"nth":2},"do":{"latency":20000}},{"do":{"latency":5}}]}"#)
-        let (outcomes, doubted, problems) = try await SocketThread.run(name: "faults") {
+        let (outcomes, possibleRepeats, problems) = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(transport: apns.transport())
             try pipeline.send(Notes.commands(1))
             try pipeline.waitFor("outcome")
@@ -55,20 +57,22 @@ import ZeroMQ
                 try pipeline.kill("deliver")
             }
             try pipeline.waitFor("outcome", 4)
-            return (try pipeline.outcomes(), try pipeline.doubted(), try pipeline.stop() + pipeline.problemsOfLogs())
+            return (
+                try pipeline.outcomes(), try pipeline.possibleRepeats(), try pipeline.stop() + pipeline.problemsOfLogs()
+            )
         }
         try await apns.stop()
         #expect(problems == [])
         let late = outcomes.first { $0.hasPrefix(#"{"type":"attempt""#) }?.apnsID
-        #expect(doubted == [try #require(late)], "\(outcomes)")
+        #expect(possibleRepeats == [try #require(late)], "\(outcomes)")
     }
 }
 
 extension Repeats {
-    /// A newer push replaces a waiting push, not one that APNs has. That push is queried, and if no transport can answer,
-    /// it is not sent after the newer one.
+    /// A newer push replaces a push that waits, but not a push that is in flight at APNs. The push in flight is queried. If no
+    /// transport can answer, the push in flight is not sent after the newer push.
     @Test(arguments: Tier.some(of: [false, true]))
-    func `a push under way is queried when a newer push comes`(isKilled: Bool) async throws {
+    func `a push in flight is queried when a newer push comes`(isKilled: Bool) async throws {
         let apns = try await RunningAPNs(script: #"{"script":[{"when":{"nth":2},"do":{"latency":6500}}]}"#)
         let (outcomes, problems) = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(transport: apns.transport())
@@ -96,12 +100,12 @@ extension Repeats {
 }
 
 extension RunningAPNs {
-    /// The pushes that it got twice.
+    /// The pushes that the server got twice.
     fileprivate var repeated: Set<String> { Set(accepted.filter(\.isRepeat).map(\.id)) }
 }
 
 extension LivePipeline {
-    /// - Parameter all: Whether all processes are killed; else deliver alone.
+    /// - Parameter all: Whether all processes are killed, or only deliver.
     fileprivate func kill(all: Bool) throws {
         guard all else { return try kill("deliver") }
         for stage in LivePipeline.stages { try kill(stage) }
@@ -110,7 +114,7 @@ extension LivePipeline {
         try startAgain()
     }
 
-    /// Writes the file again with another sync policy.
+    /// Writes the pipeline file again with another sync policy.
     fileprivate func edit(transport: String, sync: String) throws {
         let text = LivePipeline.yaml("match", "", "0s", transport)
         try folder.write(text.replacing("interval 50ms", with: sync), to: "pipeline.yaml")

@@ -72,7 +72,7 @@ final class Disturbed {
             #expect(expected.count > 500, "the workload makes too few pushes", sourceLocation: sourceLocation)
             #expect(wanted.count == expected.count, sourceLocation: sourceLocation)
             #expect(wanted.subtracting(found).sorted().prefix(3) == [], "lost", sourceLocation: sourceLocation)
-            #expect(found.subtracting(wanted).sorted().prefix(3) == [], "invented", sourceLocation: sourceLocation)
+            #expect(found.subtracting(wanted).sorted().prefix(3) == [], "unexpected", sourceLocation: sourceLocation)
             #expect(repeatedOutcomes == [], sourceLocation: sourceLocation)
         }
     }
@@ -84,12 +84,12 @@ final class Disturbed {
         }
     }
 
-    /// That many places, each in its own part of the input.
+    /// Random places, one in each of `count` equal parts of the input.
     func evenly(_ count: Int) -> [Int] {
         (0..<count).map { $0 * commands.count / count + random.below(commands.count / count) }
     }
 
-    /// Two places: after a third of the input and after another.
+    /// Two places: after one third and after two thirds of the input.
     var thirds: [Int] { [commands.count / 3, commands.count * 2 / 3] }
 
     var isHalfway: Bool { sent > commands.count / 2 }

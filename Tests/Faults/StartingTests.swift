@@ -83,7 +83,7 @@ import ZeroMQ
             "\(said)")
     }
 
-    @Test func `a socket file in use is not taken from its owner`() async throws {
+    @Test func `a socket file in use is not replaced`() async throws {
         let folder = try Folder()
         let endpoint = "ipc://\(folder.path)/shared.link"
         let (status, said) = try await second(besideOneOn: endpoint, folder)
@@ -91,7 +91,7 @@ import ZeroMQ
         #expect(said.contains { $0.contains(endpoint) && $0.contains("choose another `bind`") }, "\(said)")
     }
 
-    @Test func `a second process on one log is refused by name`() async throws {
+    @Test func `a second process on one log is refused, and the error names the first process`() async throws {
         let folder = try Folder()
         let file = try yaml(folder, data: "one", bind: "ipc://\(folder.path)/one.link")
         let (status, said, owner) = try await SocketThread.run(name: "faults") {

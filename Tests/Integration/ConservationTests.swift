@@ -62,7 +62,7 @@ import Testing
         let replaced = ofType("coalesced", notifications).map { number("match", $0) }
         let sent = ofType("notification", notifications)
         #expect(!replaced.isEmpty && !sent.isEmpty)
-        #expect(Set(replaced).count == replaced.count, "a match is replaced once")
+        #expect(Set(replaced).count == replaced.count, "a match was replaced twice")
         #expect(Set(replaced).isSubset(of: all))
         #expect(replaced.count + sent.count == all.count)
         for event in ofType("coalesced", notifications) {

@@ -48,7 +48,7 @@ import Testing
                 let report = pipeline.source.control.report
                 #expect(
                     report.shortage?.file.contains("/logs/changes/") == true && (report.shortage?.bytesNeeded ?? 0) > 0)
-                #expect(report.last == 0, "nothing was appended")
+                #expect(report.last == 0, "an event was appended")
                 disk.isFull = false
             })
         #expect(try pipeline.events(of: "changes").count == commands.count)

@@ -244,7 +244,7 @@ import Testing
         try await pipeline.live(commands, cuts: [], drains: true)
         #expect(pipeline.pushes.count == devices * changes)
         #expect(try pipeline.events(of: "outcomes").count == devices * changes)
-        #expect(pipeline.largestWindow < 1 << 20, "\(pipeline.largestWindow)")
+        #expect(pipeline.largestDelivery < 1 << 20, "\(pipeline.largestDelivery)")
     }
 
     private static func expectReplay(_ logs: String) async throws {

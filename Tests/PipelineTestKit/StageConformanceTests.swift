@@ -145,7 +145,7 @@ private struct Counting: Stage {
     mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError) {
         count = try snapshot.integer()
         let number = try snapshot.integer()
-        guard (0...1_000).contains(number) else { throw snapshot.error("a thousand are held at most") }
+        guard (0...1_000).contains(number) else { throw snapshot.error("more than 1,000 matches") }
         for _ in 0..<number {
             let (number, due) = (try snapshot.integer(), fault == "half" ? 0 : try snapshot.integer())
             held.append((number: number, due: Instant(microseconds: Int64(due))))

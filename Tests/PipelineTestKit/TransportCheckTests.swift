@@ -73,7 +73,7 @@ private final class Pager: Sendable {
     func resume() { state.withLock { $0.isPaused = false } }
     func page(_ id: String) { state.withLock { $0.arrivals.append(id) } }
     func keep(_ object: AnyObject & Sendable) { state.withLock { $0.kept.append(object) } }
-    /// More than tests beside this one may let go of meanwhile.
+    /// Opens eight files, so that the number grows even if parallel tests close some files.
     func keepFiles() { state.withLock { state in for _ in 0..<8 { state.files.append(dup(0)) } } }
 
     /// Returns when the test is over.
@@ -98,7 +98,7 @@ private final class Pager: Sendable {
     }
 }
 
-/// Pages, and does one thing wrong.
+/// Sends pushes to a ``Pager``, and has at most one fault.
 private final class PagerTransport: Transport {
     typealias Settings = NoSettings
     static let kind = "pager"
@@ -163,7 +163,7 @@ private final class PagerTransport: Transport {
         return TransportAnswer(push.id, .accepted)
     }
 
-    /// The other side is busy: the push is on its way, and to be handed out again.
+    /// The server is paused: the push is in flight and its answer is `deferred`.
     private func wait(_ push: Delivery, _ id: String) async -> TransportAnswer? {
         if state.withLock({ $0.late.insert(id).inserted }) { pager.page(id) }
         if fault == .sendsDeferredAnew { state.withLock { $0.late = [] } }

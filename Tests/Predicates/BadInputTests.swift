@@ -38,7 +38,7 @@ struct BadInputTests {
         #expect(try PredicateReader(.extended).read(text: alternatives).predicate.alternatives.count == 1)
     }
 
-    @Test func `five thousand parentheses are refused by the limit`() throws {
+    @Test func `nesting, texts, names and words beyond a limit are refused`() throws {
         for opening in ["(", "NOT (", "! NOT (", "a == 1 OR ("] {
             let deep = try error(String(repeating: opening, count: 5000) + "a == 1", .extended)
             #expect(deep.code == "predicate.limit" && deep.reason.contains("128"))

@@ -3,7 +3,7 @@ import Testing
 
 struct Base64URLTests {
     @Test(arguments: 0..<70)
-    func bytesAreReadBackAsTheyWere(count: Int) {
+    func `bytes are the same after encoding and decoding`(count: Int) {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: 251 &* $0 &+ 62) }
         let text = Base64URL.text(of: bytes)
         #expect(!text.contains { "+/=".contains($0) })
@@ -12,13 +12,13 @@ struct Base64URLTests {
     }
 
     @Test(arguments: ["-_8", "+/8", "+/8=", "-/8="])
-    func standardDigitsAndPaddingAreReadOnlyLeniently(text: String) {
+    func `standard digits and padding are accepted only leniently`(text: String) {
         #expect(Base64URL.bytes(of: text[...], leniently: true) == [0xFB, 0xFF])
         #expect((Base64URL.bytes(of: text[...]) != nil) == (text == "-_8"))
     }
 
     @Test(arguments: ["A", "AAAAA", "A=A", "A A", "AA\n", "Aé", "AA.A"])
-    func whatStandsForNoBytesIsRefused(text: String) {
+    func `invalid text is refused`(text: String) {
         #expect(Base64URL.bytes(of: text[...]) == nil)
         #expect(Base64URL.bytes(of: text[...], leniently: true) == nil)
     }

@@ -5,7 +5,7 @@ import Testing
 
 /// Simulates whole pipelines with random faults. No fault may lose, double or change an event.
 ///
-/// The first world has the run's seed. So a run with the seed of a world begins with that world.
+/// The seed of the run is the seed of its first world. To repeat one world, start a run with the seed of this world.
 @Suite(.serialized) struct Simulation {
     private static func seeds(_ ordinary: Int, full: Int) -> Range<UInt64> {
         Seeded.ofThisRun..<Seeded.ofThisRun + UInt64(Tier.rounds(ordinary, full: full))
@@ -29,7 +29,7 @@ import Testing
         }
         print("\(seeds.count) worlds from seed \(seeds.lowerBound) in \(ContinuousClock.now - begun): \(faults.text)")
         print("states compared with the logs: \(folds.sorted { $0.key < $1.key })")
-        #expect(folds.count == 5, "every stage's state is compared")
+        #expect(folds.count == 5, "the state of a stage was not compared")
         guard Tier.current == .full else { return }
         for fault in Fault.allCases { #expect(faults[fault] > 0, "\(fault.rawValue) has never happened") }
     }

@@ -5,7 +5,7 @@ import Synchronization
 package final class TestServer: Sendable {
     package struct Request: Sendable {
         package let line: String
-        /// Names in lower case.
+        /// The names are in lower case.
         package let headers: [String: String]
         package let body: String
     }
@@ -16,7 +16,7 @@ package final class TestServer: Sendable {
         case drop
         /// Does not answer until the client closes the connection.
         case silence
-        /// Sends a status and a part of the body.
+        /// Sends a status and the beginning of a body, and then nothing until the client closes the connection.
         case unfinished(Int)
     }
 
@@ -94,14 +94,14 @@ private func read(_ connection: CInt) -> TestServer.Request? {
         guard let more = receive(connection) else { return nil }
         text += more
     }
-    var lines = text.components(before: "\r\n\r\n").split(separator: "\r\n").map(String.init)
+    var lines = text.text(before: "\r\n\r\n").split(separator: "\r\n").map(String.init)
     let first = lines.removeFirst()
     let headers = lines.map { line in
         let name = line.prefix { $0 != ":" }
         return (name.lowercased(), String(line.dropFirst(name.count + 2)))
     }
     let fields = Dictionary(uniqueKeysWithValues: headers)
-    var body = text.components(after: "\r\n\r\n")
+    var body = text.text(after: "\r\n\r\n")
     while body.utf8.count < Int(fields["content-length"] ?? "0") ?? 0 {
         guard let more = receive(connection) else { return nil }
         body += more
@@ -119,7 +119,7 @@ private func write(_ text: String, to connection: CInt) {
     _ = Array(text.utf8).withUnsafeBytes { send(connection, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
 }
 
-private final class Body: Sendable {
+private final class ThreadBody: Sendable {
     let run: @Sendable () -> Void
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }
 }
@@ -129,18 +129,18 @@ private func spawn(_ run: @escaping @Sendable () -> Void) {
     pthread_create(
         &thread, nil,
         { argument in
-            if let argument { Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run() }
+            if let argument { Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().run() }
             return nil
-        }, Unmanaged.passRetained(Body(run)).toOpaque())
+        }, Unmanaged.passRetained(ThreadBody(run)).toOpaque())
     pthread_detach(thread)
 }
 
 extension String {
-    fileprivate func components(before separator: String) -> Substring {
+    fileprivate func text(before separator: String) -> Substring {
         firstRange(of: separator).map { self[..<$0.lowerBound] } ?? self[...]
     }
 
-    fileprivate func components(after separator: String) -> String {
+    fileprivate func text(after separator: String) -> String {
         firstRange(of: separator).map { String(self[$0.upperBound...]) } ?? ""
     }
 }

@@ -14,7 +14,7 @@ import Testing
         #expect(identity.uuid(position: 17, salt: 1).description == "f55d3a58-f2e2-8117-a62b-bd5b8b64eead")
     }
 
-    @Test func `seed and name are not simply joined`() {
+    @Test func `an identity depends on where the seed ends and the name begins`() {
         let pairs = [
             ("ab", "c"), ("a", "bc"), ("abc", ""), ("", "abc"), ("abc\0", ""), ("abcdefgh", "i"), ("i", "abcdefgh"),
         ]

@@ -1,9 +1,10 @@
 import JSON
 import Time
 
-/// Prints events of a log: a coloured line each for people, or NDJSON.
+/// Prints events of a log: one line for each event, in a form for people or as NDJSON.
 ///
-/// NDJSON: `{"sequence":17,"now":"2026-11-20T09:30:00Z","event":{...}}`, with the event's bytes from the log.
+/// A line of the form `envelopes`: `{"sequence":17,"now":"2026-11-20T09:30:00Z","event":{...}}`, with the event's bytes
+/// from the log.
 struct EventPrinter {
     enum Form { case people, envelopes, events }
 
@@ -20,9 +21,11 @@ struct EventPrinter {
         self.write = write
     }
 
-    /// Prints for people on a terminal, otherwise NDJSON.
-    static func standard(bare: Bool) -> EventPrinter {
-        if bare { return EventPrinter(.events) }
+    /// The printer for standard output: coloured lines for people on a terminal, NDJSON otherwise.
+    ///
+    /// - Parameter eventsOnly: Whether to print only the events as they are in the log (`--bare`).
+    static func standard(eventsOnly: Bool) -> EventPrinter {
+        if eventsOnly { return EventPrinter(.events) }
         return StandardOutput.isTerminal ? EventPrinter(.people, isColoured: true) : EventPrinter(.envelopes)
     }
 

@@ -5,15 +5,15 @@ import Inspect
 struct DataCheck: DoctorCheck {
     let name = "data"
 
-    /// Less free space is a warning: a segment or a snapshot may need this much.
-    static let lowBytes: UInt64 = 1 << 30
-    /// Less free space is an error.
-    static let emptyBytes: UInt64 = 64 << 20
+    /// Less free space than this is a warning, because one segment or snapshot may need as much.
+    static let warningBytes: UInt64 = 1 << 30
+    /// Less free space than this is an error.
+    static let errorBytes: UInt64 = 64 << 20
 
-    func findings(in patient: DoctorTarget) throws -> [Finding] {
-        guard let data = patient.data else { return [] }
+    func findings(in target: DoctorTarget) throws -> [Finding] {
+        guard let data = target.data else { return [] }
         let folder = Self.existing(data)
-        let isMade = folder == data
+        let exists = folder == data
         guard access(folder, W_OK | X_OK) == 0 else {
             let reason = String(cString: strerror(errno))
             return [
@@ -30,8 +30,8 @@ struct DataCheck: DoctorCheck {
         }
         let free = UInt64(disk.f_bavail) * UInt64(disk.f_frsize)
         let files = disk.f_files == 0 ? nil : UInt64(disk.f_favail)
-        let room = Self.finding(isMade ? folder : "\(folder) (for \(data), which does not exist yet)", free, files)
-        guard isMade, let mode = patient.file?.dataMode else { return [room] }
+        let room = Self.finding(exists ? folder : "\(folder) (for \(data), which does not exist yet)", free, files)
+        guard exists, let mode = target.file?.dataMode else { return [room] }
         return [room] + [ExposedFiles(below: folder, mode).finding(in: folder)].compactMap(\.self)
     }
 
@@ -43,17 +43,17 @@ struct DataCheck: DoctorCheck {
                 .warning, "data.few_files", "\(folder): the disk allows only \(files.of("more file"))",
                 fix: "remove files", details)
         }
-        guard free < lowBytes else {
+        guard free < warningBytes else {
             return Finding(.ok, "data.writable", "\(folder) can be written, \(byteText(free)) are free", details)
         }
         return Finding(
-            free < emptyBytes ? .error : .warning, "data.low", "\(folder): only \(byteText(free)) are free",
+            free < errorBytes ? .error : .warning, "data.low", "\(folder): only \(byteText(free)) are free",
             fix:
                 "free some space, or keep logs for a shorter time with log: { retention: { bytes: … } }; when the disk is "
                 + "full, stages stop accepting input until there is space", details)
     }
 
-    /// The folder itself, or the existing folder in which it would be made.
+    /// The folder itself, or the nearest existing folder above it.
     private static func existing(_ folder: String) -> String {
         var url = URL(fileURLWithPath: folder)
         while !LogPlace.isFolder(url.path), url.path != "/" { url.deleteLastPathComponent() }

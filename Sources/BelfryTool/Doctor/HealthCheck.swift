@@ -13,18 +13,19 @@ struct HealthCheck: DoctorCheck {
     func findings(in target: DoctorTarget) async throws -> [Finding] {
         guard target.logs == nil, let file = target.file else { return [] }
         let answers = try await Self.ask(file, target.keys)
-        guard answers.contains(where: { $0.answer != nil || $0.refusal != nil }) else {
+        guard answers.contains(where: { $0.health != nil || $0.refusal != nil }) else {
             return [Finding(.note, "health.not_running", "the pipeline is not running: no stage answers")]
         }
         let found = try answers.compactMap { answer in
-            try answer.refusal.map { Self.refused(answer.plan, $0) } ?? Self.finding(answer.plan, answer.answer)
+            try answer.refusal.map { Self.refused(answer.plan, $0) } ?? Self.finding(answer.plan, answer.health)
         }
         if !found.isEmpty { return found }
         let names = answers.map(\.plan.stage).joined(separator: ", ")
         return [Finding(.ok, "health.running", "\(names): running")]
     }
 
-    private typealias Answer = (plan: HostPlan, answer: String?, refusal: LinkError?)
+    /// The health of a stage as its host reports it in JSON, or the reason why the host refuses to answer.
+    private typealias Answer = (plan: HostPlan, health: String?, refusal: LinkError?)
 
     /// Asks all stages at the same time.
     private static func ask(_ file: PipelineFile, _ keys: CurveKeyPair?) async throws -> [Answer] {
@@ -38,8 +39,8 @@ struct HealthCheck: DoctorCheck {
                 group.addTask {
                     try await SocketThread.run(name: "doctor \(plan.stage)") {
                         let probe = try HealthProbe(plan, context)
-                        let answer = try probe.ask(timeout: patience)
-                        return (plan, answer, answer == nil ? try probe.refusal(isCertain: false) : nil)
+                        let health = try probe.ask(timeout: patience)
+                        return (plan, health, health == nil ? try probe.refusal(isCertain: false) : nil)
                     }
                 }
             }
@@ -59,18 +60,19 @@ struct HealthCheck: DoctorCheck {
             ["stage": .text(plan.stage)])
     }
 
-    /// Nil for a stage that runs.
+    /// Nil for a stage that runs without a problem.
     private static func finding(_ plan: HostPlan, _ answer: String?) throws -> Finding? {
         guard let answer else {
             return Finding(
                 .error, "health.silent", "\(plan.stage) does not answer, but other stages do",
-                fix: "read its last messages, then start it with `belfry up` or by hand",
+                fix: "read the stage's last messages, then start the stage with `belfry up` or by hand",
                 ["stage": .text(plan.stage)])
         }
         guard let health = StageHealth(answer), try isOurs(health, plan) else {
             return Finding(
-                .error, "health.other", "another program than \(plan.stage) of this pipeline answers at \(plan.bind)",
-                fix: "if two pipelines use the same address, change one with bind:", ["stage": .text(plan.stage)])
+                .error, "health.other", "the program at \(plan.bind) is not \(plan.stage) of this pipeline",
+                fix: "if two pipelines use the same address, give one of them another address with bind:",
+                ["stage": .text(plan.stage)])
         }
         return finding(plan.stage, health)
     }
@@ -89,8 +91,8 @@ struct HealthCheck: DoctorCheck {
         let difference = LogTime.text(behind)
         let text =
             behind > .zero
-            ? "\(stage): the machine's clock is \(difference) behind the log's time, which continues from its last time"
-            : "\(stage): the machine's clock jumped forward; the log's time is \(difference) behind and catches up"
+            ? "\(stage): the machine's clock is \(difference) behind the log's time, which runs slower until the two agree"
+            : "\(stage): the machine's clock jumped forward; the log's time is \(difference) behind the clock and catches up"
         return Finding(
             .warning, "health.clock", text, fix: LogsCheck.clockFix,
             ["stage": .text(stage), "clockBehindSeconds": .number(Double(behind.components.seconds))])
@@ -107,8 +109,8 @@ struct HealthCheck: DoctorCheck {
         case .waitingForProgram:
             return Finding(
                 .warning, "health.program",
-                "\(stage) waits for its program, which has ended or does not answer; see their messages on the standard error "
-                    + "of belfry up", details)
+                "the program of \(stage) has ended or does not answer; the messages of the program and of its host are on the "
+                    + "standard error of belfry up", details)
         case .rebuilding, .starting:
             return Finding(.note, "health.starting", "\(stage) is not ready yet: \(health.phase)", details)
         default:

@@ -6,7 +6,8 @@ import ZeroMQ
 struct KeyOptions: ParsableArguments {
     @Option(
         help: """
-            The file of your secret key, made with `belfry keys make`, instead of the stage's key from the pipeline file.
+            A file with your secret key, as `belfry keys make` writes it. Without this option, the command uses the stage's \
+            key from the pipeline file.
             """, completion: .file())
     var key: String?
 

@@ -55,7 +55,7 @@ struct LogShowCommand: ParsableCommand {
     func run() throws {
         let directory = try LogPlace.log(log, pipeline: pipeline)
         var show = LogShow(
-            printer: .standard(bare: bare), filter: filter.isEmpty ? nil : filter,
+            printer: .standard(eventsOnly: bare), filter: filter.isEmpty ? nil : filter,
             from: try from?.point(in: directory), until: try until?.point(in: directory), left: limit ?? .max,
             follows: follow)
         do { try show.run(directory) } catch EventLogError.gone(_, let sequence, let first) {

@@ -6,17 +6,17 @@ import Signing
 
 /// Masks device tokens in exported events.
 ///
-/// A mask depends only on the token's SHA-256, so a token has the same mask in every export. The mask does not reveal a
-/// random token, but whoever has a token can compute its mask. A mask has the same form as its token (for APNs, for the
-/// courier), so that the events replay in the same way.
+/// The digits of a mask come from a SHA-256 hash of the token, so a token has the same mask in every export. Nobody can
+/// compute a random token from its mask, but whoever has the token can compute the mask. A token of hexadecimal digits, as
+/// APNs has them, gets a mask of hexadecimal digits, so that the masked events replay in the same way.
 struct TokenMask {
-    /// The minimum length of a mask, so that no two tokens have the same one.
+    /// The minimum number of hexadecimal digits (128 bits), so that two tokens never have the same mask.
     private static let digitsMin = 32
 
     static func mask(_ token: String) -> String {
         let count = token.utf8.count
         guard token.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return "masked-" + digits(of: token, digitsMin) }
-        // APNs takes an even number of digits.
+        // The length stays even or odd, because deliver accepts an APNs token only with an even number of digits.
         let length = count < digitsMin ? digitsMin + count % 2 : count
         return digits(of: token.lowercased(), length)
     }
@@ -41,7 +41,7 @@ extension TokenMask {
     private static let spellings = [ByteSearch("token"), ByteSearch("\\u")]
     private static let limits = JSONLimits(bytesMax: EventLogLimits.eventBytesMax, depthMax: 512)
 
-    /// Masks all tokens in lines; nil if there are none.
+    /// The lines with all tokens masked; nil if no line contains a token.
     static func masked(_ lines: UnsafeRawBufferPointer) throws -> [UInt8]? {
         guard mayHaveToken(lines) else { return nil }
         var buffer = ByteBuffer(capacity: lines.count + 1024)
@@ -70,7 +70,7 @@ extension TokenMask {
         }
     }
 
-    /// A text that is not JSON is left out if it may contain a token.
+    /// The event with its tokens masked. A text that is not JSON is left out if it may contain a token.
     private static func masked(event text: String) -> String {
         var buffer = ByteBuffer(capacity: text.utf8.count + 64)
         do {

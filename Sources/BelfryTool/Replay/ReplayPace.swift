@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Time
 
-/// Makes a replay wait as long between events as the recorded pipeline did, or a fraction of it.
+/// Makes a replay wait between events as long as the recorded pipeline did, or a fraction of this time.
 final class ReplayPace: Sendable {
     private let speed: Double?
     private let last = Mutex<Instant?>(nil)
@@ -10,7 +10,7 @@ final class ReplayPace: Sendable {
     /// - Parameter speed: 1 for the recorded speed, 10 for ten times faster; nil to not wait at all.
     init(speed: Double?) { self.speed = speed }
 
-    /// Blocks the thread.
+    /// Blocks the thread for the time from the previous call's `now` to this one, divided by the speed.
     func wait(until now: Instant) {
         let before = last.withLock { last in
             defer { last = now }

@@ -11,7 +11,7 @@ struct Tap: Sendable {
     let patience: Duration
 
     func run() throws {
-        let printer = EventPrinter.standard(bare: bare)
+        let printer = EventPrinter.standard(eventsOnly: bare)
         var place = Place(start: start, left: limit)
         while place.left > 0 {
             do { try follow(printer, &place) } catch LinkError.refused(_, "link.after", let reason) where start == .end

@@ -5,7 +5,7 @@ import StageTool
 
 /// Finds logs by a path from the user: a pipeline file, its data folder, a folder of logs, or a log.
 package enum LogPlace {
-    /// The name of a stage's log of dead letters is the name of its log with this suffix.
+    /// The suffix of a log of dead letters: the dead letters of the log `matches` are in `matches.dead-letters`.
     package static let deadLetters = ".dead-letters"
 
     /// Whether a path is a pipeline file or a folder of logs, and not a log.
@@ -21,7 +21,7 @@ package enum LogPlace {
     ///
     /// - Throws: ``ToolFailure`` with 66 if there is none.
     package static func folder(_ path: String) throws -> String {
-        try checkIsNoInput(path)
+        try checkIsNotNDJSON(path)
         if isFile(path) {
             try PipelineArgument.check(path)
             // An invalid setting of a stage does not matter for reading its log.
@@ -51,13 +51,19 @@ package enum LogPlace {
         }
     }
 
-    /// The error message for a place without logs.
+    /// The error message for a place that contains no logs.
     package static func nothing(in path: String) throws -> String {
         let folder = try folder(path)
-        return isFile(path) ? "no logs yet in \(folder): start it with `belfry up \(path)`" : "no logs in \(folder)"
+        guard isFile(path) else { return "no logs in \(folder)" }
+        return "no logs yet in \(folder): start the pipeline with `belfry up \(path)`"
     }
 
-    /// One log's own folder: a path to it, or its name below a place, as in `.belfry/quickstart/changes`.
+    /// The folder of one log.
+    ///
+    /// - Parameters:
+    ///   - path: The log's name in the pipeline. Without a pipeline: the log's folder, or a place and the log's name, such
+    ///     as `.belfry/quickstart/changes`.
+    ///   - pipeline: The place that contains the log.
     package static func log(_ path: String, pipeline: String?) throws -> String {
         guard let pipeline else { return try log(path, hint: "name its pipeline with -p FILE (--pipeline)") }
         let folder = try folder(pipeline)
@@ -67,7 +73,7 @@ package enum LogPlace {
     /// - Parameter hint: What to do if the path is a name and the current folder contains no such log.
     private static func log(_ path: String, hint: String) throws -> String {
         if try isFolder(path) && EventLogs.isLog(directory: path) { return path }
-        try checkIsNoInput(path)
+        try checkIsNotNDJSON(path)
         let parent = NSString(string: path).deletingLastPathComponent
         let (place, name) = (parent.isEmpty ? "." : parent, NSString(string: path).lastPathComponent)
         guard !name.isEmpty, isFile(place) || isFolder(place) else { throw missing(path) }
@@ -85,7 +91,7 @@ package enum LogPlace {
         if pipeline == nil, try isPlace(path), case let names = try logs(in: path).map(name), !names.isEmpty {
             throw ToolFailure(
                 .usage,
-                "\(path) contains several logs; name one of \(names.joined(separator: ", ")), with -p \(path)")
+                "\(path) is not a log itself; with -p \(path), name one of \(names.joined(separator: ", "))")
         }
         return try log(path, pipeline: pipeline)
     }
@@ -133,12 +139,12 @@ package enum LogPlace {
         path.split(separator: "/").last.map(String.init) ?? path
     }
 
-    /// Refuses cases, exports and scenarios.
-    private static func checkIsNoInput(_ path: String) throws {
+    /// Rejects NDJSON files: cases, exports and scenarios.
+    private static func checkIsNotNDJSON(_ path: String) throws {
         guard isFile(path), path.hasSuffix(".ndjson") else { return }
         throw ToolFailure(
             .noInput,
-            "\(path) is a file of lines, not of logs. Make logs first, and name their FOLDER: from inputs with "
+            "\(path) is an NDJSON file, not a log. First make a FOLDER of logs, and then name this folder: from inputs with "
                 + "`belfry run PIPELINE \(path) --logs FOLDER`, from an export with `belfry log import \(path) --to FOLDER`"
         )
     }

@@ -2,14 +2,15 @@ import PipelineKit
 
 /// The settings of ``MatchStage`` in a pipeline file.
 package struct MatchSettings: PluginSettings, Hashable {
-    /// What the `recordType` of a zone or database subscription does.
+    /// How match treats the `recordType` of a zone or database subscription.
     package var strictRecordType: StrictRecordType
 
     package enum StrictRecordType: String, CaseIterable, Sendable {
-        /// The subscription watches changes of this type only (CKRecordZoneSubscription, overview;
-        /// CKDatabaseSubscription.h).
+        /// The subscription watches changes of this type only. Apple describes this in the overview of
+        /// `CKRecordZoneSubscription` and in `CKDatabaseSubscription.h`.
         case narrow
-        /// The subscription watches all changes (CKRecordZoneSubscription.recordType: only for query subscriptions).
+        /// The subscription watches changes of all types. Apple's page on `CKRecordZoneSubscription.recordType` says that the
+        /// property is only for query subscriptions.
         case ignore
     }
 

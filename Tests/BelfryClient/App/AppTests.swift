@@ -1,8 +1,9 @@
 import BelfryClient
 import Testing
 
-/// The sources beside this one are compiled in Swift 6 here, and in Swift 5 by the target that links to them.
-@Suite struct `An app's source, with its import changed` {
+/// The files of this folder are sources of an app in which only the import was changed. They are compiled twice: in Swift 6
+/// here, and in Swift 5 in `BelfryClientSwift5`, a folder of symbolic links to them.
+@Suite struct AppTests {
     private static var query: [AnyHashable: Any] {
         let content: [String: Any] = [
             "sid": "notes-1", "dbs": 1, "zid": "Notes", "zoid": "_alice", "rid": "n1", "fo": 3,
@@ -16,7 +17,7 @@ import Testing
         return ["aps": ["content-available": 1], "ck": ck]
     }
 
-    @Test func `extends notifications`() throws {
+    @Test func `an app can extend notifications`() throws {
         let notification = try #require(CKNotification(userInfo: Self.query) as? CKQueryNotification)
         #expect(notification.isMine && notification.isDeletion && notification.isFor(CKRecord.ID(recordName: "_alice")))
         #expect(notification.kind == "query" && notification.queryNotificationReason.word == "deleted")
@@ -25,7 +26,7 @@ import Testing
         #expect(CKQueryNotification(userInfo: Self.database) == nil)
     }
 
-    @Test func `extends subscriptions and their infos`() throws {
+    @Test func `an app can extend subscriptions and notification infos`() throws {
         let subscription = CKQuerySubscription(notesOf: CKRecord.ID(note: "alice"))
         subscription.watch(.notes)
         subscription.notificationInfo = CKSubscription.NotificationInfo(notesWith: "NOTE")
@@ -36,7 +37,7 @@ import Testing
         #expect((subscription as any RecordWatching).watchedType == "Note")
     }
 
-    @Test func `has subclasses, which keep what CloudKit's have`() throws {
+    @Test func `subclasses in an app keep the properties of CloudKit's classes`() throws {
         let tagged = TagSubscription(tag: "swift")
         let data = try NSKeyedArchiver.archivedData(withRootObject: tagged, requiringSecureCoding: true)
         let back = try NSKeyedUnarchiver.unarchivedObject(ofClass: TagSubscription.self, from: data)
@@ -49,7 +50,7 @@ import Testing
         #expect(quiet.isSilent && quiet.soundName == nil)
     }
 
-    @Test @MainActor func `hands them from actor to actor`() async throws {
+    @Test @MainActor func `notifications and subscriptions can pass from actor to actor`() async throws {
         let model = NotesModel()
         #expect(await model.didReceive(Self.query))
         #expect(await !model.didReceive(Self.database) && model.last is CKDatabaseNotification)
@@ -58,7 +59,7 @@ import Testing
         #expect(installed.notificationInfo?.shouldBadge == true)
     }
 
-    @Test func `hands them to tasks, streams and queues`() async throws {
+    @Test func `notifications and subscriptions can pass to tasks, streams and queues`() async throws {
         var kinds: [String] = []
         for await notification in Pushes.stream(of: [Self.query, Self.database]) {
             kinds.append(await Pushes.onQueue(notification))

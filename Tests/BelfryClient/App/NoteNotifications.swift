@@ -1,6 +1,6 @@
 import BelfryClient
 
-// Source as an app has it on Apple's systems: only the line above said `import CloudKit`.
+// The source of an app for Apple's systems. Only the line above was changed: the app has `import CloudKit` there.
 
 extension CKNotification {
     static let familyName = "CloudKit"
@@ -120,7 +120,7 @@ actor NotesSync {
 }
 
 enum Pushes {
-    /// Hands each notification on to whoever iterates.
+    /// The notifications in these dictionaries.
     static func stream(of userInfos: [[AnyHashable: Any]]) -> AsyncStream<CKNotification> {
         AsyncStream { continuation in
             for notification in userInfos.compactMap(CKNotification.init(fromRemoteNotificationDictionary:)) {

@@ -1,6 +1,6 @@
 import BelfryClient
 
-// Source as an app has it on Apple's systems: only the line above said `import CloudKit`.
+// The source of an app for Apple's systems. Only the line above was changed: the app has `import CloudKit` there.
 
 protocol Installable {
     var installedKey: String { get }

@@ -4,12 +4,12 @@ import PipelineRuntime
 import TestSupport
 import Testing
 
-/// A command of `belfry` in the tests' own process: for what it reads, prints and returns. What signals, terminals and
-/// the end of a process do to it takes a ``Program``.
+/// A command of `belfry` that runs in the process of the tests, for what the command reads, prints and returns. Tests of
+/// signals, terminals and the end of a process need a ``Program``.
 enum Command {
-    /// Runs one to its end.
+    /// Runs a command until it ends.
     ///
-    /// - Parameter lines: Its standard input.
+    /// - Parameter lines: The standard input of the command.
     static func run(_ arguments: [String], input lines: String = "") async throws -> Program.Result {
         let (input, output, errors) = (try NamelessFile(lines), try NamelessFile(), try NamelessFile())
         let descriptors = StandardDescriptors(

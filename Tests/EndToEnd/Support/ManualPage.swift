@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// The README or a page of the manual, as a reader takes it: files to save, commands to type, links to follow.
+/// The README or a page of the manual, as a reader uses it: files to save, commands to type, links to follow.
 struct ManualPage: CustomTestStringConvertible, Sendable {
     enum Block: Sendable {
         /// A block whose paragraph before it ends with a file's name in backticks and a colon.
         case file(name: String, text: String)
-        /// Each with the lines that it prints.
+        /// Commands, each with its output.
         case console([Command])
-        /// Any other, by its language.
+        /// Any other block, with its language.
         case other(language: String, text: String)
     }
 
@@ -21,7 +21,7 @@ struct ManualPage: CustomTestStringConvertible, Sendable {
 
     let path: String
     private(set) var blocks: [Block] = []
-    /// Everything outside of blocks.
+    /// All lines outside of blocks.
     private(set) var prose: [String] = []
 
     var testDescription: String { path }
@@ -74,14 +74,14 @@ struct ManualPage: CustomTestStringConvertible, Sendable {
         }
     }
 
-    /// The targets of its links that are not on the web.
+    /// The targets of the page's links, except links to the web.
     var links: [String] {
         prose.filter { !$0.hasPrefix("    ") }.flatMap { line in
             line.replacing(/`[^`]*`/, with: "").matches(of: /\]\(([^)]+)\)/).map { String($0.1) }
         }.filter { !$0.contains("://") && !$0.hasPrefix("mailto:") }
     }
 
-    /// The anchors of its headings, as forges make them.
+    /// The anchors of the page's headings, in the form that GitHub gives them.
     var anchors: Set<String> {
         Set(
             prose.filter { $0.hasPrefix("#") }.map { heading in

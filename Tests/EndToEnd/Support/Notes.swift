@@ -14,7 +14,7 @@ final class Notes: Sendable {
 
     deinit {
         do { try FileManager.default.removeItem(atPath: folder) } catch {
-            // Nothing depends on it: the system clears its temporary folder.
+            // An error does not matter: the system clears its temporary folder.
         }
     }
 

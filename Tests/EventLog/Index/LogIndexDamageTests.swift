@@ -29,7 +29,7 @@ import Testing
             try IndexedLog.expectRight(IndexedLog.index(scratch), events, "byte \(position)")
         }
         try IndexedLog.expectRight(IndexedLog.index(scratch), events)
-        #expect(try bytes(of: path) == whole, "damage that a search met is mended by the next update")
+        #expect(try bytes(of: path) == whole, "the update did not repair the damage that the search found")
     }
 
     @Test func `an index that ends at any byte still finds every event`() throws {

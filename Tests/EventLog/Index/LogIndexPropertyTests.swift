@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 @Suite struct LogIndexPropertyTests {
-    /// Random logs grow, begin segments, lose their oldest segments, and are torn. One index is updated in between, and new
-    /// ones are made.
+    /// Random logs grow, start new segments, lose their oldest segments, and are torn. One index is updated after each of
+    /// these steps, and new indexes are made.
     @Test func `an index finds exactly what a scan finds in random logs`() throws {
         let seed = Seeded.ofThisRun
         var random = Seeded(seed)

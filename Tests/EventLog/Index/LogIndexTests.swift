@@ -86,7 +86,7 @@ import Testing
             scheme: KeyScheme(name: "test", version: 1) { { _, _ in counted.withLock { $0 += 1 } } },
             limits: IndexedLog.limits)
         try index.update()
-        #expect(counted.withLock { $0 } < 5, "only what is left of the last block")
+        #expect(counted.withLock { $0 } < 5, "more was read than the end of the last block")
     }
 
     @Test func `index files of removed segments are removed`() throws {

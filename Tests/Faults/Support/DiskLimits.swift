@@ -30,7 +30,7 @@ enum SmallDisk {
         return ["/usr/bin/unshare", "-rm", "/bin/sh", "-c", "\(mount) && exec \"$0\" \"$@\""]
     }
 
-    /// Whether this machine allows it.
+    /// Whether this machine allows such a file system.
     static var isPermitted: Bool {
         do { return try Spawned(at("/mnt") + ["/bin/true"]).end() == 0 } catch { return false }
     }

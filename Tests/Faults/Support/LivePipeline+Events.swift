@@ -46,7 +46,7 @@ extension LivePipeline {
     }
 
     /// The `apns-id` of each push whose outcome says that it may have arrived twice.
-    func doubted() throws -> Set<String> {
+    func possibleRepeats() throws -> Set<String> {
         let ends = try outcomes().filter { $0.hasPrefix(#"{"type":"outcome""#) }
         return Set(ends.filter { $0.contains(#""repeat_possible":true"#) }.compactMap(\.apnsID))
     }
@@ -64,7 +64,7 @@ extension LivePipeline {
         try pipeline.send(Notes.commands(20))
         try pipeline.waitFor("app.stopped")
         try pipeline.waitFor("attempt", 20)
-        guard apns.accepted.isEmpty else { throw FaultError("a key is taken that is not this APNs'") }
+        guard apns.accepted.isEmpty else { throw FaultError("the local APNs accepted a wrong key") }
         return pipeline
     }
 
@@ -73,7 +73,7 @@ extension LivePipeline {
         try up.wait(start) { up.lines.count { $0.hasPrefix(start) } >= count }
     }
 
-    /// - Returns: What went wrong; nil if nothing did.
+    /// - Returns: The problems; empty if there were none.
     func stop(_ signal: Int32 = SIGTERM) throws -> [String] {
         up.signal(signal)
         let status = try up.end()
@@ -82,6 +82,6 @@ extension LivePipeline {
 }
 
 extension String {
-    /// Reads a push, or an event about a push.
+    /// The `apns-id` in a push or in an event about a push.
     var apnsID: String? { range(of: #""apns-id":""#).map { String(self[$0.upperBound...].prefix(36)) } }
 }

@@ -30,7 +30,8 @@ final class Spawned {
         }
     }
 
-    /// One at a time: a pipe that another child inherits meanwhile would never close.
+    /// Processes are started one at a time. Otherwise another child could inherit this child's pipe, and the pipe would never
+    /// close.
     private static let one = Mutex(())
 
     private static func spawn(
@@ -120,7 +121,7 @@ final class Spawned {
     }
 }
 
-/// The folder of our executables: that of the tests.
+/// The folder of Belfry's programs. It is also the folder of the tests.
 enum Programs {
     static func path(_ name: String) throws -> String {
         let path = folder + "/" + name

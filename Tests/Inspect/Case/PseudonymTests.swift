@@ -184,7 +184,7 @@ struct CaseShrinkingTests {
         let kept = try CaseShrinking(holds: holds).shrink(Array(0..<100))
         #expect(holds(kept) && kept == kept.sorted())
         for element in kept {
-            #expect(!holds(kept.filter { $0 != element }), "\(element) is one too many, seed \(seed)")
+            #expect(!holds(kept.filter { $0 != element }), "\(element) is not needed, seed \(seed)")
         }
     }
 

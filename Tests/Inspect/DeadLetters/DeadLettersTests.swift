@@ -9,7 +9,7 @@ import Time
 @testable import Inspect
 
 @Suite struct DeadLettersTests {
-    // MARK: What is one
+    // MARK: Dead letters among outcomes
 
     @Test(arguments: OutcomeCode.allCases)
     func `an outcome is a dead letter where a device should have had the push`(code: OutcomeCode) throws {
@@ -30,7 +30,7 @@ import Time
         #expect(try logs.find().story == [])
     }
 
-    @Test func `a letter contains members of its own event, its push and its device's registration`() throws {
+    @Test func `a letter has members of the outcome, of the push and of the device's registration`() throws {
         let logs = try DeadLetterLogs()
         logs.register("mac", token: "1", topic: "com.b")
         logs.outcome("failed", logs.push(change: 7), reason: "BadTopic", status: 400, change: 7)
@@ -105,7 +105,7 @@ import Time
         #expect(found == expected)
     }
 
-    // MARK: What is obsolete
+    // MARK: Obsolete letters
 
     @Test func `a push that has expired at the given time is obsolete`() throws {
         let logs = try DeadLetterLogs()
@@ -216,7 +216,7 @@ import Time
         #expect(try commands.content(found.letters[0].letter) == "\"Hi\"")
     }
 
-    @Test func `members that a plugin added to a push, and its origin, are not sent again`() throws {
+    @Test func `the origin of a push and the members that a plugin added are not sent again`() throws {
         let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         let push = DeadLetterLogs.push(to: "_alice", nil, nil, 1, "iCloud.Notes")
@@ -278,7 +278,8 @@ import Time
         for device in ["anew", "back", "gone", "retired", "robbed", "same"] { logs.outcome("failed", push, device) }
         logs.add("pushes", DeadLetterLogs.unregister("gone"))
         for device in ["back", "retired"] { logs.add("outcomes", DeadLetterLogs.retired(device, push)) }
-        // Retired when deliver had come to event 7 and 8 of the log before; only one registered again behind that.
+        // Deliver retired both devices when it had read up to event 7 or 8 of the pushes log. After that, only `back`
+        // registered again.
         while logs.events["pushes"]?.count ?? 0 < 9 { logs.push(to: "_carol") }
         logs.register("back", token: "2")
         logs.register("thief", token: "3")
@@ -300,7 +301,7 @@ import Time
         for device in ["mac", "pad"] { logs.outcome("failed", push, device) }
         logs.add("changes", DeadLetterLogs.redrive(of: push, collapseID: nil))
         try logs.write()
-        // Ingest has it, and deliver has not come so far.
+        // Ingest has written the redrive, but deliver has not read that far.
         #expect(try logs.find().story == ["outcomes:1 redriven changes:3", "outcomes:2"])
         #expect(try logs.find(including: [.redriven]).story == ["outcomes:1", "outcomes:2"])
 

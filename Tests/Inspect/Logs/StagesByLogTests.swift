@@ -42,7 +42,7 @@ import Time
         #expect(traced.map(\.role) == [.source, .making(.matches), .other])
     }
 
-    @Test func `a stage without a log setting has a log with its own name`() throws {
+    @Test func `a log is named after the kind of its events, and a plugin's log after the plugin`() throws {
         let stages = try Self.file(try Folder()).stages
         #expect(stages.map(\.logName) == ["changes", "matches", "plugin"])
         #expect(stages.map(\.writes) == [.changes, .matches, nil])

@@ -97,7 +97,7 @@ import Testing
                     #expect(graph.nodes[EventPlace(log: "changes", sequence: cause)] != nil, "\(event.place)")
                 }
                 let waits = graph.nodes.values.contains { $0.waitsFor != nil }
-                #expect(!waits, "\(event.place): nothing is left open in a run that has ended")
+                #expect(!waits, "\(event.place): an event still waits after the run has ended")
                 count += 1
             }
         }

@@ -42,7 +42,7 @@ import Testing
         #expect(targets(try logs.finding("2", as: .record)) == [])
         #expect(targets(try logs.finding("17", as: .record)) == ["record changes:2"])
         #expect(targets(try logs.finding("id-1")) == ["notification notifications:1"])
-        #expect(targets(try logs.finding("id-3")) == ["notification matches:2"], "none was made of the match yet")
+        #expect(targets(try logs.finding("id-3")) == ["notification matches:2"], "the match has no notification yet")
         #expect(targets(try logs.finding("1-phone")) == ["apns-id outcomes:1"])
         #expect(targets(try logs.finding("phone", as: .device)) == ["device outcomes:1"])
     }
@@ -56,7 +56,7 @@ import Testing
         #expect(targets(try logs.finding(composed)) == ["record changes:1"])
         #expect(targets(try logs.finding(decomposed)) == ["record changes:2"])
         let graph = try logs.graph("matches:2")
-        #expect(!graph.nodes.keys.contains { $0.log == "notifications" }, "the other subscription's")
+        #expect(!graph.nodes.keys.contains { $0.log == "notifications" }, "a notification of the other subscription")
     }
 
     @Test func `several results are listed, the newest first`() throws {

@@ -22,9 +22,9 @@ final class TracedLogs {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 
-    /// As `belfry run Pipelines/PIPELINE.yaml` leaves them.
+    /// The logs that `belfry run Pipelines/PIPELINE.yaml` makes of a scenario.
     ///
-    /// - Parameter owner: The pipeline whose scenario it is, where that is another one.
+    /// - Parameter owner: The pipeline in whose folder the scenario is; nil: `pipeline`.
     static func scenario(
         _ name: String, of owner: String? = nil, in pipeline: String = "quickstart"
     ) async throws -> TracedLogs {
@@ -63,7 +63,7 @@ final class TracedLogs {
     func tree(_ id: String, as kind: TraceIDKind? = nil, place: String? = nil) throws -> String {
         let logs = try opened(place: place)
         guard case .targets(let events, _) = try TraceSearch(logs: logs, limit: 10).find(id, as: kind) else {
-            return "not one thing"
+            return "the ID has no single result"
         }
         return try TraceText(painter: Painter(isColoured: false))
             .lines(TraceGraph(of: events, Causality(logs))).joined(separator: "\n")
@@ -72,7 +72,7 @@ final class TracedLogs {
     func graph(_ id: String) throws -> TraceGraph {
         let logs = try opened()
         guard case .targets(let events, _) = try TraceSearch(logs: logs, limit: 10).find(id) else {
-            throw ToolFailure(.no, "not one thing")
+            throw ToolFailure(.no, "the ID has no single result")
         }
         return try TraceGraph(of: events, Causality(logs))
     }
@@ -82,7 +82,7 @@ final class TracedLogs {
     }
 }
 
-/// Events as the stages write them, with no more than a trace looks at.
+/// Events with only the members that a trace reads.
 enum Written {
     static func change(_ name: String) -> String {
         #"{"type":"record.save","record":{"recordName":"\#(name)","recordType":"Note"},"change":"create"}"#

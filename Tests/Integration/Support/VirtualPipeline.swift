@@ -13,7 +13,7 @@ final class VirtualPipeline: Sendable {
     let folder: Folder
     private let file: PipelineFile
     private let allPushes = Mutex<[String]>([])
-    /// The number of events that each stage read in its last run.
+    /// The number of events that each stage read in its last run, by stage name.
     private let eventsIn = Mutex<[String: UInt64]>([:])
 
     private let largest = Mutex(0)
@@ -25,7 +25,7 @@ final class VirtualPipeline: Sendable {
     /// - Parameters:
     ///   - calls: The calls to the disk.
     ///   - time: The clocks of the machine.
-    ///   - partBytes: The size of outputs that a stage appends at once.
+    ///   - partBytes: How many bytes of output make a stage append them, even in the middle of an event.
     ///   - folder: The folder of an earlier pipeline, to continue with its logs; nil: a new folder.
     init(
         _ original: PipelineFile, log: LogSettings = LogSettings(sync: .never), calls: FileCalls = FileCalls(),
@@ -34,7 +34,7 @@ final class VirtualPipeline: Sendable {
         (self.calls, self.time, self.clock, self.partBytes) = (calls, time, clock, partBytes)
         self.folder = try folder ?? Folder()
         let folder = self.folder
-        // The seed of `belfry run`.
+        // A file without a seed gets the seed that `belfry run` uses.
         file = original.inProcess(data: folder.path, seed: original.seed ?? "belfry run", log: log)
     }
 
@@ -46,8 +46,8 @@ final class VirtualPipeline: Sendable {
     /// All pushes so far, in order.
     var pushes: [String] { allPushes.withLock { $0 } }
 
-    /// The size of the largest window of pushes, in bytes.
-    var largestWindow: Int { largest.withLock { $0 } }
+    /// The size of the largest array of pushes that the sink got in one call, in bytes.
+    var largestDelivery: Int { largest.withLock { $0 } }
 
     /// Starts all stages, sends commands, and stops all stages.
     ///
@@ -75,7 +75,7 @@ final class VirtualPipeline: Sendable {
         let pipeline = try PipelineProcess(file, in: surroundings)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await pipeline.run() }
-            // After an error the group would wait for ever for hosts that nobody stops.
+            // After an error, the group waits until all hosts have ended.
             defer { pipeline.stop() }
             try await pipeline.source.wait(for: "the source runs") { $0.phase == .running }
             async let watching: Void = meanwhile(pipeline)

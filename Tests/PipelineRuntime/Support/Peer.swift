@@ -25,7 +25,7 @@ final class Peer {
     func say(_ frames: [UInt8]...) throws { try say(frames) }
 
     func say(_ frames: [[UInt8]]) throws {
-        guard try socket.send(frames) == .sent else { throw HostTestError("nobody to say it to") }
+        guard try socket.send(frames) == .sent else { throw HostTestError("no connection to send on") }
     }
 
     private var copies: [[UInt8]] { (0..<message.count).map(message.bytes(at:)) }
@@ -44,7 +44,7 @@ final class Peer {
     ///
     /// - Parameters:
     ///   - what: The condition in words.
-    ///   - heard: Called with each message until then.
+    ///   - heard: Called with each message before that.
     func stay(
         for what: String = "the condition", until isMet: () throws -> Bool, heard: ([[UInt8]]) -> Void = { _ in }
     ) throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import Coalesce
 
 /// The limit is two pending notifications per user.
-@Suite struct `A user at the limit` {
+@Suite struct PendingLimitTests {
     private let matches = ["a", "b", "c", "d"].enumerated().map { SampleMatch.collapsing($1, change: $0 + 1) }
 
     private func outputs(_ matches: [SampleMatch], _ atLimit: AtLimit, policy: String = "debounce") throws
@@ -17,7 +17,7 @@ import Testing
             of: matches.enumerated().map { Arrival(time: Int64($0), line: $1.line) }, settings)
     }
 
-    @Test func `gets the oldest notification at once, and its event says so`() throws {
+    @Test func `with flush-oldest, the oldest notification leaves at once, and its event names the limit`() throws {
         let output = try outputs(matches, .flushOldest)
         #expect(
             output.lines == [
@@ -28,7 +28,7 @@ import Testing
         #expect(output.times == [2, 3, 102, 103])
     }
 
-    @Test func `gets all notifications at once, and their events say so`() throws {
+    @Test func `with flush-all, all pending notifications leave at once, and their events name the limit`() throws {
         let output = try outputs(matches, .flushAll)
         #expect(
             output.lines == [
@@ -39,7 +39,7 @@ import Testing
         #expect(output.times == [2, 2, 102, 103])
     }
 
-    @Test func `gets the newest notification at once, and its event says so`() throws {
+    @Test func `with pass-newest, the newest notification leaves at once, and its event names the limit`() throws {
         let output = try outputs(matches, .passNewest)
         #expect(
             output.lines == [
@@ -50,7 +50,7 @@ import Testing
         #expect(output.times == [2, 3, 100, 101])
     }
 
-    @Test func `can still replace pending notifications`() throws {
+    @Test func `at the limit, a newer notification still replaces a pending one`() throws {
         let again = SampleMatch.collapsing("a", change: 3)
         let output = try outputs([matches[0], matches[1], again], .passNewest)
         #expect(!output.lines.contains { $0.contains("atLimit") })
@@ -58,15 +58,16 @@ import Testing
     }
 
     @Test(arguments: [\SampleMatch.user, \.container, \.environment])
-    func `has a limit in each container and environment`(place: WritableKeyPath<SampleMatch, String> & Sendable) throws
-    {
+    func `the limit is separate for each user, container and environment`(
+        place: WritableKeyPath<SampleMatch, String> & Sendable
+    ) throws {
         var elsewhere = matches
         for index in 2..<4 { elsewhere[index][keyPath: place] = "other" }
         let output = try outputs(elsewhere, .flushOldest)
         #expect(!output.lines.contains { $0.contains("atLimit") })
     }
 
-    @Test func `has a window after an early notification under the policy latest`() throws {
+    @Test func `under the policy latest, a notification that leaves early starts a window`() throws {
         let twice = ["a", "b", "c", "a", "b", "c", "a"].enumerated().map { SampleMatch.collapsing($1, change: $0 + 1) }
         let output = try outputs(twice, .flushOldest, policy: "latest")
         #expect(

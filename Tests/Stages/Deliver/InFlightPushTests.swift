@@ -4,40 +4,41 @@ import Time
 
 @testable import Deliver
 
-/// Pushes that a transport still has when they expire, or lose their device, or a newer push replaces them. Times are
-/// seconds since 1970.
+/// Pushes that are in flight when they expire, when their device is unregistered, or when a newer push replaces them.
+/// Times are seconds since 1970.
 @Suite struct InFlightPushTests {
-    /// A harness with one device and one push with collapse ID `c`, which is under way; its status is queried at
-    /// second 10.
+    /// A harness with one device and one push, number 2, with collapse ID `c`. The transport has answered that the push is
+    /// in flight and is to be handed out again at second 10.
     private func harness(_ push: String = push(), settings: String = "") throws -> DeliverHarness {
         var harness = try DeliverHarness(transports: "transports: {apns: {use: file}}\n" + settings)
         try harness.feed(register("mac"), push)
-        harness.answer(late(try #require(harness.takeDeliveries().first), until: 10))
+        harness.answer(inFlight(try #require(harness.takeDeliveries().first), until: 10))
         return harness
     }
 
-    private func late(_ delivery: Delivery, until second: Int64) -> TransportAnswer {
-        var answer = waits(delivery, until: second)
+    private func inFlight(_ delivery: Delivery, until second: Int64) -> TransportAnswer {
+        var answer = notSent(delivery, until: second)
         (answer.reason, answer.isUnderWay) = ("in_flight", true)
         return answer
     }
 
-    private func waits(_ delivery: Delivery, until second: Int64) -> TransportAnswer {
+    /// The transport has not sent the push, and is to get it again at that second.
+    private func notSent(_ delivery: Delivery, until second: Int64) -> TransportAnswer {
         TransportAnswer(
             delivery.id, .deferred, reason: "no room at the server", attempts: 0,
             until: Instant(microseconds: second * 1_000_000))
     }
 
-    /// Feeds a newer push with the collapse ID, which waits until that second.
-    private func overtake(_ harness: inout DeliverHarness, until second: Int64) throws {
+    /// Feeds a newer push with the same collapse ID. The transport does not send the newer push before that second.
+    private func feedNewerPush(_ harness: inout DeliverHarness, until second: Int64) throws {
         try harness.feed(push())
-        harness.answer(waits(try #require(harness.takeDeliveries().first), until: second))
+        harness.answer(notSent(try #require(harness.takeDeliveries().first), until: second))
     }
 
-    @Test func `a newer push that waits too lets the answer come first`() throws {
+    @Test func `a push in flight is queried while a newer push waits, and both are accepted`() throws {
         var harness = try harness()
         #expect(harness.outcomes.last?.contains(#","under_way":true"#) == true)
-        try overtake(&harness, until: 20)
+        try feedNewerPush(&harness, until: 20)
         harness.advance(to: 10)
         let asked = harness.takeDeliveries()
         #expect(asked.map(\.id.push) == [2] && asked[0].isStatusQuery)
@@ -47,18 +48,18 @@ import Time
         #expect(try harness.takeSummary() == ["deferred 2 mac", "deferred 3 mac", "accepted 2 mac", "accepted 3 mac"])
     }
 
-    @Test func `a push that was not sent after all ends if a newer one waits`() throws {
+    @Test func `a push that turns out not sent is superseded by a newer push that waits`() throws {
         var harness = try harness()
-        try overtake(&harness, until: 20)
+        try feedNewerPush(&harness, until: 20)
         harness.advance(to: 10)
-        harness.answer(waits(try #require(harness.takeDeliveries().first), until: 15))
+        harness.answer(notSent(try #require(harness.takeDeliveries().first), until: 15))
         #expect(harness.outcomes.last?.contains(#""outcome":"superseded","answer":"deferred","by":3"#) == true)
         harness.advance(to: 15)
         #expect(harness.deliveries.isEmpty)
         #expect(harness.stage.pending.count == 1)
     }
 
-    @Test func `if a newer push is accepted first, only its status is queried`() throws {
+    @Test func `a push in flight is only queried after a newer push was accepted`() throws {
         var harness = try harness()
         try harness.feed(push())
         harness.answer(TransportAnswer(try #require(harness.takeDeliveries().first).id, .accepted, status: 200))
@@ -72,10 +73,10 @@ import Time
         #expect(harness.deliveries.isEmpty && harness.stage.pending.isEmpty)
     }
 
-    @Test func `of three pushes only the last is sent, and each has one outcome`() throws {
+    @Test func `of two newer pushes that wait behind a push in flight, the older is superseded`() throws {
         var harness = try harness()
-        try overtake(&harness, until: 20)
-        try overtake(&harness, until: 30)
+        try feedNewerPush(&harness, until: 20)
+        try feedNewerPush(&harness, until: 30)
         #expect(
             try harness.takeSummary() == ["deferred 2 mac", "deferred 3 mac", "superseded 3 mac", "deferred 4 mac"])
         harness.advance(to: 10)
@@ -85,32 +86,32 @@ import Time
         #expect(try harness.takeSummary() == ["accepted 2 mac"])
     }
 
-    @Test func `its answer counts even after it has expired`() throws {
+    @Test func `the answer to a push in flight counts even after the push has expired`() throws {
         var harness = try harness(push(expiration: 8))
         harness.advance(to: 10)
         let asked = try #require(harness.takeDeliveries().first)
         #expect(asked.isStatusQuery)
-        harness.answer(late(asked, until: 12))
+        harness.answer(inFlight(asked, until: 12))
         harness.advance(to: 12)
         harness.answer(TransportAnswer(try #require(harness.takeDeliveries().first).id, .accepted, status: 200))
         #expect(try harness.takeSummary() == ["deferred 2 mac", "deferred 2 mac", "accepted 2 mac"])
     }
 
-    @Test func `a push that was not sent after all expires`() throws {
+    @Test func `an expired push that turns out not sent ends as expired`() throws {
         var harness = try harness(push(expiration: 8))
         harness.advance(to: 10)
-        harness.answer(waits(try #require(harness.takeDeliveries().first), until: 12))
+        harness.answer(notSent(try #require(harness.takeDeliveries().first), until: 12))
         harness.advance(to: 12)
         #expect(harness.outcomes.last?.contains(#""outcome":"expired""#) == true)
         #expect(harness.outcomes.last?.contains(#""attempts":0"#) == true)
         #expect(harness.deliveries.isEmpty)
     }
 
-    @Test func `five minutes after its expiration queries end, and the outcome counts an attempt`() throws {
+    @Test func `queries end five minutes after the push has expired, and the outcome counts an attempt`() throws {
         var harness = try harness(push(expiration: 8))
         for second in stride(from: Int64(10), to: 308, by: 100) {
             harness.advance(to: second)
-            for delivery in harness.takeDeliveries() { harness.answer(late(delivery, until: second + 100)) }
+            for delivery in harness.takeDeliveries() { harness.answer(inFlight(delivery, until: second + 100)) }
         }
         harness.advance(to: 310)
         #expect(harness.deliveries.isEmpty)
@@ -118,7 +119,7 @@ import Time
         #expect(harness.outcomes.last?.contains(#""attempts":1"#) == true)
     }
 
-    @Test func `its status is also queried while its app is stopped`() throws {
+    @Test func `a push in flight is also queried while its app is stopped`() throws {
         var harness = try harness()
         try harness.feed(push(collapseID: "other"))
         harness.answer(
@@ -129,37 +130,37 @@ import Time
     }
 
     @Test(arguments: [unregister("mac"), register("mac", topic: "com.example.Other")])
-    func `its status is queried when its device is gone`(_ news: String) throws {
+    func `a push in flight is queried after its device is unregistered or has a new topic`(_ command: String) throws {
         var harness = try harness()
-        try harness.feed(news)
+        try harness.feed(command)
         harness.advance(to: 10)
         let asked = try #require(harness.takeDeliveries().first)
         #expect(asked.isStatusQuery)
-        harness.answer(late(asked, until: 12))
+        harness.answer(inFlight(asked, until: 12))
         harness.advance(to: 12)
         harness.answer(TransportAnswer(try #require(harness.takeDeliveries().first).id, .accepted, status: 200))
         #expect(try harness.takeSummary() == ["deferred 2 mac", "deferred 2 mac", "accepted 2 mac"])
     }
 
-    @Test func `a push that was not sent after all is not sent to a device that is gone`() throws {
+    @Test func `a push that turns out not sent is not sent to an unregistered device`() throws {
         var harness = try harness()
         try harness.feed(unregister("mac"))
         harness.advance(to: 10)
-        harness.answer(waits(try #require(harness.takeDeliveries().first), until: 12))
+        harness.answer(notSent(try #require(harness.takeDeliveries().first), until: 12))
         harness.advance(to: 12)
         #expect(harness.deliveries.isEmpty)
         #expect(try harness.takeSummary() == ["deferred 2 mac", "deferred 2 mac", "unregistered 2 mac"])
     }
 
-    @Test func `a push that would be sent now is not just queried`() throws {
+    @Test func `a push in flight that nothing replaces is handed out again, not only queried`() throws {
         var harness = try harness()
         harness.advance(to: 10)
         #expect(harness.takeDeliveries().map(\.isStatusQuery) == [false])
     }
 
-    @Test func `a snapshot keeps pushes that are under way and the pushes that replace them`() throws {
+    @Test func `a snapshot keeps pushes in flight and the newer pushes that wait behind them`() throws {
         var harness = try harness()
-        try overtake(&harness, until: 20)
+        try feedNewerPush(&harness, until: 20)
         var other = try harness.restarted(transports: "transports: {apns: {use: file}}")
         #expect(other.state("pending") == harness.state("pending"))
         #expect(harness.state("pending").contains(#""under_way":true"#))

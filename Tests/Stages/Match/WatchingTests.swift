@@ -38,7 +38,7 @@ struct WatchingTests {
             (#","zoneID":{"zoneName":"Z"}"#, "Y", false), (#","zoneID":{"zoneName":"Z"}"#, nil, false),
             (#","zoneWide":true"#, "Z", true), (#","zoneWide":true"#, nil, true), ("", "_defaultZone", true),
         ] as [(String, String?, Bool)])
-    func `a query watches the default zone, its zone or all`(_ more: String, _ zone: String?, _ watched: Bool) throws {
+    func `a query watches the default zone, one zone or all`(_ more: String, _ zone: String?, _ watched: Bool) throws {
         #expect(try watches(Line.save(Line.query(more: more)), Line.change(zone: zone)) == watched)
     }
 
@@ -215,7 +215,7 @@ struct RejectionTests {
     }
 
     @Test(arguments: [UInt64(1), 2])
-    func `damaged lines do no harm`(seed: UInt64) throws {
+    func `damaged lines neither crash the stage nor stop it`(seed: UInt64) throws {
         var random = Seeded(seed)
         var feed = try Feed()
         let lines = [

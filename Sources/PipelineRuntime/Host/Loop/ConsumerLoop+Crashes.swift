@@ -1,9 +1,10 @@
 import EventLog
 import PipelineKit
 
-/// Events on which the stage crashed again and again are set aside, so that the pipeline goes on.
+/// Sets an event aside on which the stage crashed again and again, so that the pipeline continues without the event.
 extension ConsumerLoop {
-    /// Opens the crash journal. In virtual time there is none: a crash ends the process with all stages and their logs.
+    /// Opens the crash journal of a stage that runs in real time and in a process of its own. In virtual time, a crash ends
+    /// all stages and their logs, so there is nothing to continue.
     func openJournal() {
         guard plan.clock == .wall, plan.surroundings.isAlone else { return }
         journal = CrashJournal(
@@ -18,7 +19,8 @@ extension ConsumerLoop {
         let crashes = "crashed \(CrashJournal.crashesMax) times on event \(sequence) of \(upstreamName)"
         if sequence <= last {
             let remedy = "so the event cannot be set aside; start the build that wrote the log, or fix the stage"
-            StandardError.write("\(plan.stage): \(crashes), whose outputs are partly in its log, \(remedy)")
+            let cause = "some outputs of this event are in the log already"
+            StandardError.write("\(plan.stage): \(crashes), and \(cause), \(remedy)")
         } else if journal?.setAside == nil {
             let before = "\(CrashJournal.setAsideMax) events in a row before it"
             StandardError.write(
@@ -30,8 +32,10 @@ extension ConsumerLoop {
         sequence == journal?.setAside && state.mayAppend
     }
 
-    /// Records a dead letter and, in the cursor of a batch of its own, that the stage never gets the event; false
-    /// without room.
+    /// Writes a dead letter for the event, and a batch without events whose cursor records that the stage never gets the
+    /// event.
+    ///
+    /// - Returns: False if the log could not be written, for example because the disk is full.
     func setAside(_ line: UnsafeRawBufferPointer, _ sequence: UInt64) throws -> Bool {
         state.take(through: sequence - 1)
         guard try commit(), let journal, let clock else { return false }
@@ -46,7 +50,7 @@ extension ConsumerLoop {
         state.setAside(sequence)
         journal.noteSetAside()
         StandardError.write(
-            "\(plan.stage): set event \(sequence) of \(upstreamName) aside: \(journal.reason) (belfry dead-letters)")
+            "\(plan.stage): set event \(sequence) of \(upstreamName) aside: \(journal.reason); see belfry dead-letters")
         return true
     }
 }

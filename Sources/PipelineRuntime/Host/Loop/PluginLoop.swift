@@ -322,7 +322,7 @@ final class PluginLoop: HostWork {
         program.onSetAside()
         try save()
         StandardError.write(
-            "\(plan.stage): set event \(event.first) of \(upstream.name) aside: \(reason) (belfry dead-letters)")
+            "\(plan.stage): set event \(event.first) of \(upstream.name) aside: \(reason); see belfry dead-letters")
     }
 
     private func admit(_ lines: UnsafeRawBufferPointer, _ through: UInt64) {

@@ -2,15 +2,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A local APNs as its user has it, and a pipeline that is pointed at it, in a folder of their own.
-final class APNsHouse: Sendable {
+/// A running `belfry apns-server` and a pipeline file that delivers to it, in a folder of their own.
+final class LocalAPNsSetup: Sendable {
     let folder: Folder
     let server: Program
     let port: String
 
     /// - Parameters:
-    ///   - arguments: Of `belfry apns-server`.
-    ///   - devices: The devices that there are, if it is to know all of them.
+    ///   - arguments: More arguments of `belfry apns-server`.
+    ///   - devices: The text of the server's file of devices; nil: no such file.
     init(_ arguments: [String] = [], devices: String? = nil) async throws {
         folder = try Folder()
         var arguments = ["apns-server", "--port", "0"] + arguments
@@ -22,15 +22,15 @@ final class APNsHouse: Sendable {
 
     var key: String { folder.file(".belfry/apns-server/AuthKey_KEYLOCAL12.p8") }
 
-    /// Makes the server obey.
+    /// Sends a control command to the server, and waits until it is done.
     func control(_ command: String) async throws {
         try server.write(command + "\n")
         await server.error("done: ")
     }
 
     /// - Parameters:
-    ///   - app: What is to be otherwise than the server says.
-    ///   - transport: The same, of the transport.
+    ///   - app: Settings of the app that replace the right ones.
+    ///   - transport: Settings of the transport that replace the right ones.
     func pipeline(app: [String: String] = [:], transport: [String: String] = [:]) throws -> String {
         let usual = [
             "container": "iCloud.com.example.Notes", "topic": "com.example.Notes", "team": "TEAMLOCAL1",
@@ -39,7 +39,7 @@ final class APNsHouse: Sendable {
         let places = ["host": "127.0.0.1", "port": port, "trust": folder.file(".belfry/apns-server/ca.pem")]
         return try folder.write(
             """
-            pipeline: house
+            pipeline: setup
             data: data
             stages:
               ingest: {}
@@ -50,7 +50,7 @@ final class APNsHouse: Sendable {
                 from: payload
                 transports:
                   apns: {use: apns, apps: {notes: \(Self.flow(usual, app))}, \(Self.flow(places, transport).dropFirst())
-            """, to: "house.yaml")
+            """, to: "setup.yaml")
     }
 
     private static func flow(_ usual: [String: String], _ other: [String: String]) -> String {
@@ -60,7 +60,7 @@ final class APNsHouse: Sendable {
 
     /// Ends the server.
     ///
-    /// - Returns: The requests that it got, as it prints them.
+    /// - Returns: The lines of output about requests.
     func requests() async -> [String] {
         server.signal(SIGTERM)
         let lines = await server.result().output.split(separator: "\n").map(String.init)
