@@ -1,2 +1,2 @@
-// Like CloudKit, so that a file that imports BelfryClient also has Foundation.
+// A file that imports this module gets Foundation too, as with CloudKit.
 @_exported import Foundation

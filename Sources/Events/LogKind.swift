@@ -4,7 +4,7 @@ public enum LogKind: String, CaseIterable, Sendable {
     case changes
     /// Which subscriptions watch which change.
     case matches
-    /// What users will be told.
+    /// The notifications for users, before they become pushes.
     case notifications
     /// The pushes for the users' devices.
     case pushes

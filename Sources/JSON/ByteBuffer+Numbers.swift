@@ -8,13 +8,13 @@ extension ByteBuffer {
         append(raw: number.description)
     }
 
-    /// Appends the decimal digits, with a minus sign if it is negative.
+    /// Appends the decimal digits, with a minus sign before a negative number.
     public mutating func appendJSON(_ number: Int64) {
         if number < 0 { append(byte: UInt8(ascii: "-")) }
         appendJSON(number.magnitude)
     }
 
-    /// Appends the decimal digits, with a minus sign if it is negative.
+    /// Appends the decimal digits, with a minus sign before a negative number.
     public mutating func appendJSON(_ number: Int) { appendJSON(Int64(number)) }
 
     /// Appends the decimal digits.
@@ -22,8 +22,8 @@ extension ByteBuffer {
 
     /// Appends a number with at most 11 digits before the point and four after it. Returns false for any other number.
     ///
-    /// Different decimals of at most 15 digits are different doubles. So the decimal that divides back to the number is
-    /// the shortest, without its trailing zeros.
+    /// Different decimals of at most 15 digits are different doubles. So if `scaled / 10_000` is exactly the number, the digits
+    /// of `scaled` without trailing zeros are the shortest form.
     private mutating func appendShort(_ number: Double) -> Bool {
         let scaled = (number.magnitude * 10_000).rounded()
         guard scaled < 1e15, scaled / 10_000 == number.magnitude else { return false }
@@ -37,16 +37,16 @@ extension ByteBuffer {
         return true
     }
 
-    /// Appends exactly that many digits, with leading zeros.
+    /// Appends exactly `digits` digits, with leading zeros.
     private mutating func append(_ number: UInt64, digits: Int) {
         reserve(digits)
-        var rest = number
+        var remaining = number
         for index in (written..<(written + digits)).reversed() {
-            let quotient = rest / 10
+            let quotient = remaining / 10
             unsafe base.storeBytes(
-                of: UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest &- quotient &* 10), toByteOffset: index,
+                of: UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: remaining &- quotient &* 10), toByteOffset: index,
                 as: UInt8.self)
-            rest = quotient
+            remaining = quotient
         }
         written += digits
     }

@@ -5,12 +5,12 @@
 @safe public struct ByteBuffer: ~Copyable {
     @usableFromInline var base: UnsafeMutableRawPointer
     @usableFromInline var written: Int
-    @usableFromInline var room: Int
+    @usableFromInline var capacity: Int
 
     /// - Parameter capacity: The bytes that fit before the buffer grows; at least 16.
     public init(capacity: Int = 256) {
-        room = max(capacity, 16)
-        unsafe base = .allocate(byteCount: room, alignment: 16)
+        self.capacity = max(capacity, 16)
+        unsafe base = .allocate(byteCount: self.capacity, alignment: 16)
         written = 0
     }
 
@@ -36,7 +36,7 @@
 
     /// Frees memory beyond `limit` bytes, so that one huge event does not occupy it for ever.
     package mutating func shrink(to limit: Int) {
-        guard room > max(limit, 16), written <= limit else { return }
+        guard capacity > max(limit, 16), written <= limit else { return }
         reallocate(to: max(limit, 16))
     }
 
@@ -80,16 +80,16 @@
     /// Ensures that `more` bytes can be appended without growing.
     @inlinable
     public mutating func reserve(_ more: Int) {
-        if more > room - written { reallocate(to: max(room * 2, written + more)) }
+        if more > capacity - written { reallocate(to: max(capacity * 2, written + more)) }
     }
 
     @usableFromInline
-    mutating func reallocate(to newRoom: Int) {
-        let moved = UnsafeMutableRawPointer.allocate(byteCount: newRoom, alignment: 16)
+    mutating func reallocate(to newCapacity: Int) {
+        let moved = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 16)
         unsafe moved.copyMemory(from: base, byteCount: written)
         unsafe base.deallocate()
         unsafe base = moved
-        room = newRoom
+        capacity = newCapacity
     }
 }
 

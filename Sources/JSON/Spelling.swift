@@ -3,7 +3,7 @@ package enum Spelling {
     /// Only the beginning of a long text is compared.
     private static let readMax = 64
 
-    /// The nearest of `words`, ignoring case; nil if each has more than one mistake in three letters.
+    /// The nearest of `words`, ignoring case; nil if every word has more than one mistake in three letters.
     ///
     /// A single mistake is always allowed. Of equally near words the first is returned.
     package static func nearest(to word: String, among words: [String]) -> String? {

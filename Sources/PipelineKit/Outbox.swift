@@ -82,7 +82,7 @@ public struct Outbox: ~Copyable {
     @inline(__always)
     public var isFull: Bool { events.count - partStart >= partBytesMax }
 
-    /// Begins a part. Called before the stage is.
+    /// Begins a part. The host calls this before it calls the stage.
     @inline(__always)
     package mutating func beginPart() { partStart = events.count }
 

@@ -15,7 +15,7 @@ package enum OutcomeCode: String, CaseIterable, Sendable, Hashable {
     package var meaning: String {
         switch self {
         case .accepted: "The provider accepted the push. Nobody says whether the device showed it."
-        case .failed: "Given up; `reason` says why, in the provider's words or ours."
+        case .failed: "The push was given up; `reason` says why, in the provider's words or in Belfry's."
         case .unregistered:
             "The device's token is no longer valid; `since` and `registered` say when it ended and began. Or the device was "
                 + "unregistered, or registered for another app, while the push waited."

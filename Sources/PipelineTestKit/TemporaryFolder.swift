@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that is removed with its owner.
+/// A temporary folder, which is removed when this object is freed.
 final class TemporaryFolder: Sendable {
     let path: String
 

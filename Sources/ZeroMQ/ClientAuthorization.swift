@@ -14,14 +14,14 @@ package struct RefusedClient: Hashable, Sendable {
 /// belongs to a domain. A domain has a list of clients; without a list it refuses every client.
 ///
 /// libzmq lets every client in when nobody answers at the ZAP endpoint. Therefore each CURVE server needs a
-/// `ClientAuthorization` and keeps it alive, and its endpoint stays bound until it is freed.
+/// `ClientAuthorization` and keeps it alive. The endpoint stays bound until the authorization is freed.
 package final class ClientAuthorization: Sendable {
     let context: ZMQContext
     private let responder: ZAPResponder
     private let thread: pthread_t
 
     /// - Parameter onRefusal: Called on the authorization's thread for each refused handshake.
-    /// - Throws: `EADDRINUSE` when the context has one already.
+    /// - Throws: `EADDRINUSE` if the context already has an authorization.
     package init(_ context: ZMQContext, onRefusal: @escaping @Sendable (RefusedClient) -> Void = { _ in })
         throws(ZMQError)
     {
@@ -39,14 +39,14 @@ package final class ClientAuthorization: Sendable {
 
     /// Replaces a domain's list. The new list counts for later connections; existing connections stay open.
     ///
-    /// - Parameter userIDs: By key. One user may have several keys.
+    /// - Parameter userIDs: The user of each key. One user may have several keys.
     package func allow(_ userIDs: [CurvePublicKey: String], in domain: String) {
         responder.userIDs.withLock { $0[domain] = userIDs }
     }
 }
 
 // @unchecked holds because only `init`, before the thread exists, and then that thread use the socket and the message.
-// `ClientAuthorization` joins the thread before it releases this object. All else is Sendable.
+// `ClientAuthorization` joins the thread before it releases this object. All other members are Sendable.
 private final class ZAPResponder: @unchecked Sendable {
     let userIDs = Mutex<[String: [CurvePublicKey: String]]>([:])
     private let endpoint = "inproc://zeromq.zap.01"

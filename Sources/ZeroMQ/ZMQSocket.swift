@@ -77,7 +77,7 @@ package enum ZMQSocketType: Sendable {
         try unsafe call("disconnect", endpoint, zmq_disconnect)
     }
 
-    /// The endpoint that was bound or connected last, wildcards resolved; empty where there is none.
+    /// The endpoint that was bound or connected last, with wildcards resolved; empty if there is none.
     package var lastEndpoint: String {
         guard let handle = unsafe handle else { return "" }
         return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1024) { buffer in

@@ -105,7 +105,7 @@ struct LogExportTests {
         ([head, segment, batch(1, 2), "{}", "[]"], 5, "JSON object"),
         (
             [head, segment, batch(1, 1)], 3,
-            "1 event of the last batch of log changes are missing: the export was cut off"
+            "the last batch of log changes lacks 1 event: the export was cut off"
         ),
         (
             [head, segment, batch(1, 1), "{}"], 4,

@@ -14,7 +14,7 @@ struct ByteBufferTests {
             expected += [byte, UInt8(ascii: "a"), UInt8(ascii: "b")]
         }
         #expect(state(buffer).bytes == expected)
-        #expect(state(buffer).room >= 30_000)
+        #expect(state(buffer).capacity >= 30_000)
     }
 
     @Test func `a buffer never has more bytes than memory`() {
@@ -24,7 +24,7 @@ struct ByteBufferTests {
                 for _ in 0..<first { buffer.append(byte: 1) }
                 [UInt8](repeating: 2, count: more).withUnsafeBytes { buffer.append($0) }
                 #expect(state(buffer).bytes.count == first + more)
-                #expect(state(buffer).room >= first + more)
+                #expect(state(buffer).capacity >= first + more)
             }
         }
     }
@@ -45,9 +45,9 @@ struct ByteBufferTests {
         #expect(!state(buffer).isEmpty)
         buffer.truncate(to: 3)
         #expect(state(buffer).text == "hé")
-        let room = buffer.room
+        let capacity = buffer.capacity
         buffer.removeAll()
-        #expect(state(buffer).isEmpty && state(buffer).room == room)
+        #expect(state(buffer).isEmpty && state(buffer).capacity == capacity)
         buffer.append(UnsafeRawBufferPointer(start: nil, count: 0))
         #expect(state(buffer).isEmpty)
     }
@@ -56,11 +56,11 @@ struct ByteBufferTests {
         var buffer = ByteBuffer(capacity: 10_000)
         buffer.append("hello")
         buffer.shrink(to: 3)
-        #expect(state(buffer).room == 10_000, "more bytes are held than the limit")
+        #expect(state(buffer).capacity == 10_000, "more bytes are held than the limit")
         buffer.shrink(to: 100)
-        #expect(state(buffer).room == 100 && state(buffer).text == "hello")
+        #expect(state(buffer).capacity == 100 && state(buffer).text == "hello")
         buffer.reserve(200)
-        #expect(state(buffer).room >= 205 && state(buffer).text == "hello")
+        #expect(state(buffer).capacity >= 205 && state(buffer).text == "hello")
     }
 
     @Test func `a buffer cannot be cut after its last byte`() async {
@@ -132,8 +132,8 @@ struct ByteBufferTests {
         return Double(digits) / [1, 10, 100, 1000, 10_000, 100_000][Int.random(in: 0...5, using: &random)]
     }
 
-    private func state(_ buffer: borrowing ByteBuffer) -> (bytes: [UInt8], text: String, room: Int, isEmpty: Bool) {
-        (Array(buffer.bytes), buffer.text, buffer.room, buffer.isEmpty)
+    private func state(_ buffer: borrowing ByteBuffer) -> (bytes: [UInt8], text: String, capacity: Int, isEmpty: Bool) {
+        (Array(buffer.bytes), buffer.text, buffer.capacity, buffer.isEmpty)
     }
 
     private func written(_ write: (inout ByteBuffer) -> Void) -> String {

@@ -189,7 +189,7 @@ private struct Happened {
             state.endPast()
             events.append(.pastEnded)
         case 1 where hasPastEnded && !hasCaughtUp && resumption == nil:
-            state.goOnUnderTodaysSettings()
+            state.switchToCurrentSettings()
             events.append(.wentOn)
         case 2 where hasPastEnded && resumption != nil:
             state.dropResumption()
@@ -385,6 +385,6 @@ private struct ToyHost {
             (left.committed, left.unfinished, out) = (state.taken, nil, [])
             state.noteAppended()
         }
-        if !state.hasCaughtUp { state.goOnUnderTodaysSettings() }
+        if !state.hasCaughtUp { state.switchToCurrentSettings() }
     }
 }

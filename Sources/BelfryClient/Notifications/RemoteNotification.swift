@@ -1,24 +1,26 @@
 import Foundation
 
-/// Makes notifications from a push's payload.
+/// Makes a notification from the payload of a push.
 ///
 /// A protocol, because only a protocol's initializer can return an instance of a subclass.
 public protocol RemoteNotification {}
 
 extension RemoteNotification where Self: CKNotification {
-    /// Makes the notification in a push's `userInfo`, as an instance of the matching subclass.
+    /// Makes a notification from the `userInfo` of a push. Its class is the subclass that fits the payload.
     ///
-    /// Nil if the payload has no `ck` dictionary, if it names a query, zone or database but no scope, or if `Self` is
-    /// another subclass.
+    /// Returns nil without a `ck` dictionary, for a query, zone or database notification without a database, and if the
+    /// notification is not an instance of the requested class.
     ///
-    /// - Parameter notificationDictionary: The payload, `["aps": …, "ck": …]`, as `JSONSerialization` returns it.
+    /// - Parameter notificationDictionary: The payload as `JSONSerialization` reads it: `["aps": …, "ck": …]`.
     public init?(fromRemoteNotificationDictionary notificationDictionary: [AnyHashable: Any]) {
         let payload = Payload(members: notificationDictionary)
         guard let notification = CKNotification.read(payload) as? Self else { return nil }
         self = notification
     }
 
-    /// Makes the notification in a payload's JSON; nil also if the bytes are not a JSON object. Not in CloudKit.
+    /// Makes a notification from the payload's JSON. Not in CloudKit.
+    ///
+    /// Returns nil also if the bytes are not a JSON object.
     public init?(fromRemoteNotificationPayload payload: some Sequence<UInt8>) {
         do {
             let json = try JSONSerialization.jsonObject(with: Data(payload))

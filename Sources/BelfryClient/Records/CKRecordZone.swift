@@ -2,13 +2,13 @@ import CloudKitModel
 import Foundation
 import JSON
 
-/// CloudKit's placeholder for the current user as the owner of a zone.
+/// CloudKit's name for the current user as the owner of a zone.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let CKCurrentUserDefaultName = "\(ZoneID.currentUser)"
 
-/// The namespace of ``ID``, under CloudKit's name for record zones.
+/// CloudKit's type for record zones. Here it contains only the type of zone IDs.
 public enum CKRecordZone {
-    /// CloudKit's name of the type.
+    /// The name that an app's code uses.
     public typealias ID = CKRecordZoneID
 }
 

@@ -11,20 +11,21 @@ public struct CLLocationCoordinate2D: Hashable, Sendable {
     /// From -180 to 180.
     public var longitude: CLLocationDegrees
 
-    /// Makes a coordinate without checking the ranges.
+    /// Makes a coordinate from degrees, which are not checked.
     public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
         (self.latitude, self.longitude) = (latitude, longitude)
     }
 }
 
-/// A field's value that is a place. It stands in for Core Location's class, which Linux lacks, and has only the
-/// coordinate, because a payload carries nothing else.
+/// The value of a location field. It stands for Core Location's class, which Linux does not have.
+///
+/// It has only the coordinate, since a payload contains nothing else of a location.
 open class CLLocation: NSObject, NSCopying, NSSecureCoding {
     /// The latitude and the longitude.
     open var coordinate: CLLocationCoordinate2D { place }
     private let place: CLLocationCoordinate2D
 
-    /// Makes a location without checking the ranges.
+    /// Makes a location from degrees, which are not checked.
     public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
         place = CLLocationCoordinate2D(latitude: latitude, longitude: longitude)
     }

@@ -107,7 +107,7 @@ extension ConnectionEvent.Step {
 }
 
 extension String {
-    /// The first eight of a device token's 64 digits.
+    /// The first eight digits of a device token, which has 64.
     fileprivate var short: String { count > 9 ? prefix(8) + "…" : self }
 }
 

@@ -8,10 +8,10 @@ struct APNsServerCommand: AsyncParsableCommand {
         abstract:
             "Runs a local APNs: accepts pushes over HTTP/2 and TLS, checks them, and shows what a device would show.",
         discussion: """
-            It makes keys and certificates for tests in --data, keeps them there, and prints on standard error the settings \
-            that a pipeline needs to use it. It checks requests as APNs does: provider token, headers, topic, device, \
-            payload. A terminal shows a line for each request. A pipe, or --json, gets NDJSON, including the events of \
-            connections.
+            The server makes keys and certificates for tests in --data, keeps them there, and prints on standard error the \
+            settings that a pipeline needs. It checks requests as APNs does: provider token, headers, topic, device, payload. \
+            On a terminal it prints a line for each request; in a pipe, or with --json, it prints NDJSON, also for the events \
+            of connections.
 
               belfry apns-server
               belfry apns-server --show device
@@ -31,10 +31,10 @@ struct APNsServerCommand: AsyncParsableCommand {
                "state":"unregistered","since":1795328436000}    (in one line)
 
             A script is a file of rules, one JSON object a line. A rule applies to the requests that its "when" describes. \
-            If several rules apply, each member of "do" comes from the first rule that has it. A status replaces an \
-            acceptance only:
+            If several rules apply, each member of "do" comes from the first rule that has it. A status applies only \
+            to requests that would be accepted:
 
-              # every third push to a device fails, and request 500 is the last
+              # of all pushes to tokens that begin with 6a0f, every third fails; request 500 gets a GOAWAY
               {"when":{"token":"6a0f*","every":3},"do":{"status":503,"retryAfter":30}}
               {"when":{"above":{"count":5,"seconds":60}},"do":{"status":429}}
               {"do":{"latency":[5,40]}}
@@ -53,8 +53,9 @@ struct APNsServerCommand: AsyncParsableCommand {
                       missingPushType and badPayload accept|refuse, upperCaseIDs,
                       fallAfterError, ignorePings, goAwayAfterErrors N
 
-            While it runs, it reads commands from standard input, one JSON object a line. They move its clock, change a \
-            device, revoke or restore a key, replace the script, or send SETTINGS or GOAWAY to connections or drop them.
+            While the server runs, it reads commands from standard input, one JSON object a line. A command moves the \
+            server's clock, changes a device, revokes or restores a key, replaces the script, sends SETTINGS or GOAWAY to \
+            connections, or drops them.
 
               {"clock":"+25m"}
               {"device":{"token":"6a0f","topic":"com.example.Notes","state":"offline"}}
@@ -74,7 +75,7 @@ struct APNsServerCommand: AsyncParsableCommand {
     @Option(help: "The address to listen on.")
     var bind = "127.0.0.1"
 
-    @Option(help: "Another host name or address for its certificate; may be repeated.")
+    @Option(help: "Another host name or address for the server's certificate; may be repeated.")
     var name: [String] = []
 
     @Option(help: "The APNs service to imitate: development or production.")
@@ -101,7 +102,10 @@ struct APNsServerCommand: AsyncParsableCommand {
     @Option(help: "The app of the generated client certificate (default: --key-topic, or com.example.Notes).")
     var topic: String?
 
-    @Option(help: "The maximum of streams for a connection after its first valid token; see also {\"streams\":0}.")
+    @Option(
+        help: """
+            How many streams a connection may have open after its first valid token. The command {"streams":N} changes it.
+            """)
     var streams = 1000
 
     @Option(help: "An NDJSON file that lists all devices.", completion: .file())
@@ -113,7 +117,10 @@ struct APNsServerCommand: AsyncParsableCommand {
     @Flag(help: "Print NDJSON also on a terminal.")
     var json = false
 
-    @Option(help: "requests prints a line for each request, device prints what a device shows. Also for pipes.")
+    @Option(
+        help: """
+            Print a line for each request (requests), or what a device shows (device), instead of NDJSON also in a pipe.
+            """)
     var show: APNsDisplay.Form?
 
     func validate() throws {
@@ -125,7 +132,7 @@ struct APNsServerCommand: AsyncParsableCommand {
             throw ValidationError("--key-topic takes a bundle ID like com.example.Notes, not '\(topic)'")
         }
         for (option, text) in [("--key-id", keyID), ("--team", team)] where !APNsServerCommand.isID(text) {
-            throw ValidationError("\(option) takes ten letters and digits, as Apple's IDs have")
+            throw ValidationError("\(option) takes an ID of ten letters and digits, like Apple's IDs")
         }
         if json, show != nil { throw ValidationError("give --json or --show, not both") }
     }

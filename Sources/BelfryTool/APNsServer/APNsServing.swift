@@ -3,7 +3,7 @@ import LocalAPNs
 import PipelineRuntime
 import Synchronization
 
-/// One run of `belfry apns-server`. It prints records and executes commands until a signal comes or its reader has gone.
+/// One run of `belfry apns-server`. It prints records and executes commands until a signal comes or printing fails.
 struct APNsServing: Sendable {
     var settings: LocalAPNs.Configuration
     let form: APNsDisplay.Form?
@@ -21,23 +21,26 @@ struct APNsServing: Sendable {
             if earlier > 0, number == SIGINT { _exit(128 + number) }
             continuation.yield(.stop)
         }
-        let server = try await LocalAPNs.start(watched { continuation.yield(.outputLost($0)) })
+        let server = try await LocalAPNs.start(printingSettings { continuation.yield(.outputLost($0)) })
         StandardError.write(APNsPointers.text(server, settings))
         Self.readCommands { continuation.yield(.command($0, line: $1)) }
         try await handle(events, server)
         try await server.stop()
     }
 
-    private func watched(_ lost: @escaping @Sendable (OutputError) -> Void) -> LocalAPNs.Configuration {
+    /// The settings, with a handler that prints each record.
+    ///
+    /// - Parameter onFailure: Called once, when printing has failed.
+    private func printingSettings(_ onFailure: @escaping @Sendable (OutputError) -> Void) -> LocalAPNs.Configuration {
         var settings = settings
         let display = APNsDisplay(form: form, isColoured: StandardOutput.isTerminal)
-        let isLost = Atomic(false)
+        let hasFailed = Atomic(false)
         settings.recordsMax = 1
         settings.onRecord = { record in
-            guard !isLost.load(ordering: .relaxed), let line = display.text(of: record) else { return }
+            guard !hasFailed.load(ordering: .relaxed), let line = display.text(of: record) else { return }
             do throws(OutputError) { try StandardOutput.write(line: line) } catch {
-                isLost.store(true, ordering: .relaxed)
-                lost(error)
+                hasFailed.store(true, ordering: .relaxed)
+                onFailure(error)
             }
         }
         return settings
@@ -60,12 +63,12 @@ struct APNsServing: Sendable {
     }
 
     /// Reads commands from standard input on a thread of its own.
-    private static func readCommands(_ take: @escaping @Sendable (String, Int) -> Void) {
+    private static func readCommands(_ onCommand: @escaping @Sendable (String, Int) -> Void) {
         Thread.detachNewThread {
             var number = 0
             while let line = readLine() {
                 number += 1
-                if line.contains(where: { !$0.isWhitespace }) { take(line, number) }
+                if line.contains(where: { !$0.isWhitespace }) { onCommand(line, number) }
             }
         }
     }

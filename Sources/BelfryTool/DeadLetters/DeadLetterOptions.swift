@@ -1,9 +1,9 @@
 import ArgumentParser
 import Inspect
 
-/// A ``DeadLetterFilter``, as options.
+/// The options that make a ``DeadLetterFilter``.
 struct DeadLetterOptions: ParsableArguments {
-    @Option(help: "Only letters of this stage.")
+    @Option(help: "Only dead letters of this stage.")
     var stage: [String] = []
 
     @Option(
@@ -12,7 +12,7 @@ struct DeadLetterOptions: ParsableArguments {
     )
     var code: [String] = []
 
-    @Option(help: "Only reasons with this text, regardless of case, such as BadTopic; or only this status.")
+    @Option(help: "Only reasons with this text, regardless of case, such as BadTopic; or only this HTTP status.")
     var reason: [String] = []
 
     @Option(help: "Only pushes for this user, or events about the user's records.")

@@ -4,7 +4,7 @@ import ZeroMQ
 
 /// One check of `belfry doctor`. To add a check, add a type and a line in ``PipelineDoctorCommand/checks``.
 protocol DoctorCheck: Sendable {
-    /// One word.
+    /// The name of the check, in one word.
     var name: String { get }
 
     /// What the check found: a single ``Finding/Severity/ok`` if all is well, nothing if there is nothing to check.

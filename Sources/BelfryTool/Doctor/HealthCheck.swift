@@ -65,7 +65,7 @@ struct HealthCheck: DoctorCheck {
         guard let answer else {
             return Finding(
                 .error, "health.silent", "\(plan.stage) does not answer, but other stages do",
-                fix: "read the stage's last messages, then start the stage with `belfry up` or by hand",
+                fix: "read the stage's last messages, then start it with `belfry up` or by hand",
                 ["stage": .text(plan.stage)])
         }
         guard let health = StageHealth(answer), try isOurs(health, plan) else {
@@ -109,8 +109,8 @@ struct HealthCheck: DoctorCheck {
         case .waitingForProgram:
             return Finding(
                 .warning, "health.program",
-                "the program of \(stage) has ended or does not answer; the messages of the program and of its host are on the "
-                    + "standard error of belfry up", details)
+                "\(stage) waits for its program, which has ended or does not answer; see the messages of both on the standard "
+                    + "error of belfry up", details)
         case .rebuilding, .starting:
             return Finding(.note, "health.starting", "\(stage) is not ready yet: \(health.phase)", details)
         default:

@@ -29,13 +29,13 @@ struct ExplainCommand: ParsableCommand {
     @Option(help: "The change's sequence in the log of changes.")
     var change: UInt64
 
-    @Option(help: "The device that got it, or did not.")
+    @Option(help: "The device that got the push, or did not.")
     var device: String?
 
     @Option(help: "The user, for all the user's devices; or the owner of --device or --subscription.")
     var user: String?
 
-    @Option(help: "The ID of the subscription that matched it, or did not.")
+    @Option(help: "The ID of the subscription that matched the change, or did not.")
     var subscription: String?
 
     @Option(name: .shortAndLong, help: "A pipeline file, its data folder, or a folder of logs.", completion: .file())
@@ -52,7 +52,7 @@ struct ExplainCommand: ParsableCommand {
 
     func validate() throws {
         if device == nil, user == nil, subscription == nil {
-            throw ValidationError("choose whom to explain it for with --device, --user or --subscription")
+            throw ValidationError("name a device, a user or a subscription with --device, --user or --subscription")
         }
         if change == 0 { throw ValidationError("--change takes a number from 1 on") }
     }

@@ -2,7 +2,8 @@ import ArgumentParser
 import Events
 import JSON
 
-/// Selects events: an event must satisfy every option, and at least one value of an option that is given several times.
+/// Selects events: an event must satisfy every option. Of an option that is given several times, one value must match; only of
+/// `--where` all values must match.
 struct EventFilter: ParsableArguments {
     @Option(help: "Only events of this type, such as match or record.save.")
     var type: [String] = []
@@ -73,7 +74,7 @@ struct MemberCondition: ExpressibleByArgument, Equatable {
 extension JSONValue {
     fileprivate func values(at path: [Member]) -> [JSONValue] { values(at: path.map(\.description)[...]) }
 
-    /// The values at a path of members. Of arrays, all elements count.
+    /// The values at a path of members. In an array, the path continues in every element.
     fileprivate func values(at path: ArraySlice<String>) -> [JSONValue] {
         if isArray { return elements.flatMap { $0.values(at: path) } }
         guard let name = path.first else { return [self] }

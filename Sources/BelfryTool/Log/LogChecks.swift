@@ -75,16 +75,16 @@ private struct SettingsCheck: LogCheck {
         ]
     }
 
-    /// Why the log should have recorded settings. Logs of dead letters and of plugin programs have none, nor have logs of
-    /// early versions.
+    /// Why the log should have recorded settings; nil if they may be missing. Logs of dead letters, of plugin programs and of
+    /// early versions have no recorded settings.
     private func witnessOfLoss(_ log: VerifiedLog) throws(EventLogError) -> String? {
         guard !log.isOfDeadLetters, log.lastNow > .epoch, !hasSettings(log.directory) else { return nil }
         if let snapshot = try log.snapshots().last {
-            return "a stage with snapshots, such as that at sequence \(snapshot.sequence), has one"
+            return "a stage with snapshots, such as the one at sequence \(snapshot.sequence), records its settings"
         }
         guard RecordedLogs.standardNames.contains(log.name) else { return nil }
         return RecordedLogs.standardNames.first { $0 != log.name && hasSettings(log.sibling($0)) }.map {
-            "log \($0) has one"
+            "log \($0) has recorded settings"
         }
     }
 

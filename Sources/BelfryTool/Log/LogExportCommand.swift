@@ -25,7 +25,7 @@ struct LogExportCommand: ParsableCommand {
               belfry log export Pipelines/quickstart.yaml --with-tokens > backup.ndjson
             """)
 
-    @Argument(help: "A log, or a place for all logs in it.", completion: .file())
+    @Argument(help: "A log's folder; or a pipeline file or a folder, for all its logs.", completion: .file())
     var place: String
 
     @Flag(help: "Do not mask device tokens. Everyone who has the export can then push to the devices.")
@@ -86,20 +86,20 @@ struct LogImportCommand: ParsableCommand {
         }
         defer { fclose(input) }
         var importer = try LogImporter(into: folder)
-        var (line, room, number): (UnsafeMutablePointer<CChar>?, Int, UInt64) = (nil, 0, 0)
+        var (line, capacity, number): (UnsafeMutablePointer<CChar>?, Int, UInt64) = (nil, 0, 0)
         defer { free(line) }
         do {
-            while case let count = getline(&line, &room, input), count >= 0 {
+            while case let count = getline(&line, &capacity, input), count >= 0 {
                 number += 1
                 guard let start = line, count > 0, start[count - 1] == CChar(bitPattern: UInt8(ascii: "\n")) else {
                     if isPartial { break }
-                    throw LogImportError(LogImporter.cut("the line does not end"))
+                    throw LogImportError(LogImporter.cutOffMessage("the last line does not end"))
                 }
                 try importer.take(UnsafeRawBufferPointer(start: start, count: count - 1))
             }
             if let missing = importer.missing {
-                guard isPartial else { throw LogImportError(LogImporter.cut(missing)) }
-                notice("\(name), line \(number): \(missing); imported without that")
+                guard isPartial else { throw LogImportError(LogImporter.cutOffMessage(missing)) }
+                notice("\(name), line \(number): \(missing); imported the complete batches before it")
             }
             try importer.finish()
             importer.leftOut.forEach(notice)

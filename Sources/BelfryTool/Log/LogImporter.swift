@@ -9,12 +9,12 @@ struct LogImporter: ~Copyable {
     private var parser = JSONParser(limits: JSONLimits(bytesMax: SettingsFile.bytesMax, depthMax: 512))
     private var current: (name: String, log: LogImport)?
     private var batch: Batch?
-    /// The logs since the last `end` line.
+    /// The logs since the last `end` line, with the numbers of their batches and events.
     private var counts: [ExportedLog] = []
     private var lastSequence: UInt64 = 0
     private var hasEnded = false
     private(set) var logs: [String] = []
-    /// The files of a cut-off export's last log that are left out.
+    /// The parts of the last log that were not imported, because the export was cut off.
     private(set) var leftOut: [String] = []
     /// Whether the device tokens are masked.
     private(set) var isMasked = false
@@ -24,13 +24,16 @@ struct LogImporter: ~Copyable {
         var count: Int
         var cursor: Cursor
         var now: Instant
-        var left: Int
+        /// The number of events that are still to come.
+        var remaining: Int
         var body: [UInt8] = []
     }
 
     init(into folder: String) throws(EventLogError) { self.folder = try ImportFolder(folder) }
 
-    /// - Parameter line: Without its line feed.
+    /// Imports the next line of the export.
+    ///
+    /// - Parameter line: The line without its line feed.
     mutating func take(_ line: UnsafeRawBufferPointer) throws {
         if batch != nil { return try takeEvent(line) }
         let object = try parser.parse(line)
@@ -57,21 +60,21 @@ struct LogImporter: ~Copyable {
             let count = Int(clamping: try object.number("count"))
             batch = Batch(
                 first: try object.number("first"), count: count, cursor: try object.cursor(), now: try object.now(),
-                left: count)
+                remaining: count)
             if count == 0 { try finishBatch() }
         }
     }
 
-    /// What a cut-off export lacks; nil if it is complete.
+    /// What is missing at the end of a cut-off export; nil for a complete export.
     var missing: String? {
         if hasEnded { return nil }
         guard let name = current?.name else { return "the last line of an export, {\"end\":…}, is missing" }
-        if let batch { return "\(batch.left.of("event")) of the last batch of log \(name) are missing" }
+        if let batch { return "the last batch of log \(name) lacks \(batch.remaining.of("event"))" }
         return "the last line of an export, {\"end\":…}, is missing after sequence \(lastSequence) of log \(name)"
     }
 
     /// The error message for a cut-off export.
-    static func cut(_ missing: String) -> String {
+    static func cutOffMessage(_ missing: String) -> String {
         "\(missing): the export was cut off; export again, or import what is there with --partial (also if an earlier "
             + "version made the export)"
     }
@@ -103,8 +106,8 @@ struct LogImporter: ~Copyable {
         guard try parser.parse(line).isObject else { throw LogImportError("an event is not a JSON object") }
         batch?.body.append(contentsOf: line)
         batch?.body.append(UInt8(ascii: "\n"))
-        batch?.left -= 1
-        if batch?.left == 0 { try finishBatch() }
+        batch?.remaining -= 1
+        if batch?.remaining == 0 { try finishBatch() }
     }
 
     private mutating func finishBatch() throws {

@@ -22,7 +22,7 @@ struct LogMigrateCommand: ParsableCommand {
 
     @OptionGroup var output: JSONOption
 
-    @Argument(help: "A log, or a place for all logs in it.", completion: .file())
+    @Argument(help: "A log's folder; or a pipeline file or a folder, for all its logs.", completion: .file())
     var place: String
 
     func run() throws {

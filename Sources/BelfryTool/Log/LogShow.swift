@@ -9,6 +9,7 @@ struct LogShow {
     var filter: EventFilter?
     let from: LogPoint?
     let until: LogPoint?
+    /// How many more events to print.
     var left: UInt64
     let follows: Bool
     private(set) var printed: UInt64 = 0

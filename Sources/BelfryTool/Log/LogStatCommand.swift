@@ -13,7 +13,7 @@ struct LogStatCommand: ParsableCommand {
               belfry log stat out --json | jq '{name, events, types: [.types[].type]}'
             """)
 
-    @Argument(help: "A log, or a place for all logs in it.", completion: .file())
+    @Argument(help: "A log's folder; or a pipeline file or a folder, for all its logs.", completion: .file())
     var place: String
 
     @OptionGroup var output: JSONOption

@@ -22,7 +22,7 @@ struct LogVerifyCommand: ParsableCommand {
               belfry log verify out | jq 'select(.sound | not)'
             """)
 
-    @Argument(help: "A log, or a place for all logs in it.", completion: .file())
+    @Argument(help: "A log's folder; or a pipeline file or a folder, for all its logs.", completion: .file())
     var place: String
 
     @OptionGroup var output: JSONOption

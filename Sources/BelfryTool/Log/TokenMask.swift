@@ -10,7 +10,7 @@ import Signing
 /// compute a random token from its mask, but whoever has the token can compute the mask. A token of hexadecimal digits, as
 /// APNs has them, gets a mask of hexadecimal digits, so that the masked events replay in the same way.
 struct TokenMask {
-    /// The minimum number of hexadecimal digits (128 bits), so that two tokens never have the same mask.
+    /// The minimum length of a mask. Shorter masks of two tokens could be equal.
     private static let digitsMin = 32
 
     static func mask(_ token: String) -> String {
@@ -52,7 +52,7 @@ extension TokenMask {
         return Array(buffer.bytes)
     }
 
-    /// Also true for a key that may be written with escapes.
+    /// Whether lines may contain a `token` member; also true if a key may be written with escapes.
     private static func mayHaveToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
         spellings.contains { $0.isFound(in: bytes) }
     }

@@ -39,7 +39,7 @@ final class ReplaySending: ReplayWatch {
         }
     }
 
-    /// Keeps the transport open while `replay` runs. If that fails, it reports what was sent.
+    /// Keeps the transport open while `replay` runs. If the replay fails, prints what was sent.
     func during<Result: Sendable>(_ replay: @Sendable () async throws -> Result) async throws -> Result {
         try await transport.open()
         async let over: Void = deliver()

@@ -2,13 +2,13 @@ import Events
 import JSON
 import PipelineKit
 
-/// Prints from which change on each saved subscription is active: lines for people, who see the first few and a count, or
-/// NDJSON. Belongs to one thread.
+/// Prints each saved subscription, with the change from which it is active. People get lines for the first few subscriptions
+/// and the number of the others; programs get NDJSON. Belongs to one thread.
 final class SavedPrinter {
     private let isForPeople: Bool
     private let write: (String) throws(OutputError) -> Void
     private var count = 0
-    /// Whether the reader has gone.
+    /// Whether writing has failed, so that nothing more is written.
     private var isClosed = false
 
     private static let linesMax = 20

@@ -12,12 +12,12 @@ struct ValidateCommand: ParsableCommand {
             Reports all mistakes, each with line, column and a correction. Exits with 0 if the file is valid, otherwise with \
             78.
 
-            Some problems are only warnings, because you may check a file on another machine than its stages run on; there \
-            the stages refuse to start. These are secret files, {$file: PATH}, that are missing, cannot be read, can be read \
-            by other users, or do not fit their transport. A stage's secretKey must belong to its publicKey if its file \
-            exists; a missing one is a warning. {$env: NAME} and {$credential: NAME} are not checked, since only a running \
-            stage has them. Secrets in the file itself, and certificates that have expired or expire within 30 days, are \
-            warnings too.
+            Some problems are only warnings here, because you may check the file on a machine that does not run its stages. \
+            On the machine that runs them, they keep a stage from starting: secret files, {$file: PATH}, that are missing, \
+            cannot be read, can be read by other users, or do not fit their transport. If the file of a stage's secretKey \
+            exists, the key must belong to the stage's publicKey; if the file is missing, that is a warning. {$env: NAME} and \
+            {$credential: NAME} are not checked, since only a running stage has them. Secrets in the file itself, and \
+            certificates that have expired or expire within 30 days, are warnings too.
 
               belfry validate Pipelines/quickstart.yaml
               belfry validate --json Pipelines/quickstart.yaml | jq .valid

@@ -71,7 +71,7 @@ struct WhatIfCommand: AsyncParsableCommand {
         }
         if !report.isSame { throw ToolFailure(.no) }
         if only != nil, report.pushes == 0 {
-            throw ToolFailure(.noInput, "nothing was compared: neither pipeline has a push about what --only names")
+            throw ToolFailure(.noInput, "nothing was compared: neither pipeline has a push that --only selects")
         }
     }
 

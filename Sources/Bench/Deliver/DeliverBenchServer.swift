@@ -78,7 +78,7 @@ final class DeliverBenchServer: Sendable {
         }
     }
 
-    /// Whether the table of the system's TCP sockets (proc_net(5)) has a listening one on the port.
+    /// Whether the system's table of TCP sockets (proc_net(5)) has a socket that listens on the port.
     private func isListening() throws -> Bool {
         let sockets = try String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)
         return sockets.contains(String(format: " 0100007F:%04X 00000000:0000 0A ", port))

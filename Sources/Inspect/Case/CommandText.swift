@@ -117,7 +117,7 @@ extension CommandText {
 
     private func fieldValue(_ fieldValue: JSONValue, into buffer: inout ByteBuffer) {
         guard fieldValue.isObject, fieldValue["value"] != nil else { return value(fieldValue, into: &buffer) }
-        // The only text that is a time is now().
+        // A TIMESTAMP is a number or the text now(), so it contains nothing personal.
         guard fieldValue[.type]?.equals("TIMESTAMP") != true else { return buffer.append(fieldValue.raw) }
         members(fieldValue, into: &buffer) { key, value, buffer in
             key == "type" ? buffer.append(value.raw) : self.value(value, into: &buffer)

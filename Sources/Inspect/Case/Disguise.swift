@@ -1,6 +1,6 @@
 import JSON
 
-/// Replaces personal texts in a case by pseudonyms.
+/// Two functions that replace the personal texts and the tokens of a case by pseudonyms.
 struct Disguise {
     var text: (String) -> String = { $0 }
     /// Keeps the form that the token's transport needs.
@@ -41,6 +41,7 @@ struct DisguisedTexts {
     }
 }
 
+/// Collects the texts and tokens that a ``Disguise`` gets.
 private final class FoundTexts {
     var texts: Set<ExactText> = []
     var tokens: Set<ExactText> = []

@@ -9,8 +9,9 @@ import Predicates
 /// bytes stay the same. Only letters, digits and emoji are replaced. Letters without a simple capital, such as the Kelvin
 /// sign, are not replaced either; their order without regard to case may change.
 ///
-/// By word, each word has its own pseudonym. The order beside a word that is not replaced may change. Two words that a
-/// search considers equal stay equal only if they differ in case. A case whose outcome depends on more is not written.
+/// With `areByWord`, each word has its own pseudonym. Then the order of texts may change next to a word that is not replaced.
+/// Two words that a search treats as equal stay equal only if they differ in nothing but case. A case whose outcome changes
+/// with the pseudonyms is not written.
 struct Pseudonyms {
     private struct Node {
         var children: [Unicode.Scalar: Int] = [:]
@@ -98,7 +99,8 @@ struct Pseudonyms {
 
     private static let triesMax = 8
 
-    /// Chooses as many characters of the row, in order. Of several tries, the one that changes most characters is used.
+    /// Chooses a character of the row for each of `scalars`, in the same order. Of several tries, it uses the one that changes
+    /// the most characters.
     private static func choose(
         _ scalars: [Unicode.Scalar], from row: [Unicode.Scalar], _ random: inout PseudonymRandom
     ) -> [Unicode.Scalar] {

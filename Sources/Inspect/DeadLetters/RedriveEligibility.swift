@@ -16,12 +16,14 @@ package enum Obsolescence: String, CaseIterable {
     /// One sentence. The manual's page on codes lists them.
     var meaning: String {
         switch self {
-        case .redriven: "It was redriven before. If that failed too, the failure is a dead letter of its own."
-        case .expired: "Its `apns-expiration` has passed. If you include it, APNs gets it once, with expiration 0."
+        case .redriven:
+            "The dead letter was redriven before. If that failed too, the failure is a dead letter of its own."
+        case .expired:
+            "The push's `apns-expiration` has passed. If you include the push, APNs gets it once, with expiration 0."
         case .superseded:
-            "A newer push with its collapse ID was accepted, waits or is redriven; or a newer command replaced it."
+            "A newer push with the same collapse ID was accepted, waits or is redriven; or a newer command replaced it."
         case .registeredAnew: "The device has since registered with another token, topic or transport."
-        case .replaced: "Another device has since registered with its token."
+        case .replaced: "Another device has since registered with the device's token."
         case .retired: "The device was retired: its token is no longer valid."
         case .unregistered: "The device was unregistered."
         }

@@ -2,7 +2,7 @@ import Events
 import JSON
 import PipelineKit
 
-/// An outcome or an attempt of a push, explained.
+/// The explanation of an `outcome` or `attempt` event.
 struct RecordedOutcome {
     let sequence: UInt64
     let device: ExactText?
@@ -22,17 +22,18 @@ struct RecordedOutcome {
         let outcome = json[.outcome]?.string ?? ""
         let code = OutcomeCode(rawValue: outcome)
         (self.device, isFinal) = (device, code != nil)
-        let (explained, sentence) = code.map { RecordedOutcome.end($0, json) } ?? RecordedOutcome.wait(outcome, json)
+        let (explanationCode, sentence) =
+            code.map { RecordedOutcome.outcome($0, json) } ?? RecordedOutcome.attempt(outcome, json)
         isRedrive = json[.redriveOf] != nil
         let text = sentence + (isRedrive ? " (redrive)" : "")
         let details = ["device", "transport", "status", "reason", "attempts", "until", "since", "registered", "by"]
             .compactMap { key in
                 json.member(key).map { Explanation.Detail(key, $0) }
             }
-        explanation = Explanation(.outcomes, explained, text, details)
+        explanation = Explanation(.outcomes, explanationCode, text, details)
     }
 
-    private static func end(_ code: OutcomeCode, _ json: JSONValue) -> (ExplanationCode, String) {
+    private static func outcome(_ code: OutcomeCode, _ json: JSONValue) -> (ExplanationCode, String) {
         let (name, transport) = (json[.device]?.string ?? "", json[.transport]?.string ?? "")
         switch code {
         case .accepted: return (.transportAccepted, "transport \(transport) accepted the push to \(name)")
@@ -53,7 +54,7 @@ struct RecordedOutcome {
         }
     }
 
-    private static func wait(_ outcome: String, _ json: JSONValue) -> (ExplanationCode, String) {
+    private static func attempt(_ outcome: String, _ json: JSONValue) -> (ExplanationCode, String) {
         let (name, transport) = (json[.device]?.string ?? "", json[.transport]?.string ?? "")
         guard outcome == "held" else {
             let until = json[.until]?.string.map { " until \($0)" } ?? ""
@@ -67,7 +68,8 @@ struct RecordedOutcome {
         let reasons = ["InternalServerError", "ServiceUnavailable", "Shutdown"]
         guard let reason = json[.reason]?.string, reasons.contains(reason) else { return "" }
         return
-            " (after a 5xx, \(json[.transport]?.string ?? "") waits for retryAfter5xx, or longer if APNs asks for it)"
+            " (after a 5xx, \(json[.transport]?.string ?? "") waits as long as its setting retryAfter5xx says, or longer if "
+            + "APNs asks for it)"
     }
 
     private static func answer(_ json: JSONValue) -> String {

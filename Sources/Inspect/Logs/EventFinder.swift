@@ -1,6 +1,6 @@
 import JSON
 
-/// A name that events are searched by.
+/// What to search events for: one name, or a user and a subscription that occur together.
 package struct SearchName {
     let texts: [ExactText]
     let key: TraceKey
@@ -25,7 +25,7 @@ package struct SearchName {
 package protocol EventFinder {
     /// Calls `body` in order with each event from `first` through `last` that contains all names, until it returns false.
     ///
-    /// Some events without the names may come too: the caller checks each.
+    /// `body` may also get events without the names, so it checks each event itself.
     func events(
         in log: String, from first: UInt64, through last: UInt64, naming names: [SearchName],
         _ body: (LogScan.Event) throws -> Bool

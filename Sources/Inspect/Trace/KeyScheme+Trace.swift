@@ -13,7 +13,7 @@ extension KeyScheme {
 /// Reads the keys of events, with one parser for all.
 private final class TraceExtraction {
     private var parser = JSONParser(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax, depthMax: 512))
-    /// No `not_matched` event of Belfry counts more changes.
+    /// The maximum number of thousands for one `not_matched` event. Belfry's own events count fewer changes.
     private static let thousandsMax = 1_000
 
     func keys(of line: UnsafeRawBufferPointer, into keys: inout [UInt64]) {

@@ -30,7 +30,7 @@ extension TracedLog {
             try LogPlace.isFile(place)
             ? PipelineFile.load(path: place, registry: .builtIns) : RecordedLogs.recorded(in: folder)
         let found = all(of: file, in: folder)
-        if found.isEmpty { throw ToolFailure(.noInput, try nothing(in: logs ?? place, folder)) }
+        if found.isEmpty { throw ToolFailure(.noInput, try noLogsMessage(logs ?? place, folder)) }
         return found
     }
 
@@ -55,7 +55,7 @@ extension TracedLog {
         ]
     }
 
-    private static func nothing(in place: String, _ folder: String) throws -> String {
+    private static func noLogsMessage(_ place: String, _ folder: String) throws -> String {
         let others = try LogPlace.logs(in: place).map(LogPlace.name)
         if others.isEmpty { return try LogPlace.nothing(in: place) }
         return "\(folder) contains the logs \(others.joined(separator: ", ")), but they belong to no known pipeline; "

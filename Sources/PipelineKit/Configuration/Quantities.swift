@@ -1,6 +1,6 @@
 /// Parses and formats durations and sizes in pipeline files: whole numbers with units.
 struct Quantities {
-    /// Smallest first; messages use the last of several equal units.
+    /// Smallest first. Of several units of equal size, ``text(_:)`` uses the last one.
     let units: [(name: String, size: Int64)]
     let kind: String
     let examples: String
@@ -56,7 +56,7 @@ struct Quantities {
 }
 
 extension Duration {
-    /// For durations from 0 up; parts of a microsecond are dropped.
+    /// The duration as in a pipeline file, without fractions of a microsecond. It must not be negative.
     var settingsText: String {
         let (seconds, attoseconds) = components
         return Quantities.microseconds.text(seconds * 1_000_000 + attoseconds / 1_000_000_000_000)

@@ -25,7 +25,7 @@ public struct Secret: Sendable {
         self.error = error
     }
 
-    /// - Throws: `error`, with what is wrong with the notation of the secret.
+    /// - Throws: `error` with a reason, if the node is not a valid notation of a secret.
     init(_ node: SettingsNode, folder: String, error: SettingsError) throws(SettingsError) {
         do throws(Complaint) {
             self.init(try Source(node, folder: folder), error: error)
@@ -53,8 +53,8 @@ public struct Secret: Sendable {
 
     /// Reads the secret, without the one newline that editors put at the end of a file.
     ///
-    /// - Throws: An error at the secret's place in the pipeline file, where the secret cannot be read, is empty, or is in a
-    ///   file that users may read who must not.
+    /// - Throws: An error at the secret's place in the pipeline file, if the secret cannot be read, is empty, or is in a file
+    ///   that too many users may read.
     public func reveal(
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(SettingsError) -> String {
@@ -87,7 +87,7 @@ public struct Secret: Sendable {
         case .environment(let variable): "the environment variable \(variable)"
         case .credential(let name): "the credential \(name)"
         case .text: "the pipeline file"
-        case .leftOut: "a record of the settings, which leaves it out"
+        case .leftOut: "the recorded settings, which leave it out"
         }
     }
 
@@ -99,7 +99,8 @@ public struct Secret: Sendable {
             guard let value = environment[variable] else { throw Complaint("\(name) is not set") }
             return value
         case .text(let text): return text
-        case .leftOut: throw Complaint("it stood in clear, and is left out of the record of the settings")
+        case .leftOut:
+            throw Complaint("the pipeline file contained it in clear, so the recorded settings leave it out")
         }
     }
 
@@ -117,7 +118,7 @@ public struct Secret: Sendable {
 }
 
 extension Secret: CustomStringConvertible {
-    /// Its source, not its text.
+    /// The source of the secret, never its text.
     public var description: String { "secret in \(name)" }
 }
 

@@ -3,9 +3,10 @@ import Yams
 /// Converts the parser's nodes, follows aliases, and collects mistakes.
 struct SettingsTree {
     let file: String
+    /// Restores the first letters of repeated keys, which were replaced because the parser refuses repeated keys.
     let disguise: KeyDisguise
     private(set) var errors: [SettingsError] = []
-    /// The key paths of lost values, whose absence need not be reported.
+    /// The key paths of values that could not be read. Their absence is not reported again.
     private(set) var unreadable: Set<String> = []
     private var anchors: [String: (node: SettingsNode, size: Int)] = [:]
     /// The number of values so far, including those added by aliases.
@@ -43,7 +44,7 @@ struct SettingsTree {
         case .mapping(let pairs):
             return .mapping(entries(of: pairs, path))
         case .alias:
-            preconditionFailure("the text has no alias left: every star is replaced")
+            preconditionFailure("an alias in a text in which every * is replaced")
         }
     }
 
@@ -84,6 +85,8 @@ struct SettingsTree {
     }
 
     // MARK: Aliases
+
+    // The parser gets ``SettingsDocument/star`` in place of each `*`, so it takes an alias for a plain text.
 
     private func alias(_ node: Node) -> String? {
         guard case .scalar(let scalar) = node, scalar.style == .plain,

@@ -131,7 +131,7 @@ extension ExplanationCode {
         case .pushWaiting: "The push waits for another attempt."
         case .pushExpired: "The push's `apns-expiration` passed before the transport took it."
         case .pushSuperseded: "A newer push with the same collapse ID came for the device while this one waited."
-        case .outcomePending: "A stage has not processed it yet."
+        case .outcomePending: "A stage has not processed the event yet."
         case .replayDiffers: "The log differs from what the same rules give now."
         }
     }

@@ -3,8 +3,8 @@ import JSON
 import Time
 import ZeroMQ
 
-/// The downstream end of a link. Opens it at the end of its own log, takes batches in order, opens it again after a loss, and
-/// grants credit as its owner makes outputs durable.
+/// The downstream end of a link. It opens the link after a sequence, takes batches in order, opens the link again after a
+/// loss, and grants credit as its owner makes outputs durable.
 package final class LinkClient {
     /// A message from the upstream.
     package enum Arrival {
@@ -14,10 +14,10 @@ package final class LinkClient {
     }
 
     package static let creditDefault = 8 << 20
-    /// How often a consumer sends a sign of life. It also bounds how soon it notices that the upstream was restarted.
+    /// How often a consumer sends a message at least. So it notices within this time that the upstream was restarted.
     package static let heartbeat = Duration.milliseconds(200)
     /// How often a consumer without a connection tries to open the link.
-    private static let knock = Duration.milliseconds(20)
+    private static let openInterval = Duration.milliseconds(20)
 
     package let socket: any MessageSocket
     package let endpoint: String
@@ -25,18 +25,18 @@ package final class LinkClient {
     private let credit: Int
     private var next: UInt64
     private var isWelcome = false
-    private var owed = 0
+    private var collectedCredit = 0
     /// The sequence of the last malformed batch that was reported, so that each is reported once.
-    private var complainedOf: UInt64 = 0
+    private var lastReported: UInt64 = 0
     private let steady: @Sendable () -> ContinuousClock.Instant
-    private var said: ContinuousClock.Instant
+    private var lastSent: ContinuousClock.Instant
     private let message = ZMQMultipart()
     private var parser = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
     package private(set) var refusedFrames = 0
     private var refusal: ConnectionRefusal?
     /// The first sequence that this consumer may ask for again, so that the upstream keeps it; nil while it is unknown.
     package var keep: UInt64?
-    /// The first sequence that was left in the upstream's log when it last said so.
+    /// The first sequence in the upstream's log, according to its last welcome.
     package private(set) var upstreamFirst: UInt64 = 1
 
     package init(
@@ -49,7 +49,7 @@ package final class LinkClient {
         self.name = name
         self.credit = credit
         self.steady = steady
-        said = steady()
+        lastSent = steady()
         next = after + 1
         try socket.connect(endpoint)
         try open()
@@ -60,18 +60,18 @@ package final class LinkClient {
 
     /// Grants the bytes of events whose outputs are durable. Small grants are collected first.
     package func grant(_ bytes: Int) throws(ZMQError) {
-        owed += bytes
-        if owed >= credit / 8 { try sayCredit() }
+        collectedCredit += bytes
+        if collectedCredit >= credit / 8 { try sendCredit() }
     }
 
     /// How often ``tick(at:)`` must be called.
-    package var patience: Duration { isWelcome ? LinkClient.heartbeat : LinkClient.knock }
+    package var patience: Duration { isWelcome ? LinkClient.heartbeat : LinkClient.openInterval }
 
     /// Keeps the link alive.
     package func tick(at time: ContinuousClock.Instant) throws(ZMQError) {
-        guard time - said >= patience else { return }
+        guard time - lastSent >= patience else { return }
         try checkConnection(at: time)
-        if isWelcome { try sayCredit() } else { try open() }
+        if isWelcome { try sendCredit() } else { try open() }
     }
 
     private func checkConnection(at time: ContinuousClock.Instant) throws(ZMQError) {
@@ -82,16 +82,16 @@ package final class LinkClient {
         StandardError.write("\(name): \(LinkError.notLetIn(endpoint: endpoint, found, purpose: "reading"))")
     }
 
-    private func sayCredit() throws(ZMQError) {
-        _ = try socket.send([LinkFrame.credit(owed, keep: keep)], wait: false)
-        owed = 0
-        said = steady()
+    private func sendCredit() throws(ZMQError) {
+        _ = try socket.send([LinkFrame.credit(collectedCredit, keep: keep)], wait: false)
+        collectedCredit = 0
+        lastSent = steady()
     }
 
     private func open() throws(ZMQError) {
         _ = try socket.send([LinkFrame.open(name: name, after: next - 1, credit: credit, keep: keep)], wait: false)
-        owed = 0
-        said = steady()
+        collectedCredit = 0
+        lastSent = steady()
     }
 
     /// Starts reading at another position.
@@ -105,7 +105,7 @@ package final class LinkClient {
         try open()
     }
 
-    /// The next waiting message; nil where none waits.
+    /// The next message; nil if none has arrived.
     ///
     /// Its pointers are valid until the next call, which the compiler cannot check for a class.
     package func receive() throws -> Arrival? {
@@ -143,7 +143,7 @@ package final class LinkClient {
             refusedFrames += 1
             return nil
         }
-        // Without a welcome, the batch is from an earlier opening. Out of order, something was lost.
+        // A batch before the welcome belongs to an earlier opening. A batch out of order means that messages were lost.
         guard isWelcome else { return nil }
         guard first == next else {
             try openAgain()
@@ -151,21 +151,21 @@ package final class LinkClient {
         }
         let lines = message[1]
         guard Lines.areWhole(lines), Lines.count(lines) == count else {
-            loseWelcome(holding: Lines.count(lines), first, count)
+            dropBatch(withLines: Lines.count(lines), first, count)
             return nil
         }
         next += count
         return .batch(first: first, count: Int(count), now: Instant(microseconds: now), lines: lines)
     }
 
-    /// Drops a batch whose lines are not what it announces, and opens the link again after a pause, since the next batch may
-    /// be no better. The upstream's log still has the events.
-    private func loseWelcome(holding lines: UInt64, _ first: UInt64, _ count: UInt64) {
+    /// Drops a batch whose number of lines differs from the announced one. Opens the link again only after a pause, since the
+    /// next batch may be wrong too. The upstream's log still has the events.
+    private func dropBatch(withLines lines: UInt64, _ first: UInt64, _ count: UInt64) {
         refusedFrames += 1
         isWelcome = false
-        said = steady()
-        guard complainedOf != first else { return }
-        complainedOf = first
+        lastSent = steady()
+        guard lastReported != first else { return }
+        lastReported = first
         StandardError.write(
             """
             \(name): \(endpoint) announced \(count) events from sequence \(first) and sent \(lines) whole lines; \

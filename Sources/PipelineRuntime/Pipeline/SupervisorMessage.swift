@@ -1,13 +1,13 @@
 /// A message of `belfry up` to a stage's process, over the socket that is the process's standard input.
 ///
-/// The first message is the file to run from. Every later file is a question: the process answers whether it could go on with
-/// it, and the next message says whether to do so.
+/// The first message is the pipeline file to run. Every later file asks whether the process can switch to it. The process
+/// answers, and the next message is `take` or `leave`.
 package enum SupervisorMessage: Hashable, Sendable {
     /// A pipeline file, and the folder of relative paths in it.
     case file(folder: String, text: String)
-    /// Go on with the file of the question.
+    /// Switch to the file of the previous message.
     case take
-    /// Keep the present file.
+    /// Keep the current file.
     case leave
 
     /// The longest message: a file has at most 1 MiB, and a path 4 KiB.

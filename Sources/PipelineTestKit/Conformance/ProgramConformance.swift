@@ -19,7 +19,7 @@ public struct ProgramConformance: Sendable {
     /// - Parameters:
     ///   - directory: The program's working directory.
     ///   - events: The events to feed, one JSON object each; nil for samples of all types in Belfry's logs.
-    ///   - limit: How long it may take to start, to answer, and to end.
+    ///   - limit: The longest time that the program may take to start, to answer, and to end.
     ///   - registry: The stages that make the samples.
     public init(
         _ command: [String], directory: String? = nil, events: [String]? = nil, limit: Duration = .seconds(5),
@@ -50,7 +50,7 @@ public struct ProgramConformance: Sendable {
     }
 }
 
-/// A program and its answers to the first run of all samples. Belongs to one thread.
+/// The tested program and its answers in the first run of all samples. Belongs to one thread.
 private final class TestedProgram {
     private let conformance: ProgramConformance
     private var samples: [SampleEvent] { conformance.samples }
@@ -145,6 +145,7 @@ private final class TestedProgram {
         _ = try rig.outputs(of: samples[...0], first: 1)
     }
 
+    /// Leaves out sequence 2, as a host does with an event that it set aside.
     private func checkGaps() throws {
         let rig = try opened()
         _ = try rig.outputs(of: samples[...0], first: 1)
@@ -183,6 +184,7 @@ private final class TestedProgram {
         if !repeatsItself { throw NothingToTry("the same events give other output each time") }
     }
 
+    /// Checks that larger batches of the same events have the same outputs.
     private func checkCuts() throws {
         try checkThatItRepeats()
         for batch in [samples.count, 3] {
@@ -221,7 +223,9 @@ private final class TestedProgram {
             do {
                 let lines = try rig.outputs(of: [event][...], first: UInt64(place) + 1)
                 if isJSON { for output in lines { try check.check(output) } }
-            } catch let breach as RuleViolation { throw RuleViolation("\(breach); the event is a \(odd.name)") }
+            } catch let violation as RuleViolation {
+                throw RuleViolation("\(violation); the event is a \(odd.name)")
+            }
         }
     }
 

@@ -28,7 +28,7 @@ enum SampleEvents {
 
     static func commands() -> [SampleEvent] { own(commandLines) }
 
-    /// Events from the caller: each at its own `time`, or a tenth of a second after the event before.
+    /// Events from the caller. Each is at its own `time`, but at least a tenth of a second after the event before it.
     static func own(_ lines: [String]) -> [SampleEvent] {
         var (time, events) = (Instant.testStart, [SampleEvent]())
         for line in lines {
@@ -51,7 +51,7 @@ enum SampleEvents {
         "{}",
     ]
 
-    /// An event that does not conform to its type.
+    /// An event whose members do not fit its type.
     struct Odd {
         /// The defect, such as `match with "user":null`.
         var name: String
@@ -67,7 +67,7 @@ enum SampleEvents {
     private static let others = ["null", "true", "-7", "1e300", #""""#, #""odd""#, "[]", "[[1]]", "{}"]
 
     private static func odd(_ line: String) -> [Odd] {
-        let type = member(.type, of: line) ?? "an event without type"
+        let type = member(.type, of: line) ?? "typeless event"
         let members = members(of: line)
         return members.indices.flatMap { place -> [Odd] in
             let key = members[place].key

@@ -1,4 +1,4 @@
-/// A value in a form that is equal for equal values.
+/// A value in a form in which values that compare as equal are identical.
 struct Candidate: Hashable {
     let value: FieldValue
     let isFolded: Bool

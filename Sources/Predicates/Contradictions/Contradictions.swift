@@ -1,7 +1,7 @@
 /// Finds comparisons that no record can satisfy together.
 ///
-/// Each finding is certain, but it does not find every contradiction. Each side of an OR is checked together with the
-/// comparisons outside.
+/// Each finding is certain, but not every contradiction is found. Each side of an OR is checked together with the comparisons
+/// outside the OR.
 struct Contradictions {
     /// Why a comparison cannot hold together with the others.
     private struct Reason {
@@ -14,7 +14,7 @@ struct Contradictions {
     /// The demands to restore after the current side of an OR.
     private var overlaid: [(subject: Clause.Subject, before: FieldDemands?)] = []
     private var depth = 0
-    /// How many more values and comparisons may be checked. It limits the time.
+    /// How many more values and comparisons may be checked. This limits the time.
     private var budget = 200_000
     private var neverSides: [Reason] = []
     private var onlyEmpty: [Reason] = []
@@ -38,8 +38,8 @@ struct Contradictions {
 
     /// Checks parts that must all hold.
     ///
-    /// - Parameter first: The number of their first comparison.
-    /// - Returns: Why they can never hold; empty if they may.
+    /// - Parameter first: The number of the first comparison in the parts.
+    /// - Returns: Why the parts can never hold together; empty if they may.
     private mutating func look(at parts: [Condition], from first: Int) -> [Reason] {
         var (reasons, number, alternatives) = ([Reason](), first, [(sides: [Condition], number: Int)]())
         for part in parts {

@@ -12,7 +12,7 @@ struct OutputComparison: ~Copyable {
         var mark: MachineOutput.Mark?
     }
 
-    /// Events that the machine made earlier than the log has them: usually none.
+    /// Events that the machine has made and the log has only in a later batch: usually none.
     private var carried = CarriedBytes()
     private var carriedMarks: [MachineOutput.Mark] = []
     /// The sequence of the next event to compare.

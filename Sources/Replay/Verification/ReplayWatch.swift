@@ -1,8 +1,8 @@
 import PipelineKit
 import Time
 
-/// Observes a replay's outputs. It may block to slow the replay down.
+/// Observes a replay's outputs. A call may block to slow the replay down.
 package protocol ReplayWatch: Sendable {
-    /// Called for each compared batch of a stage's log, with the machine's output for that batch.
+    /// Called with the machine's output for each batch of a stage's log, just before the output is compared with the batch.
     func take(_ output: MachineOutput, _ stage: RecordedStage, at now: Instant) throws
 }

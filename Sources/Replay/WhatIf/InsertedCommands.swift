@@ -6,8 +6,8 @@ import Time
 
 /// The commands of a what-if, which replace recorded ones.
 ///
-/// A command counts from its `time` on, or from the beginning. From then on it replaces all recorded commands about the
-/// same subscription or device.
+/// A command applies from its `time` on; without a `time`, from the beginning. It replaces all later recorded commands about
+/// the same subscription or device.
 final class InsertedCommands {
     private struct Command {
         var event: [UInt8]
@@ -58,8 +58,8 @@ final class InsertedCommands {
                 + "subscription.save"
         }
         guard let last, first.time > last else { return nil }
-        return "every command counts from \(first.time) or later, but the recording ends at \(last), so nothing "
-            + "changes; give the commands an earlier \"time\", or none to count from the beginning"
+        return "every command applies from \(first.time) or later, but the recording ends at \(last), so nothing "
+            + "changes; give the commands an earlier \"time\", or no \"time\" to apply them from the beginning"
     }
 
     /// Calls `body` for each command that is due, with the command's own time.

@@ -13,26 +13,26 @@ package enum StopSignals {
         _ signals: [Int32] = [SIGINT, SIGTERM], _ body: @escaping @Sendable (_ signal: Int32, _ earlier: Int) -> Void
     ) {
         let readEnd = openPipe()
-        Thread.detachNewThread { pass(from: readEnd, to: body) }
+        Thread.detachNewThread { forward(from: readEnd, to: body) }
         for number in signals { install(number) }
     }
 
     /// Holds a signal back until ``watch(_:_:)`` or ``HeldSignal/release()`` is called. Call it once, before `watch`.
     package static func hold(_ number: Int32) -> HeldSignal {
         let readEnd = openPipe()
-        return HeldSignal(number: number, before: install(number), readEnd: readEnd)
+        return HeldSignal(number: number, previousAction: install(number), readEnd: readEnd)
     }
 
     /// A signal that is held back.
     package struct HeldSignal {
         fileprivate let number: Int32
-        fileprivate let before: sigaction
+        fileprivate let previousAction: sigaction
         fileprivate let readEnd: Int32
 
-        /// Restores the signal's default action, also for a signal that came meanwhile.
+        /// Restores the previous action of the signal, and raises the signal again if it came meanwhile.
         package func release() {
-            var before = before
-            sigaction(number, &before, nil)
+            var action = previousAction
+            sigaction(number, &action, nil)
             var item = pollfd(fd: readEnd, events: Int16(POLLIN), revents: 0)
             guard poll(&item, 1, 0) > 0 else { return }
             var byte: UInt8 = 0
@@ -45,7 +45,7 @@ package enum StopSignals {
     private static func openPipe() -> Int32 {
         guard signalPipe.load(ordering: .acquiring) < 0 else { return signalPipeEnd.load(ordering: .acquiring) }
         var ends: [Int32] = [-1, -1]
-        precondition(pipe(&ends) == 0, "a new process has room for a pipe")
+        precondition(pipe(&ends) == 0, "cannot make the pipe for signals")
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         signalPipeEnd.store(ends[0], ordering: .releasing)
         signalPipe.store(ends[1], ordering: .releasing)
@@ -67,7 +67,7 @@ package enum StopSignals {
         sigaction(number, &action, nil)
     }
 
-    private static func pass(from readEnd: Int32, to body: (Int32, Int) -> Void) {
+    private static func forward(from readEnd: Int32, to body: (Int32, Int) -> Void) {
         var number: UInt8 = 0
         var earlier = 0
         while true {
@@ -91,6 +91,6 @@ package enum StopSignals {
     }
 }
 
-/// The pipe of all signals. Globals, because a signal handler cannot use anything else.
+/// The write end and the read end of the pipe for all signals. They are globals, because a signal handler can use nothing else.
 private let signalPipe = Atomic<Int32>(-1)
 private let signalPipeEnd = Atomic<Int32>(-1)

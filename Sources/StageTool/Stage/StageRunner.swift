@@ -14,7 +14,7 @@ package struct LoadedStage: Sendable {
 /// Runs one stage in this process until it is asked to stop. SIGHUP makes it read its pipeline file again. A stage that
 /// `belfry up` started gets the file's text from there instead.
 package struct StageRunner {
-    /// How long a stage waits for its upstream before it reports that.
+    /// How long a stage waits for its upstream before it reports the wait.
     private static let quietWait = Duration.seconds(2)
 
     package let running: ReloadableStage
@@ -71,12 +71,12 @@ package struct StageRunner {
         }
         let first = host
         async let beside: Void = doWhenRunning(first, work)
-        async let said: Void = announce(first)
+        async let announcing: Void = announce(first)
         async let reloading: Void = answer(requests)
         defer { request.finish() }
         do { try await running.run() } catch { throw StageRunner.naming(host.plan.stage, error) }
         request.finish()
-        await said
+        await announcing
         await reloading
         defer { if !StageRunner.isSupervised { StandardError.write("\(host.plan.stage): stopped") } }
         try await beside

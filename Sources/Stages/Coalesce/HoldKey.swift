@@ -1,10 +1,10 @@
 import Events
 import JSON
 
-/// The key that notifications which replace each other share.
+/// The key of a held notification. A newer notification with the same key replaces it.
 ///
-/// With a collapse ID it consists of container, environment, user and collapse ID. For a silent notification it consists
-/// of container, environment, user, database and subscription ID. Texts are compared without their escapes.
+/// The key consists of container, environment and user, and then of the collapse ID. A silent notification has database and
+/// subscription ID instead of the collapse ID. The key contains the decoded texts, so JSON escapes make no difference.
 struct HoldKey: Hashable {
     let bytes: [UInt8]
 
@@ -37,7 +37,7 @@ struct HoldKey: Hashable {
         self.bytes = bytes
     }
 
-    /// The first three texts: container, environment and user.
+    /// The user: the first three texts of the key.
     var user: UserKey {
         let end = (0..<3).reduce(0) { end, _ in bytes.endOfText(from: end) ?? bytes.count }
         return UserKey(bytes: Array(bytes[..<end]))

@@ -72,7 +72,7 @@ struct PendingPush {
         return push
     }
 
-    /// The key that it shares with newer pushes that replace it; nil if no push can.
+    /// The key by which a newer push replaces this push; nil if no push can replace it.
     var collapseKey: [UInt8]? { headers.collapseID.map { device.collapseKey($0) } }
 
     /// When the push is given up.

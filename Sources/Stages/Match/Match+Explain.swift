@@ -102,7 +102,8 @@ extension ChangeCheck {
         if identity.database != change.database {
             return part(
                 .databaseDiffers,
-                "the change is in the \(change.database.word) database, it watches the \(identity.database.word) one")
+                "the change is in the \(change.database.word) database, the subscription watches the "
+                    + "\(identity.database.word) one")
         }
         if let owner = change.owner, owner.utf8 != identity.user.utf8 {
             return part(
@@ -113,7 +114,7 @@ extension ChangeCheck {
     }
 
     private func differing(_ place: JSONValue, _ watched: JSONValue) -> String {
-        "the change is in \(place.text), it is in \(watched.text)"
+        "the change is in \(place.text), the subscription is in \(watched.text)"
     }
 
     private var zone: Explanation {
@@ -128,14 +129,14 @@ extension ChangeCheck {
         if name.utf8.elementsEqual(watched.utf8), !change.isInSharedZone(of: subscription.sharedZoneOwner?.utf8) {
             return part(
                 .zoneDiffers,
-                "the record is in another user's zone \(name), it watches that of "
+                "the record is in another user's zone \(name), the subscription watches the zone of "
                     + "\(subscription.sharedZoneOwner?.text ?? "")",
                 [.init("zone", name), .init("watched", watched)])
         }
         return name.utf8.elementsEqual(watched.utf8)
             ? part(.zoneSame, "the record is in zone \(name)")
             : part(
-                .zoneDiffers, "the record is in zone \(name), it watches \(watched)",
+                .zoneDiffers, "the record is in zone \(name), the subscription watches zone \(watched)",
                 [.init("zone", name), .init("watched", watched)])
     }
 
@@ -144,7 +145,7 @@ extension ChangeCheck {
         guard let watched = subscription.recordType?.text else { return ignoredRecordType(type) }
         guard let type, type.utf8.elementsEqual(watched.utf8) else {
             return part(
-                .recordTypeDiffers, "the record is of type \(type ?? "unknown"), it watches \(watched)",
+                .recordTypeDiffers, "the record is of type \(type ?? "unknown"), the subscription watches \(watched)",
                 [.init("recordType", type ?? ""), .init("watched", watched)])
         }
         return part(.recordTypeSame, "the record is of type \(type)")
@@ -158,7 +159,7 @@ extension ChangeCheck {
         }
         return part(
             .recordTypeIgnored,
-            "the record is of type \(type ?? "unknown"); it names \(named), which strictRecordType: ignore disregards",
+            "the record is of type \(type ?? "unknown"); the subscription names \(named), but strictRecordType is ignore",
             [.init("recordType", type ?? ""), .init("named", named)])
     }
 

@@ -4,7 +4,7 @@ extension PayloadWriter {
     /// The parts for which a payload of ``Push/payloadBytesMax`` bytes has room.
     ///
     /// Parts are left out in order until the payload fits. Then each part that fits again is put back, the most valuable
-    /// first. So a long part removes no shorter ones, and every part for which there is room stays.
+    /// first. So a long part does not displace short parts, and every part for which there is room stays.
     ///
     /// - Parameter mayBeVisible: False for a background push.
     func fittingParts(_ badge: Int, mayBeVisible: Bool = true) -> PayloadParts {
@@ -21,8 +21,8 @@ extension PayloadWriter {
     /// The parts that remain when as few as possible are left out in order.
     ///
     /// Each part that is left out makes the payload shorter, so a binary search finds their number. There is one exception:
-    /// without its last visible part the push gets the longer `aps` of a background push. So the search covers the numbers
-    /// up to that point if one of them suffices, else those beyond it.
+    /// without its last visible part the push gets the longer `aps` of a background push. So the search first covers the
+    /// numbers up to that point, and the numbers beyond it only if none of the first is enough.
     private func partsInOrder(of all: PayloadParts, _ badge: Int) -> PayloadParts {
         func isTooLong(without count: Int) -> Bool { bytes(all.dropping(count), badge) > Push.payloadBytesMax }
         let visible = all.countBeforeLastVisible

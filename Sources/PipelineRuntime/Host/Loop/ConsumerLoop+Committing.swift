@@ -2,7 +2,7 @@ import EventLog
 import PipelineKit
 import Time
 
-/// When the stage's outputs are appended as a batch.
+/// Appends the stage's outputs to the log, one batch at a time.
 extension ConsumerLoop {
     func commitTurn() throws {
         try finishRebuild()
@@ -14,8 +14,8 @@ extension ConsumerLoop {
         passedMark = mark
     }
 
-    /// - Parameter always: Append even without events, to record a wake or a cursor.
-    /// - Returns: False where the log is full or a step is not finished. The outputs stay, and no more input is taken.
+    /// - Parameter always: Whether to append a batch even without events, to record a wake or a cursor.
+    /// - Returns: False if the disk is full or a step is unfinished. Then the outputs stay here, and no more input is taken.
     @discardableResult
     func commit(always: Bool = false) throws -> Bool {
         guard state.mayAppend, let now = clock?.now else {
@@ -24,7 +24,7 @@ extension ConsumerLoop {
         }
         if always || state.isRecordDue { state.requireRecord() }
         guard try finishStep(), try serveDeadlines(through: now) else { return false }
-        // A push is on record before it is handed out, so its answer is always in a later batch.
+        // A push is in the log before a transport gets it, so its answer is always in a later batch.
         let handsOut = !out.deliveries.isEmpty
         if handsOut { state.requireRecord() }
         let firstOut = clock?.stage.firstOut ?? (handsOut ? state.taken + 1 : nil)
@@ -35,7 +35,7 @@ extension ConsumerLoop {
         case .appended: state.noteAppended()
         }
         handOut()
-        if !state.hasCaughtUp { try goOnUnderTodaysSettings(after: state.taken) }
+        if !state.hasCaughtUp { try switchToCurrentSettings(after: state.taken) }
         try grant()
         return true
     }
@@ -44,7 +44,9 @@ extension ConsumerLoop {
         try outlet.commit(&out, cursor: cursor, now: max(now, outlet.log.lastNow), always: always)
     }
 
-    /// Commits in the middle of an upstream batch; false where the following events must wait for room.
+    /// Commits in the middle of an upstream batch.
+    ///
+    /// - Returns: False if the following events must wait, for disk space or for the transports.
     func commitFullBatch(through sequence: UInt64) throws -> Bool {
         state.take(through: sequence)
         return try commit() && haveTransportsRoom

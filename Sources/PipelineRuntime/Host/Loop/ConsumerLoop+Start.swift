@@ -40,7 +40,7 @@ extension ConsumerLoop {
         } else {
             self.clock = clock
             state.endPast()
-            if resumption == nil { try goOnUnderTodaysSettings(after: 0) }
+            if resumption == nil { try switchToCurrentSettings(after: 0) }
         }
         start = nil
         keeper?.remove { [first = inlet.upstreamFirst] in $0.position + 1 < first }
@@ -102,7 +102,7 @@ extension ConsumerLoop {
         guard let rebuilt = rebuild.take() else { return }
         (clock, periods) = rebuilt.ended()
         state.endPast()
-        if state.resumption == nil { try goOnUnderTodaysSettings(after: state.committed) } else { try resume() }
+        if state.resumption == nil { try switchToCurrentSettings(after: state.committed) } else { try resume() }
     }
 
     func adopt(_ settings: S.Settings) throws {
@@ -111,11 +111,11 @@ extension ConsumerLoop {
     }
 
     /// Ends the past: from here on the pipeline file's settings count.
-    func goOnUnderTodaysSettings(after sequence: UInt64) throws {
+    func switchToCurrentSettings(after sequence: UInt64) throws {
         while let settings = periods?.next(beforeEvent: .max) { try adopt(settings) }
         if timeline.hasChanged { try adopt(timeline.today) }
         try timeline.record(after: sequence, now: outlet.log.lastNow)
-        state.goOnUnderTodaysSettings()
+        state.switchToCurrentSettings()
         if let clock { clock.stage.handOutAgain(at: clock.now, into: &out) }
         handOut()
     }

@@ -2,14 +2,14 @@ import PipelineKit
 import Time
 import ZeroMQ
 
-/// What the host's loop needs of each kind of work: `ConsumerLoop`, `SourceLoop`, `PluginLoop`.
+/// The work of a host's loop. Its kinds are `ConsumerLoop`, `SourceLoop` and `PluginLoop`.
 protocol HostWork: AnyObject {
     var state: HostState { get set }
     var conditions: HostState.Conditions { get }
     var outlet: StageOutlet { get }
     var sockets: [any MessageSocket] { get }
 
-    /// Whether input would be taken now; else the loop does not wait for it.
+    /// Whether the work takes input now. Otherwise the loop does not wait for input.
     var wantsInput: Bool { get }
 
     /// - Parameter hasInput: Whether one of ``sockets`` is readable.
@@ -49,7 +49,7 @@ extension HostWork {
     }
 }
 
-/// The poller of a host's loop. A socket that is not readable is not asked: that would cost system calls.
+/// The poller of a host's loop. The loop reads only from readable sockets, because each other try costs a system call.
 final class HostWatch {
     private let poller = ZMQPoller()
     private let server: Int

@@ -7,7 +7,7 @@ import Time
 /// | State | What happens in it | What ends it |
 /// |---|---|---|
 /// | waiting for upstream | nothing: the length of the past is unknown | ``begin(taken:committed:resuming:)`` |
-/// | catching up | recorded events are fed and nothing is appended; an unfinished step is repeated | ``endPast()``, ``goOnUnderTodaysSettings()`` |
+/// | catching up | recorded events are fed and nothing is appended; an unfinished step is repeated | ``endPast()``, ``switchToCurrentSettings()`` |
 /// | folding | events are fed, deadlines served, answers taken, batches appended | the next three |
 /// | delivering | the outputs of one step are appended part by part; the stage gets nothing else | ``endStep()`` |
 /// | waiting for room | held input waits for the log or for transports; no more is taken | ``takeHeld()`` |
@@ -235,7 +235,7 @@ struct HostState: Hashable {
         if case .endsIn = past { past = .whole }
     }
 
-    mutating func goOnUnderTodaysSettings() { past = .over }
+    mutating func switchToCurrentSettings() { past = .over }
 
     // MARK: Input
 

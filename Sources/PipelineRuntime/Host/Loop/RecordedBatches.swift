@@ -16,13 +16,13 @@ struct RecordedBatches {
     private var batch = BatchAnswers(handsOut: true)
     /// The last event of the stage's own log that its state includes.
     private let included: UInt64
-    /// Where the rebuild ends, though the log may go on.
+    /// Where the rebuild ends, even if the log continues.
     private let end: SnapshotMoment?
 
     /// - Parameters:
     ///   - start: The snapshot that the rebuild starts from; nil without one.
     ///   - answers: How to read transports' answers from the stage's own events; nil for a stage without transports.
-    ///   - unfinished: The step that the log's last batches hold in part.
+    ///   - unfinished: A step of which the log's last batches contain only a part.
     ///   - end: Where the rebuild ends; nil to read the whole log.
     init(
         _ plan: HostPlan, upstream: String, after start: SnapshotMoment?, answers: RecordedAnswers?,
@@ -38,7 +38,7 @@ struct RecordedBatches {
         try step()
     }
 
-    /// What to do before the stage gets this event; nil where the event comes next.
+    /// What to do before the stage gets this event; nil if the event comes next.
     mutating func next(before sequence: UInt64) -> RecordedPast.Action? {
         let action = past.next(fedThrough: sequence - 1)
         if case .feed = action { return nil }
@@ -47,7 +47,7 @@ struct RecordedBatches {
 
     var setAside: UInt64? { past.setAside }
 
-    /// The answer to a push that came at once; nil where it came later.
+    /// The answer to a push, if it came at once; nil if it came later.
     mutating func takeAnswer(to id: Delivery.ID) -> TransportAnswer? { batch.atOnce(id) }
 
     /// The answers at the end of the current batch.

@@ -1,8 +1,8 @@
-/// The first events of its logs that a stage needs to start again.
+/// The first events that a stage needs to start again, in the upstream's log and in its own.
 struct RetentionFloor: Hashable {
-    /// The first sequence of the upstream's log that it may ask for.
+    /// The first sequence of the upstream's log that the stage may ask for.
     var upstream: UInt64
-    /// The first sequence of its own log that it may read.
+    /// The first sequence of its own log that the stage may read.
     var own: UInt64
 
     static let everything = RetentionFloor(upstream: 1, own: 1)

@@ -49,7 +49,7 @@ extension Registry {
             .record(without: PipelineStage.sharedKeys)
     }
 
-    /// The same as a build recorded it before any default changed.
+    /// The stage's own settings as a build recorded them before any default changed.
     package func recordAsWritten(of stage: PipelineStage) -> String {
         hidingSecrets(of: stage).settingsAsWritten
     }

@@ -6,11 +6,11 @@ import Time
 /// The settings that a stage's log was written under, in order: `settings.ndjson` beside the log. With them the log can be
 /// replayed after the pipeline file has changed.
 package struct SettingsHistory: Sendable {
-    /// One line: settings, and the position from which they counted.
+    /// One line: settings, and the position from which they applied.
     package struct Entry: Hashable, Sendable {
-        /// The last upstream sequence that the stage took under the settings before.
+        /// The last upstream sequence that the stage took under the previous settings.
         package var after: UInt64
-        /// The `now` of the last batch under the settings before.
+        /// The `now` of the last batch under the previous settings.
         package var now: Instant
         /// The stage's kind.
         package var kind: String
@@ -28,7 +28,7 @@ package struct SettingsHistory: Sendable {
 
     package private(set) var entries: [Entry]
     package let path: String
-    /// The log's identity; nil where it is unknown.
+    /// The log's identity; nil if it is unknown.
     private let log: LogIdentity?
 
     /// - Throws: ``EventLogError/wrongSettings(file:line:reason:)``.
@@ -43,7 +43,7 @@ package struct SettingsHistory: Sendable {
         }
     }
 
-    /// A history that is not read from a log's folder; errors call it `path`.
+    /// A history that is not read from a log's folder. Errors name it by `path`.
     package init(_ entries: [Entry], path: String) {
         (self.entries, self.path, log) = (entries, path, nil)
     }
@@ -59,7 +59,7 @@ package struct SettingsHistory: Sendable {
         entries = all
     }
 
-    /// A reader for an entry's settings; nil where they are not an object.
+    /// A reader for an entry's settings; nil if they are not an object.
     package func reader(of entry: Entry) -> SettingsReader? {
         do throws(JSONError) {
             return try SettingsHistory.withJSON(entry.settings) {

@@ -5,7 +5,7 @@ import ZeroMQ
 /// Takes all pushes, in order, in place of the transports in the pipeline file.
 package typealias PushSink = @Sendable ([Delivery]) -> Void
 
-/// What the surrounding program gives a host.
+/// What a host gets from the program that runs it.
 package struct HostSurroundings: Sendable {
     package var registry: Registry
     package var context: HostContext
@@ -22,7 +22,7 @@ package struct HostSurroundings: Sendable {
     package var isAlone = true
     /// How the process before this one ended, if its supervisor reported it.
     package var endBefore: String?
-    /// The keys of a tool that speaks to stages and runs none, so it needs no stage's secret key.
+    /// The keys of a tool that connects to stages but runs no stage. With them the tool needs no stage's secret key.
     package var toolKeys: CurveKeyPair?
 
     package init(

@@ -14,14 +14,14 @@ struct InFlightJournalRecord: Hashable {
         var session: UInt64
     }
 
-    /// The later of two records counts.
+    /// Of two records, the one with the higher generation is valid.
     var generation: UInt64 = 0
     var boot: UInt64
-    /// The log's last sequence at the time; later answers tell which pushes are finished.
+    /// The log's last sequence when the record was written. Later answers in the log tell which pushes are finished.
     var after: UInt64
     /// Every push up to this one may have been sent.
     var horizon: UInt64 = 0
-    /// Whether it was forced to the disk with no push in flight.
+    /// Whether the record was forced to the disk while no push was in flight.
     var isAtRest = false
     /// The pushes that transports have, and those that closed transports may have sent.
     var entries: [Entry] = []

@@ -1,6 +1,8 @@
 import Predicates
 
-/// The predicates of subscriptions that tests alone cannot decide, so that they are not parsed for each change.
+/// Keeps parsed predicates, so that they are not parsed again for each change.
+///
+/// It has only predicates that the index cannot decide by the tests of their ``Shape`` alone.
 struct PredicateCache {
     struct Predicate {
         let predicate: RecordPredicate

@@ -26,7 +26,7 @@ struct SubscriptionIndex {
         case zone, database
     }
 
-    /// The number of entries in a list from which on new entries go to its children.
+    /// The number of entries in a full list. New entries then go to the list's children.
     static let fullCount = 8
 
     /// Names of containers, environments, record types, zones and fields.
@@ -36,7 +36,7 @@ struct SubscriptionIndex {
     var environments = PairTable()
     /// Pairs of environment and database.
     var homes = PairTable()
-    /// Pairs of home and owner: a public database, where the owner is -1, or a user's part of another one.
+    /// Pairs of home and owner: a public database (with owner -1), or one user's private or shared database.
     var scopes = PairTable()
     var types: [Columns] = []
     /// The index in `types` for the number of a record type's name; -1 for other names.
