@@ -1,2 +1,2 @@
-// A file that imports this module gets Foundation too, as with CloudKit.
+// Like CloudKit, so that a file that imports BelfryClient also has Foundation.
 @_exported import Foundation

@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Encodes texts as arguments for `%@` in `String(format:)`. Foundation on Linux accepts only its own classes there.
+/// Makes a value usable as a `%@` argument of `String(format:)`, where Foundation on Linux accepts only its own classes.
 ///
-/// It keeps the encoded texts alive, because `String(format:)` does not.
+/// Keeps the texts alive, because `String(format:)` does not.
 final class FormatArgument: Sendable {
     private let texts = Mutex<[NSString]>([])
 

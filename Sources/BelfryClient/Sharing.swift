@@ -1,6 +1,5 @@
-// @unchecked holds because these classes store only `let` properties: Sendable values, state behind a `Mutex`, and a
-// predicate, which never changes. Swift checks this only for final classes. CloudKit's classes are open, because apps may
-// subclass them.
+// `@unchecked` is safe: these classes store only `let` properties, which are Sendable values, a `Mutex`, or a predicate
+// that never changes. Swift checks this only for final classes; CloudKit's are open, so that apps may subclass them.
 
 extension CKSubscription: @unchecked Sendable {}
 extension CKQuerySubscription: @unchecked Sendable {}

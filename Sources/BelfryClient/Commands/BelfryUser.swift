@@ -3,9 +3,9 @@ import Events
 import JSON
 import Predicates
 
-/// A user of a container, who saves subscriptions.
+/// A user of a container, who saves and deletes subscriptions.
 public struct BelfryUser: Hashable, Sendable {
-    /// CloudKit's two environments. They share no data.
+    /// CloudKit's two environments, which share no data.
     public enum Environment: String, Sendable { case development, production }
 
     /// The container's identifier, such as `iCloud.com.example.Notes`.
@@ -15,17 +15,16 @@ public struct BelfryUser: Hashable, Sendable {
     /// The user's record name.
     public var recordName: String
 
-    /// Makes a user with CloudKit's names, which are checked when a command is made.
+    /// Names a user. The names are checked when a command is made.
     public init(_ recordName: String, container: String, environment: Environment = .production) {
         (self.recordName, self.container, self.environment) = (recordName, container, environment)
     }
 
     /// The ingest command that saves a subscription: a line for `belfry send`, without its newline.
     ///
-    /// - Parameter isStrict: Whether to accept only what CloudKit accepts. Otherwise the command may also use features that
-    ///   a pipeline file must enable: any subscription in any database, and predicates with `OR`, `ALL` and `NOT` before
-    ///   groups.
-    /// - Throws: An error for the first rule that the subscription breaks.
+    /// - Parameter isStrict: Whether to reject what CloudKit rejects. If false, any subscription may be saved in any
+    ///   database, with `OR`, `ALL` and `NOT` before groups in its predicate; the pipeline file must allow these.
+    /// - Throws: The first rule that the subscription violates.
     public func command(
         saving subscription: CKSubscription, in scope: CKDatabase.Scope, isStrict: Bool = true
     ) throws(InvalidSubscription) -> String {
@@ -42,7 +41,7 @@ public struct BelfryUser: Hashable, Sendable {
 
     /// The ingest command that deletes a subscription: a line for `belfry send`, without its newline.
     ///
-    /// - Throws: An error if the ID or this user is invalid.
+    /// - Throws: The first rule that the ID or this user violates.
     public func command(
         deleting subscriptionID: CKSubscription.ID, in scope: CKDatabase.Scope
     ) throws(InvalidSubscription) -> String {
@@ -69,7 +68,7 @@ public struct BelfryUser: Hashable, Sendable {
 }
 
 extension CKQuerySubscription {
-    /// - Throws: An error for a predicate that a query dictionary cannot contain.
+    /// - Throws: If a query dictionary cannot represent the predicate.
     fileprivate func checkPredicate() throws(InvalidSubscription) {
         guard let source = form.predicate else {
             throw InvalidSubscription(

@@ -3,7 +3,7 @@ import Predicates
 
 /// Why a subscription cannot be saved.
 ///
-/// For some of these mistakes CloudKit raises an exception; its server rejects the others.
+/// CloudKit raises an exception for some of these mistakes; its server rejects the others.
 public struct InvalidSubscription: Error, Hashable, Sendable {
     /// A stable word for programs, such as `name.length`. The ingest stage answers with the same codes.
     public let code: String
@@ -18,7 +18,7 @@ extension InvalidSubscription: CustomStringConvertible {
 }
 
 extension InvalidSubscription {
-    /// Prefixes of paths in a subscription dictionary, with the properties that they stand for. The first fitting one is used.
+    /// Paths in a subscription dictionary and their properties. The first matching prefix counts.
     private static let properties = [
         ("subscription.subscriptionType", "databaseScope"), ("subscription.firesOn", "querySubscriptionOptions"),
         ("subscription.query.arguments", "predicate.arguments"), ("subscription.query.", ""),
@@ -31,7 +31,7 @@ extension InvalidSubscription {
         self.init(code: error.code, property: property, reason: InvalidSubscription.reason(of: error))
     }
 
-    /// The reason, with CloudKit's names if the dictionary has other names.
+    /// The error's reason, in terms of CloudKit's properties instead of the dictionary's members.
     private static func reason(of error: ModelError) -> String {
         guard error.code == "subscription.fires_on" else { return error.reason }
         return "name at least one of firesOnRecordCreation, firesOnRecordUpdate and firesOnRecordDeletion"

@@ -3,7 +3,7 @@ import Events
 import JSON
 import Predicates
 
-/// Checks a command that saves a subscription, by the rules of ingest.
+/// Checks a command that saves a subscription by the rules of the ingest stage.
 struct SaveCheck {
     let scope: DatabaseScope
     let isStrict: Bool
@@ -35,7 +35,7 @@ struct SaveCheck {
     }
 }
 
-/// Checks a command that deletes a subscription, by the rules of ingest.
+/// Checks a command that deletes a subscription by the rules of the ingest stage.
 struct DeleteCheck {
     func check(_ command: String) throws(ModelError) {
         try CommandText.read(command) { (json) throws(ModelError) in
@@ -45,7 +45,7 @@ struct DeleteCheck {
     }
 }
 
-/// Reads a command that was just written.
+/// Parses the JSON of a command.
 enum CommandText {
     static func read(_ command: String, _ body: (JSONValue) throws(ModelError) -> Void) throws(ModelError) {
         let bytes = Array(command.utf8)

@@ -1,19 +1,18 @@
 import Foundation
 
-/// A notification. ``RemoteNotification/init(fromRemoteNotificationDictionary:)`` usually makes an instance of a subclass.
-///
-/// Only a notification without a query, zone or database is an instance of this class itself.
+/// The base class of notifications. ``RemoteNotification/init(fromRemoteNotificationDictionary:)`` makes one of its
+/// subclasses, or an instance of this class for a push of unknown kind.
 open class CKNotification: NSObject, RemoteNotification {
-    /// The kind of subscription that a notification comes from.
+    /// The kind of the subscription that sent the push.
     public enum NotificationType: Int, Sendable, BitwiseCopyable {
-        /// The payload names no kind. CloudKit's client returns this value too, but CloudKit's headers do not declare it.
+        /// The payload names no kind. CloudKit's client returns this value, but its headers do not declare it.
         ///
-        /// It is not visible in earlier language modes, in which a switch may cover only CloudKit's four cases.
+        /// Hidden from earlier language modes, whose sources may switch over CloudKit's four cases.
         @available(swift, introduced: 6)
         case unknown = 0
         case query = 1
         case recordZone = 2
-        /// From earlier versions of CloudKit. Belfry never sends it.
+        /// Deprecated by CloudKit; Belfry never sends it.
         case readNotification = 3
         case database = 4
     }
@@ -33,17 +32,17 @@ open class CKNotification: NSObject, RemoteNotification {
         }
     }
 
-    /// The kind of subscription that caused the push.
-    open var notificationType: NotificationType { content.type }
-    /// The ID that all pushes of one change share.
+    /// The kind of the subscription that sent the push.
+    open var notificationType: NotificationType { content.family?.type ?? .unknown }
+    /// The notification's ID, which all pushes of one change share.
     open var notificationID: ID? { content.notificationID }
-    /// The container; "Unknown Container", as in CloudKit's client, if the payload names none.
+    /// The container, or "Unknown Container" if the payload names none, as CloudKit's client does.
     open var containerIdentifier: String? { content.containerIdentifier }
-    /// The user who saved the subscription, and whose devices get the push.
+    /// The user who saved the subscription and receives its pushes.
     open var subscriptionOwnerUserRecordID: CKRecord.ID? { content.ownerRecordID }
     /// The ID of the subscription. Belfry's payloads always have it.
     open var subscriptionID: CKSubscription.ID? { content.subscriptionID }
-    /// Whether parts were left out because the payload would have been too long.
+    /// Whether data was left out because the payload would have been too long.
     open var isPruned: Bool { content.isPruned }
 
     /// The text of the alert.
@@ -75,7 +74,7 @@ open class CKNotification: NSObject, RemoteNotification {
     /// The category whose actions the alert offers.
     open var category: String? { content.alert.category }
 
-    /// Two notifications are equal if they have the same ID, type and subscription, and both or neither are pruned.
+    /// Two notifications are equal if ID, type, subscription and ``isPruned`` are equal.
     open override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKNotification else { return false }
         guard let notificationID, let otherID = other.notificationID else { return self === other }

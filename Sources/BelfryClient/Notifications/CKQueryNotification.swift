@@ -1,6 +1,6 @@
 import Foundation
 
-/// A notification of a change of a record that a query subscription watches.
+/// A notification of a change to a record that a query subscription watches.
 open class CKQueryNotification: CKNotification {
     /// What happened to the record. The raw values are the payload's.
     public enum Reason: Int, Sendable, BitwiseCopyable {
@@ -11,16 +11,16 @@ open class CKQueryNotification: CKNotification {
 
     /// The database of the record.
     open var databaseScope: CKDatabase.Scope { content.databaseScope }
-    /// What happened to the record; `recordCreated` if the payload does not say it.
+    /// What happened to the record; ``Reason/recordCreated`` if the payload does not say.
     open var queryNotificationReason: Reason { content.reason }
-    /// The record; nil if a pruned payload leaves it out.
+    /// The record that changed; nil if a pruned payload left it out.
     open var recordID: CKRecord.ID? { content.recordID }
-    /// Values of the desired keys, for created and updated records: `String`, `NSNumber`, ``CLLocation`` or
-    /// ``CKRecord/Reference``. A date is a number, which ``date(forKey:)`` reads. A key is missing if the record had no value
-    /// for it, or if a pruned payload leaves it out.
+    /// The values of the desired keys of a created or updated record: `String`, `NSNumber`, ``CLLocation`` or
+    /// ``CKRecord/Reference``. A date is a number, which ``date(forKey:)`` converts. A key is missing if the record had no
+    /// value, or if a pruned payload left it out.
     open var recordFields: [String: Any]? { content.fields?.mapValues(\.value) }
 
-    /// The date of a desired key whose field is a TIMESTAMP. Not in CloudKit: a payload does not say which numbers are dates.
+    /// The date in a desired key of type TIMESTAMP. Not in CloudKit, whose payloads do not say which numbers are dates.
     open func date(forKey key: CKRecord.FieldKey) -> Date? {
         (recordFields?[key] as? NSNumber).map { Date(timeIntervalSince1970: $0.doubleValue / 1_000) }
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A field's value in a payload's `af`, the values of the desired keys.
+/// A field's value in a payload, under `af`.
 enum RecordFieldValue: Sendable {
     case null
     case text(String)
@@ -8,10 +8,10 @@ enum RecordFieldValue: Sendable {
     case location(CLLocation)
     case reference(CKReference)
     case list([RecordFieldValue])
-    /// An object that is neither a location nor a reference. Belfry writes no such value.
+    /// A dictionary that is neither a location nor a reference. Belfry never writes one.
     case dictionary([String: RecordFieldValue])
 
-    /// - Parameter zoneID: The zone of references that name no zone.
+    /// - Parameter zoneID: The zone of references that name none.
     static func read(_ fields: Payload, in zoneID: CKRecordZone.ID) -> [String: RecordFieldValue] {
         var values: [String: RecordFieldValue] = [:]
         for (key, value) in fields.members {
@@ -43,7 +43,7 @@ enum RecordFieldValue: Sendable {
         }
     }
 
-    /// The value in the form that an app gets.
+    /// The value with the type that an app expects.
     var value: Any {
         switch self {
         case .null: NSNull()

@@ -1,26 +1,24 @@
 import Foundation
 
-/// Makes a notification from the payload of a push.
+/// Makes notifications from a push's payload.
 ///
 /// A protocol, because only a protocol's initializer can return an instance of a subclass.
 public protocol RemoteNotification {}
 
 extension RemoteNotification where Self: CKNotification {
-    /// Makes a notification from the `userInfo` of a push. Its class is the subclass that fits the payload.
+    /// Makes the notification in a push's `userInfo`, as an instance of the matching subclass.
     ///
-    /// Returns nil without a `ck` dictionary, for a query, zone or database notification without a database, and if the
-    /// notification is not an instance of the requested class.
+    /// Nil if the payload has no `ck` dictionary, if it names a query, zone or database but no scope, or if `Self` is
+    /// another subclass.
     ///
-    /// - Parameter notificationDictionary: The payload as `JSONSerialization` reads it: `["aps": …, "ck": …]`.
+    /// - Parameter notificationDictionary: The payload, `["aps": …, "ck": …]`, as `JSONSerialization` returns it.
     public init?(fromRemoteNotificationDictionary notificationDictionary: [AnyHashable: Any]) {
         let payload = Payload(members: notificationDictionary)
         guard let notification = CKNotification.read(payload) as? Self else { return nil }
         self = notification
     }
 
-    /// Makes a notification from the payload's JSON. Not in CloudKit.
-    ///
-    /// Returns nil also if the bytes are not a JSON object.
+    /// Makes the notification in a payload's JSON; nil also if the bytes are not a JSON object. Not in CloudKit.
     public init?(fromRemoteNotificationPayload payload: some Sequence<UInt8>) {
         do {
             let json = try JSONSerialization.jsonObject(with: Data(payload))

@@ -3,9 +3,9 @@ import JSON
 
 /// The value of a placeholder in a predicate's text.
 enum PredicateArgument: Hashable, Sendable {
-    /// The value's JSON in a query's `arguments`.
+    /// The JSON for a query's `arguments`.
     case json(String)
-    /// The reason why a value cannot be in a query's `arguments`.
+    /// A value that a query cannot contain, with the reason.
     case refused(String)
 
     /// The JSON; null for a refused value.
@@ -16,7 +16,7 @@ enum PredicateArgument: Hashable, Sendable {
         }
     }
 
-    /// Writes the type of a `Date` or `Data`, because the value alone would be read as a number or a string.
+    /// Writes the type of a `Date` and of `Data`, which would otherwise be read as a number and a string.
     init(_ argument: Any) {
         let value = PredicateArgument(value: argument)
         switch (argument, value) {
@@ -53,8 +53,8 @@ enum PredicateArgument: Hashable, Sendable {
             self.init(number: Double(number))
         } else {
             self = .refused(
-                "is of type \(type(of: value)): use a string, number, Date, Data, CLLocation, CKRecord.Reference, "
-                    + "CKRecord.ID or an array of these")
+                "is of type \(type(of: value)): a string, number, Date, Data, CLLocation, CKRecord.Reference, "
+                    + "CKRecord.ID or an array of those is compared with")
         }
     }
 
@@ -64,7 +64,7 @@ enum PredicateArgument: Hashable, Sendable {
         } else if number.isFinite {
             self = .written { $0.appendJSON(number) }
         } else {
-            self = .refused("is \(number): use a finite number")
+            self = .refused("is \(number): a finite number is compared with")
         }
     }
 

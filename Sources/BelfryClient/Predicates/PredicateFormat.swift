@@ -8,15 +8,15 @@ public protocol PredicateFormat {}
 extension NSPredicate: PredicateFormat {}
 
 extension PredicateFormat where Self == NSPredicate {
-    /// Makes a predicate from a text in the syntax of CKQuery, for a ``CKQuerySubscription``.
+    /// Makes a predicate for a ``CKQuerySubscription`` from text in CKQuery's syntax.
     ///
     /// The text is checked when the subscription is saved (``InvalidSubscription``). `evaluate(with:)` accepts a
     /// dictionary of field values, `[String: Any]`.
     ///
     /// - Parameters:
-    ///   - format: The text, with `%K` for the name of a field, `%@` for a value, and `%d`, `%f` and similar for a number.
-    ///   - arguments: A value for each placeholder: strings, numbers, `Date`, `Data`, ``CLLocation``,
-    ///     ``CKRecord/Reference``, ``CKRecord/ID`` or arrays of them.
+    ///   - format: The text, with `%K` for a field's name, `%@` for a value, and `%d`, `%f` and so on for a number.
+    ///   - arguments: The value of each placeholder: a string, number, `Date`, `Data`, ``CLLocation``,
+    ///     ``CKRecord/Reference``, ``CKRecord/ID`` or an array of them.
     public init(format: String, _ arguments: Any...) { self.init(format: format, argumentArray: arguments) }
 
     /// Makes a predicate from text, as ``init(format:_:)`` does, with the arguments in an array.

@@ -1,12 +1,12 @@
 import Foundation
 import JSON
 
-/// A predicate in the form of a query dictionary: a text, and the values of its placeholders.
+/// A predicate as a query dictionary contains it: a text and the values of its placeholders.
 struct PredicateSource: Sendable {
     var text: String
     var arguments: [PredicateArgument] = []
 
-    /// The first argument that a query cannot contain: its number, from 1, and the reason.
+    /// The first argument that a query cannot contain: its number from 1, and the reason.
     var refusedArgument: (number: Int, reason: String)? {
         for (index, argument) in arguments.enumerated() {
             if case .refused(let reason) = argument { return (index + 1, reason) }
@@ -18,7 +18,7 @@ struct PredicateSource: Sendable {
         (self.text, self.arguments) = (text, arguments)
     }
 
-    /// - Parameter format: The text, with `%@`, `%K`, and C's formats for numbers, such as `%d` and `%f`.
+    /// - Parameter format: The text with `%@` and `%K`, and with C's `%d`, `%f` and so on, which become `%@`.
     init(format: String, arguments: [PredicateArgument]) {
         let text = format.replacing(/'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|%(?:ll|l|q|h)?[diufg]/) { match in
             match.output.hasPrefix("%") ? "%@" : match.output
@@ -26,7 +26,7 @@ struct PredicateSource: Sendable {
         self.init(text: text, arguments: arguments)
     }
 
-    /// The equivalent `NSPredicate`.
+    /// An equivalent predicate.
     var predicate: NSPredicate {
         switch text {
         case "TRUEPREDICATE": NSPredicate(value: true)
@@ -35,7 +35,7 @@ struct PredicateSource: Sendable {
         }
     }
 
-    /// Returns nil for a predicate that is a block or contains one.
+    /// Nil for a block, or a compound of blocks.
     init?(_ predicate: NSPredicate) {
         switch predicate {
         case let predicate as TextPredicate: self = predicate.source
@@ -82,8 +82,7 @@ extension PredicateSource {
     }
 }
 
-/// Gives access to `predicateFormat` without a warning. Foundation deprecates the property, because it is useful only for
-/// constant predicates such as `TRUEPREDICATE`.
+/// Reads `TRUEPREDICATE` and `FALSEPREDICATE` from Foundation's `predicateFormat`, without a warning of its deprecation.
 private protocol SpeltPredicate {
     var predicateFormat: String { get }
 }

@@ -2,13 +2,13 @@ import CloudKitModel
 import Foundation
 import JSON
 
-/// CloudKit's name for the current user as the owner of a zone.
+/// CloudKit's placeholder for the current user as the owner of a zone.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let CKCurrentUserDefaultName = "\(ZoneID.currentUser)"
 
-/// CloudKit's type for record zones. Here it contains only the type of zone IDs.
+/// The namespace of ``ID``, under CloudKit's name for record zones.
 public enum CKRecordZone {
-    /// The name that an app's code uses.
+    /// CloudKit's name of the type.
     public typealias ID = CKRecordZoneID
 }
 

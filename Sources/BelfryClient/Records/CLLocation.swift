@@ -11,21 +11,20 @@ public struct CLLocationCoordinate2D: Hashable, Sendable {
     /// From -180 to 180.
     public var longitude: CLLocationDegrees
 
-    /// Makes a coordinate from degrees, which are not checked.
+    /// Makes a coordinate without checking the ranges.
     public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
         (self.latitude, self.longitude) = (latitude, longitude)
     }
 }
 
-/// The value of a location field. It stands for Core Location's class, which Linux does not have.
-///
-/// It has only the coordinate, since a payload contains nothing else of a location.
+/// A field's value that is a place. It stands in for Core Location's class, which Linux lacks, and has only the
+/// coordinate, because a payload carries nothing else.
 open class CLLocation: NSObject, NSCopying, NSSecureCoding {
     /// The latitude and the longitude.
     open var coordinate: CLLocationCoordinate2D { place }
     private let place: CLLocationCoordinate2D
 
-    /// Makes a location from degrees, which are not checked.
+    /// Makes a location without checking the ranges.
     public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
         place = CLLocationCoordinate2D(latitude: latitude, longitude: longitude)
     }

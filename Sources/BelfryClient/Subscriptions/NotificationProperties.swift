@@ -1,13 +1,13 @@
 import Events
 import JSON
 
-/// The properties of a notification that are set, by their names in a subscription dictionary.
+/// The properties of a notification info that are set.
 struct NotificationProperties: Sendable {
     private var texts: [NotificationProperty: String] = [:]
     private var lists: [NotificationProperty: [CKRecord.FieldKey]] = [:]
     private var flags: Set<NotificationProperty> = []
 
-    /// The properties that an app can set, in the order in which they are written: the alert's text before its title.
+    /// The properties that an app can set, in the order in which they are written.
     private static let inOrder: [NotificationProperty] = {
         let first: [NotificationProperty] = [.alertBody, .alertLocalizationKey, .alertLocalizationArgs]
         return first + NotificationProperty.allCases.filter { !first.contains($0) && $0 != .additionalFields }
@@ -47,7 +47,7 @@ struct NotificationProperties: Sendable {
         return buffer.text
     }
 
-    /// Writes the properties that are set: texts, then lists, then flags.
+    /// Writes the texts, then the lists, then the flags.
     func write(into buffer: inout ByteBuffer) {
         buffer.object {
             for property in Self.inOrder { $0.append(property.name, texts[property]) }

@@ -26,8 +26,7 @@ extension SubscriptionForm {
             return buffer.append(.recordType, recordType)
         }
         writeQuery(into: &buffer)
-        // Without a zone, a subscription of CloudKit's own API watches all zones. One of Web Services then watches the default
-        // zone, unless `zoneWide` is set.
+        // Without a zone, CloudKit's client watches all zones, but Web Services only the default zone unless `zoneWide` is set.
         if let zoneID { SubscriptionForm.write(zoneID, into: &buffer) } else { buffer.append(.zoneWide, true) }
         options.writeMembers(into: &buffer)
     }

@@ -3,7 +3,7 @@ import COpenSSL
 /// A P-256 public key. Two are equal if they are the same point of the curve.
 package struct PublicKey: Sendable {
     private let key: Frozen
-    /// The point of the curve, uncompressed (SEC 1, section 2.3.3).
+    /// Uncompressed (SEC 1, section 2.3.3).
     private let point: [UInt8]
 
     init(_ key: Frozen) throws(SigningError) {
@@ -15,7 +15,7 @@ package struct PublicKey: Sendable {
         self.point = point
     }
 
-    /// - Parameter signature: r and s, 32 bytes each. Any other length is not valid.
+    /// - Parameter signature: r and s, 32 bytes each. A signature of another length is not valid.
     package func isValid(rawSignature signature: [UInt8], for bytes: [UInt8]) -> Bool {
         do throws(SigningError) {
             return isValid(derSignature: try ECDSASignature(raw: signature).der, for: bytes)
@@ -27,7 +27,7 @@ package struct PublicKey: Sendable {
         guard let context = EVP_MD_CTX_new() else { return false }
         defer {
             EVP_MD_CTX_free(context)
-            // A signature that is not valid leaves an error in the queue.
+            // An invalid signature leaves an error in the queue.
             ERR_clear_error()
         }
         return key.with { key in
