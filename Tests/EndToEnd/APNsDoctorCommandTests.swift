@@ -26,7 +26,7 @@ struct APNsDoctorCommandTests {
             fix: "compare topic with the app's bundle ID and the key's topics"),
         Mistake(
             testDescription: "an invalid topic", app: ["topic": "com..Notes"], code: "apns.topic",
-            text: "com..Notes is no topic of key KEYLOCAL12 of team TEAMLOCAL1 (400 BadTopic)",
+            text: "com..Notes is not a topic of key KEYLOCAL12 of team TEAMLOCAL1 (400 BadTopic)",
             fix: "compare topic with the app's bundle ID"),
         Mistake(
             testDescription: "a key of the other environment", arguments: ["--key-environment", "production"],
@@ -100,8 +100,8 @@ struct APNsDoctorCommandTests {
         let (found, _) = try await Self.finding(setup, setup.pipeline(), status: 1)
         #expect(
             found.contains(
-                #""code":"apns.unreachable","text":"notes: APNs cannot be asked (127.0.0.1:\#(setup.port) closed the "#
-                    + #"connection)","fix":"see host and port, and the firewall"#), "\(found)")
+                #""code":"apns.unreachable","text":"notes: APNs cannot be reached (127.0.0.1:\#(setup.port) closed the "#
+                    + #"connection)","fix":"check host and port, and the firewall"#), "\(found)")
     }
 
     @Test func `a file without a key is reported before any request`() async throws {
@@ -112,7 +112,7 @@ struct APNsDoctorCommandTests {
         #expect(result.status == 1 && result.output.contains(#""code":"apns.unchecked""#), "\(result)")
         #expect(
             result.output.contains(
-                "stages.deliver.transports.apns.apps.notes.keyFile: \(file) is no .p8 key of Apple's"), "\(result)")
+                "stages.deliver.transports.apns.apps.notes.keyFile: \(file) is not a .p8 key from Apple"), "\(result)")
         #expect(await setup.requests().isEmpty)
     }
 

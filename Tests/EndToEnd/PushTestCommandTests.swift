@@ -108,7 +108,8 @@ struct PushTestCommandTests {
         let transport = isProxy ? ["proxy": "http://127.0.0.1:\(gone.number)"] : ["port": "\(gone.number)"]
         let words = (isProxy ? "the proxy " : "") + "127.0.0.1:\(gone.number) refuses connections"
         let fix =
-            isProxy ? "see proxy and proxyLogin, that the proxy runs" : "see host and port, and that the server runs"
+            isProxy
+            ? "check proxy and proxyLogin, that the proxy runs" : "check host and port, and that the server runs"
         let file = try setup.pipeline(transport: transport)
         let push = try await Self.push(setup, file, onTerminal: true)
         #expect(push.status == 1, "\(push)")
@@ -128,8 +129,8 @@ struct PushTestCommandTests {
         let doctor = try await Program.run("belfry", ["doctor", "apns", file], in: setup.folder.path)
         #expect(doctor.status == 1, "\(doctor)")
         #expect(
-            doctor.output.contains("notes: APNs cannot be asked (nowhere.invalid:\(setup.port) is not found in DNS)"))
-        #expect(doctor.output.contains(#""fix":"see host, and this machine's DNS""#), "\(doctor)")
+            doctor.output.contains("notes: APNs cannot be reached (nowhere.invalid:\(setup.port) is not found in DNS)"))
+        #expect(doctor.output.contains(#""fix":"check host, and this machine's DNS""#), "\(doctor)")
     }
 
     @Test func `a key file that others can read is a configuration error`() async throws {

@@ -37,7 +37,7 @@ package struct APNsProbe: Sendable {
         case token
         /// No answer.
         case unreachable
-        /// APNs is in failure, or said something new.
+        /// APNs has an error of its own, or gave an unknown reason.
         case unclear
     }
 

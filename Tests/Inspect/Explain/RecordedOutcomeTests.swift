@@ -27,8 +27,8 @@ struct RecordedOutcomeTests {
         #expect(deferred.explanation.code == .pushWaiting && !deferred.isFinal)
         #expect(
             deferred.explanation.text
-                == "the push to mac was deferred until 2026-01-01T00:00:00Z: 503 Shutdown (after a 5xx, apns waits for "
-                + "retryAfter5xx, or longer if APNs asks for it)")
+                == "the push to mac was deferred until 2026-01-01T00:00:00Z: 503 Shutdown (after a 5xx, apns waits as "
+                + "long as its setting retryAfter5xx says, or longer if APNs asks for it)")
         let busy = try outcome("deferred", #","status":429,"reason":"TooManyRequests","until":"2026-01-01T00:00:00Z""#)
         #expect(
             busy.explanation.text == "the push to mac was deferred until 2026-01-01T00:00:00Z: 429 TooManyRequests")

@@ -29,7 +29,7 @@ struct Treatment: Hashable, Sendable {
         case unanswered
         /// The device gets too many: for it alone.
         case slowDevice
-        /// APNs is in failure: from 15 minutes on.
+        /// APNs has an error of its own: wait for 15 minutes or longer.
         case serverError
         /// As long as no other token may be made.
         case tokenPause
