@@ -21,8 +21,8 @@ package enum NotificationProperty: UInt8, CaseIterable, Sendable {
         case collapseID
     }
 
-    /// In the order of the cases.
-    private static let rows: [(name: Member, kind: Kind)] = [
+    /// In the order of the cases. Not an `Array`: it would be retained at each of the millions of reads a second.
+    private static let rows: [19 of (name: Member, kind: Kind)] = [
         ("title", .text), ("titleLocalizationKey", .text), ("titleLocalizationArgs", .arguments),
         ("subtitle", .text), ("subtitleLocalizationKey", .text), ("subtitleLocalizationArgs", .arguments),
         ("alertBody", .text), ("alertLocalizationKey", .text), ("alertLocalizationArgs", .arguments),
@@ -32,10 +32,14 @@ package enum NotificationProperty: UInt8, CaseIterable, Sendable {
         ("desiredKeys", .fieldNames), ("additionalFields", .fieldNames),
     ]
 
-    /// The properties by the length of their names in bytes.
-    private static let byLength: [[NotificationProperty]] = {
-        let longest = rows.map(\.name.utf8CodeUnitCount).max() ?? 0
-        return (0...longest).map { length in allCases.filter { $0.name.utf8CodeUnitCount == length } }
+    /// The properties by the length of their names in bytes. At most two names have the same length.
+    private static let byLength: [32 of [2 of NotificationProperty?]] = {
+        var table = [32 of [2 of NotificationProperty?]](repeating: [nil, nil])
+        for property in allCases {
+            let length = property.name.utf8CodeUnitCount
+            table[length][table[length][0] == nil ? 0 : 1] = property
+        }
+        return table
     }()
 
     package var name: Member { Self.rows[Int(rawValue)].name }
@@ -59,9 +63,14 @@ package enum NotificationProperty: UInt8, CaseIterable, Sendable {
     /// The property with this name.
     package init?(_ name: JSONValue) {
         let length = name.textLength
-        guard length < Self.byLength.count,
-            let property = Self.byLength[length].first(where: { name.equals($0.name) })
-        else { return nil }
-        self = property
+        guard length < Self.byLength.count else { return nil }
+        let pair = Self.byLength[length]
+        if let first = pair[0], name.equals(first.name) {
+            self = first
+        } else if let second = pair[1], name.equals(second.name) {
+            self = second
+        } else {
+            return nil
+        }
     }
 }

@@ -97,6 +97,11 @@ extension JSONValue {
         unsafe equals(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
+    /// Lets a `switch` over a value compare it with words.
+    @inlinable
+    @inline(__always)
+    package static func ~= (word: StaticString, value: JSONValue) -> Bool { value.equals(word) }
+
     /// Like ``equals(_:)-(StaticString)``, for a text that is not a literal.
     @_disfavoredOverload
     package func equals(_ text: String) -> Bool {

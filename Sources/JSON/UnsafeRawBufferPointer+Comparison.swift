@@ -9,6 +9,15 @@ extension UnsafeRawBufferPointer {
         return unsafe UnsafeRawBufferPointer.areSame(left, right, count)
     }
 
+    @inlinable
+    @inline(__always)
+    package func isSame(as text: StaticString) -> Bool {
+        guard count == text.utf8CodeUnitCount, count > 0, let baseAddress else {
+            return count == text.utf8CodeUnitCount
+        }
+        return unsafe UnsafeRawBufferPointer.areSame(baseAddress, text.utf8Start, count)
+    }
+
     /// Compares up to 16 bytes, as most keys and names have, with two loads that may overlap.
     @inlinable
     @inline(__always)

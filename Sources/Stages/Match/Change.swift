@@ -3,8 +3,6 @@ import JSON
 import PipelineKit
 import Time
 
-private func ~= (word: StaticString, value: JSONValue) -> Bool { value.equals(word) }
-
 enum Database: Int32 {
     case `public`, `private`, shared
 
@@ -110,18 +108,28 @@ struct Change: ~Escapable {
         @inline(__always)
         init(of event: JSONValue) {
             for (key, value) in event.members where !value.isNull {
-                switch key.textLength {
-                case 5 where key.equals(.owner): owner = owner ?? value
-                case 6 where key.equals(.record): record = record ?? value
-                case 6 where key.equals(.change): change = change ?? value
-                case 6 where key.equals(.origin): origin = origin ?? value
-                case 6 where key.equals(.before): before = before ?? value
-                case 8 where key.equals(.database): database = database ?? value
-                case 9 where key.equals(.container): container = container ?? value
-                case 10 where key.equals(.recordType): recordType = recordType ?? value
-                case 11 where key.equals(.environment): environment = environment ?? value
-                default: break
-                }
+                if let name = unsafe key.plain { unsafe set(name, value) } else { setEscaped(key, value) }
+            }
+        }
+
+        @inline(never)
+        private mutating func setEscaped(_ key: JSONValue, _ value: JSONValue) {
+            unsafe key.withUTF8 { unsafe set($0, value) }
+        }
+
+        @inline(__always)
+        private mutating func set(_ name: UnsafeRawBufferPointer, _ value: JSONValue) {
+            switch name.count {
+            case 5 where unsafe name.isSame(as: .owner): owner = owner ?? value
+            case 6 where unsafe name.isSame(as: .record): record = record ?? value
+            case 6 where unsafe name.isSame(as: .change): change = change ?? value
+            case 6 where unsafe name.isSame(as: .origin): origin = origin ?? value
+            case 6 where unsafe name.isSame(as: .before): before = before ?? value
+            case 8 where unsafe name.isSame(as: .database): database = database ?? value
+            case 9 where unsafe name.isSame(as: .container): container = container ?? value
+            case 10 where unsafe name.isSame(as: .recordType): recordType = recordType ?? value
+            case 11 where unsafe name.isSame(as: .environment): environment = environment ?? value
+            default: break
             }
         }
     }
@@ -136,13 +144,23 @@ struct Change: ~Escapable {
         @inline(__always)
         init(of record: JSONValue) {
             for (key, value) in record.members where !value.isNull {
-                switch key.textLength {
-                case 6 where key.equals(.fields): fields = fields ?? value
-                case 6 where key.equals(.zoneID): zoneID = zoneID ?? value
-                case 10 where key.equals(.recordName): recordName = recordName ?? value
-                case 10 where key.equals(.recordType): recordType = recordType ?? value
-                default: break
-                }
+                if let name = unsafe key.plain { unsafe set(name, value) } else { setEscaped(key, value) }
+            }
+        }
+
+        @inline(never)
+        private mutating func setEscaped(_ key: JSONValue, _ value: JSONValue) {
+            unsafe key.withUTF8 { unsafe set($0, value) }
+        }
+
+        @inline(__always)
+        private mutating func set(_ name: UnsafeRawBufferPointer, _ value: JSONValue) {
+            switch name.count {
+            case 6 where unsafe name.isSame(as: .fields): fields = fields ?? value
+            case 6 where unsafe name.isSame(as: .zoneID): zoneID = zoneID ?? value
+            case 10 where unsafe name.isSame(as: .recordName): recordName = recordName ?? value
+            case 10 where unsafe name.isSame(as: .recordType): recordType = recordType ?? value
+            default: break
             }
         }
     }

@@ -2,8 +2,6 @@ import JSON
 
 // The raw values are the numbers in a payload's `ck` dictionary.
 
-private func ~= (word: StaticString, value: JSONValue) -> Bool { value.equals(word) }
-
 enum ContainerEnvironment: UInt8 {
     case production = 1
     case development = 2
