@@ -79,6 +79,23 @@ import Testing
         #expect(route.sent.last == "2 slow")
     }
 
+    @Test func `a push with a last answer is not sent over the transport to which its device has moved`() {
+        let routes = (old: RecordedRoute(room: 1), new: RecordedRoute(room: 1))
+        let dispatcher = TransportDispatcher(routes: ["old": routes.old.route, "new": routes.new.route])
+        dispatcher.append([push(1, "a", to: "old"), push(2, "b", to: "new")])
+        dispatcher.dispatch()
+        var later = TransportAnswer(push(1, "a").id, .deferred)
+        later.isUnderWay = true
+        dispatcher.take([later], from: "old")
+        _ = dispatcher.takeAnswers()
+        dispatcher.append([push(1, "a", to: "new")])
+        dispatcher.answer(push(1, "a"), from: "old")
+        dispatcher.answer(push(2, "b"), from: "new")
+        dispatcher.dispatch()
+        #expect(routes.new.sent == ["2 b"])
+        #expect(dispatcher.isIdle)
+    }
+
     @Test func `a push with a last answer needs no status query`() {
         let route = RecordedRoute(room: 1)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])

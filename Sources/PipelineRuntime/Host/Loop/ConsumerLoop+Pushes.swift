@@ -38,6 +38,8 @@ extension ConsumerLoop {
         let time = plan.clock == .wall ? max(now, logNow) : now
         guard try serve(through: time) else { return }
         clock?.advance(to: time, into: &out)
+        // A push that a wake has just handed out again must be in its queue, where a late answer withdraws it.
+        guard try out.deliveries.isEmpty || commit() else { return }
         state.requireRecord()
         var answers = transports.takeAnswers()
         inFlightJournal?.mark(&answers)

@@ -31,6 +31,8 @@ final class TransportDispatcher: Sendable {
         /// Whether an answer ends an address or stops an app, which changes what may be sent.
         var mustSettleFirst = false
         var complaints: [String] = []
+        /// The pushes whose last answer came late and was just taken.
+        var lastAnswered: Set<UInt64> = []
         var answered: @Sendable () -> Void = {}
     }
 
@@ -228,7 +230,9 @@ final class TransportDispatcher: Sendable {
             (state.answers, state.mustSettleFirst) = ([], false)
             var answers: [TransportAnswer] = []
             answers.reserveCapacity(arrivals.count)
+            state.lastAnswered = []
             for arrival in arrivals where state.settle(arrival) { answers.append(arrival.answer) }
+            state.removeLastAnswered()
             return answers
         }
     }
@@ -246,12 +250,22 @@ extension TransportDispatcher.State {
     fileprivate mutating func settle(_ arrival: TransportDispatcher.Arrival) -> Bool {
         guard let queue = arrival.queue else { return true }
         switch queues[queue].settle(arrival.answer, at: arrival.time) {
-        case .first, .late: return true
+        case .first: return true
+        case .late:
+            lastAnswered.insert(arrival.answer.id.number)
+            return true
         case .known: return false
         case .surplus:
             if complaints.count < Self.complaintsMax { complaints.append(surplus(arrival.answer, queues[queue].name)) }
             return false
         }
+    }
+
+    /// Removes waiting pushes that now have their last answer. A device may have moved to another transport while the first
+    /// one still had its push, so they may wait in any queue.
+    fileprivate mutating func removeLastAnswered() {
+        guard !lastAnswered.isEmpty else { return }
+        for queue in queues.indices where queues[queue].waitingCount > 0 { _ = queues[queue].remove(lastAnswered) }
     }
 
     private func surplus(_ answer: TransportAnswer, _ name: String) -> String {

@@ -181,9 +181,6 @@ struct TransportQueue {
         }
         if let kept = late.removeValue(forKey: number) {
             release(kept)
-            // A waiting status query is no longer needed.
-            waitingCount -= questions.count { $0.id.number == number }
-            questions.removeAll { $0.id.number == number }
             if answeredLate.count >= Self.answeredLateMax { answeredLate = [] }
             answeredLate.insert(number)
             return .late
