@@ -24,7 +24,7 @@ struct Admission {
     /// The most warnings that one answer lists; the others are only counted.
     private static let warningsMax = 1_000
 
-    /// - Parameter sequence: Of the line's last event.
+    /// - Parameter sequence: The sequence of the line's last event.
     @inline(__always)
     mutating func take(_ subscriptions: [SavedSubscription], of line: UInt64, at sequence: UInt64) {
         for subscription in subscriptions { take(subscription, of: line, at: sequence) }

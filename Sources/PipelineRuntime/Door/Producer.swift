@@ -48,7 +48,7 @@ package final class Producer {
 
     /// The most bytes in flight without an answer.
     package static let windowBytes = 4 << 20
-    /// After this silence the producer asks the door how far it has come.
+    /// If the door sends nothing for this long, the producer asks which lines the door has.
     private static let patience = Duration.milliseconds(500)
 
     package let socket: any MessageSocket
@@ -71,10 +71,11 @@ package final class Producer {
     package private(set) var timeMark: UInt64 = 0
     /// Sequence of the last event in the changes log, as far as the door has told.
     package private(set) var logLast: UInt64 = 0
-    /// How many lines of this producer the door had at first, and their checksum; nil where the door does not know it.
+    /// How many lines of this producer the door already had when it first answered.
     package private(set) var checksumThrough: UInt64 = 0
+    /// The checksum of these lines; nil where the door does not know it.
     package private(set) var checksum: LineChecksum?
-    /// How many of those lines were refused; nil where the door does not know it.
+    /// How many of these lines were refused; nil where the door does not know it.
     package private(set) var refusedThrough: UInt64?
     private var refusal: ConnectionRefusal?
 
@@ -124,7 +125,7 @@ package final class Producer {
         .notLetIn(endpoint: endpoint, refusal, purpose: "producing")
     }
 
-    /// Sends lines, each with a line feed. Their numbers continue those of the last lines.
+    /// Sends lines, each with a line feed. Their numbers follow the number of the last line.
     package func send(_ lines: [UInt8], count: Int) throws {
         guard count > 0 else { return }
         parcels.append(Parcel(first: next, count: count, lines: lines))
@@ -139,7 +140,7 @@ package final class Producer {
         _ = try socket.send([frame], wait: true)
     }
 
-    /// Waits for answers up to that long, or until the descriptor `input` is readable, and handles all that came.
+    /// Waits at most `wait` for answers, or until the descriptor `input` is readable. Then handles all answers that came.
     package func pump(wait: Duration, input: Int32? = nil) throws {
         _ = try poller(input).poll(timeoutMilliseconds: Int(wait / .milliseconds(1)))
         try turn()

@@ -6,8 +6,9 @@ import EventLog
 /// lines (see ``LineRecord``). In the logs of earlier versions it has one, `NAME`: whoever uses that name next owns it, and
 /// its lines are unknown.
 ///
-/// Any client may use any number of names, so their number is limited. A lasting name with an accepted line is never
-/// forgotten. To make room, names are forgotten that have no accepted line or whose producer does not come back.
+/// Any client may use any number of names, so the door keeps a limited number of them. To make room, it forgets names
+/// without an accepted line, passing names, and names from earlier versions. It never forgets a lasting name with an
+/// accepted line.
 struct ProducerPositions {
     /// All names. With the longest names, their entries fill a cursor.
     static let namesMax = 2_112
@@ -80,7 +81,7 @@ struct ProducerPositions {
         }
     }
 
-    /// Nil for a name without an owner.
+    /// Nil for a name that the door does not know.
     subscript(name: String) -> Position? { entries[name]?.position }
 
     var hasChanged: Bool { !changes.isEmpty }
@@ -92,7 +93,7 @@ struct ProducerPositions {
         return standing != .refused || count(.lasting) < Self.lastingMax
     }
 
-    /// - Parameter position: Of the name's owner. There must be room for the name.
+    /// - Parameter position: The new position of the name's owner. There must be room for the name.
     mutating func advance(_ name: String, to position: Position) {
         let present = self[name]
         guard let owner = position.owner, present?.owner == nil || present?.owner == owner else {

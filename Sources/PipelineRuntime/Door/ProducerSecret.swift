@@ -23,9 +23,9 @@ package enum ProducerSecret {
         let draft = "\(path).\(drawn())"
         defer { unlink(draft) }
         try AtomicTextFile.make(draft, holding: drawn() + "\n")
-        // If two processes make it at once, both use the first one's.
+        // If two processes make a secret at once, both use the one that was linked first.
         guard link(draft, path) == 0 || errno == EEXIST else { throw AtomicTextFileError.failed("make", path, errno) }
-        // Else a loss of power could take the secret away, but not the lines that were sent with it.
+        // Otherwise a power failure could lose the secret and keep the lines that were sent with it.
         try AtomicTextFile.synchronizeFolder(of: path)
         guard let text = try read(path) else { throw AtomicTextFileError.failed("read", path, ENOENT) }
         return text

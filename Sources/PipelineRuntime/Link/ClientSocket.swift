@@ -26,8 +26,8 @@ package enum ConnectionRefusal: Sendable, Hashable {
 
 /// A connecting socket that finds out why it is refused, and connects again.
 ///
-/// libzmq 4.3 gives a connection up when the other side refuses its key, and has one server key for each connection. So this
-/// socket disconnects and connects again: after a pause, or with the other of two server keys.
+/// libzmq 4.3 gives a connection up when the other side refuses its key, and accepts only one server key for a connection.
+/// So this socket disconnects and connects again: after a pause, or with the other of two server keys.
 package final class ClientSocket: MessageSocket {
     private static let pause = Duration.milliseconds(500)
     /// A process that starts or ends looks like one with another key, so one hang-up proves nothing.

@@ -14,7 +14,7 @@ package final class LinkClient {
     }
 
     package static let creditDefault = 8 << 20
-    /// How often a consumer sends a message at least. So it notices within this time that the upstream was restarted.
+    /// A consumer sends a message at least this often. So it notices within this time that the upstream was restarted.
     package static let heartbeat = Duration.milliseconds(200)
     /// How often a consumer without a connection tries to open the link.
     private static let openInterval = Duration.milliseconds(20)

@@ -30,7 +30,7 @@ package enum LinkFrame {
 
     package static func close() -> [UInt8] { frame("close") }
 
-    /// - Parameter checksum: Of a producer's lines up to `after`: see ``LineChecksum``.
+    /// - Parameter checksum: The checksum of a producer's lines up to `after`: see ``LineChecksum``.
     package static func welcome(
         log: String, identity: LogIdentity, last: UInt64, after: UInt64?, first: UInt64 = 1, checksum: UInt32? = nil,
         refused: UInt64? = nil
@@ -96,7 +96,8 @@ package enum LinkFrame {
         }
     }
 
-    /// - Parameter forgetsPauses: Whether the next answer counts pauses from now on.
+    /// - Parameter forgetsPauses: Whether the stage forgets its pauses after this answer, so that the next answer has only
+    ///   later ones.
     package static func health(forgetsPauses: Bool = false) -> [UInt8] {
         frame("health") { if forgetsPauses { $0.append("forget", "pauses") } }
     }

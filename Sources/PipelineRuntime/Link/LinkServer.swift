@@ -12,7 +12,7 @@ package final class LinkServer {
     private let identity: LogIdentity
     private let directory: String
     private var consumers: [[UInt8]: Consumer] = [:]
-    private let frames = ControlFrames(side: .link, framesRule: "a control frame stands alone")
+    private let frames = ControlFrames(side: .link, framesRule: "a control frame comes alone")
     /// The last sequence that consumers may see.
     private var last: UInt64
     private var promise: Promise?
@@ -25,7 +25,7 @@ package final class LinkServer {
     package static let creditMin = 4 << 20
     /// More than any consumer can use; sums of grants cannot overflow.
     private static let creditMax = 1 << 40
-    /// A consumer without a sign of life for this long is forgotten; a living one sends several a second.
+    /// A consumer that sends nothing for this long is forgotten. A running one sends several messages a second.
     package static let silenceMax = Duration.seconds(30)
     private static let consumersMax = 1_000
     /// The most bytes for one consumer before the others have their turn.
@@ -45,7 +45,7 @@ package final class LinkServer {
         var name: String
         var next: UInt64
         var credit: Int
-        /// The first sequence that it may ask for again; nil where it does not say.
+        /// The first sequence that the consumer may ask for again; nil where it has reported no such sequence.
         var keep: UInt64?
         var reader: EventLogReader?
         var pending: Pending?
@@ -106,7 +106,7 @@ package final class LinkServer {
         }
     }
 
-    /// Shows consumers the log up to this sequence. They are sent what they have not got yet.
+    /// Shows consumers the log up to this sequence. The next ``serve()`` sends them the events that they do not have yet.
     package func reveal(through sequence: UInt64) { last = max(last, sequence) }
 
     /// For virtual time: promises that no later event is before `now`, and passes a mark on.

@@ -53,8 +53,9 @@ package final class Supervisor: Sendable {
     /// The processes that run now.
     package var pids: [String: Int32] { state.withLock { $0.children.mapValues(\.pid) } }
 
-    /// Returns when every stage has ended, after ``stop()`` or after one gave up, whose exit status is returned; else
-    /// 0.
+    /// Runs until every stage has ended: after ``stop()``, or after one stage gave up.
+    ///
+    /// - Returns: The exit status of the stage that gave up; else 0.
     package func run() async throws -> Int32 {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for program in programs { group.addTask { try await self.keepRunning(program) } }

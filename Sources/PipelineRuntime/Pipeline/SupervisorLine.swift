@@ -8,7 +8,7 @@ package struct SupervisorLine: Sendable {
     /// - Parameter descriptor: A stream socket, which the caller closes.
     package init(descriptor: Int32) { self.descriptor = descriptor }
 
-    /// The end of this process, which `belfry up` has started.
+    /// This process's end of the socket, if `belfry up` started the process.
     package static let ofThisProcess = SupervisorLine(descriptor: STDIN_FILENO)
 
     // MARK: `belfry up`

@@ -32,7 +32,7 @@ package final class HostControl: Sendable {
         }
     }
 
-    /// Returns when the report meets the condition or the host has ended: whether the report meets it.
+    /// Waits until the report meets the condition or the host has ended. Returns whether the report meets the condition.
     @discardableResult
     package func wait(until condition: @escaping @Sendable (HostReport) -> Bool) async -> Bool {
         await withCheckedContinuation { continuation in

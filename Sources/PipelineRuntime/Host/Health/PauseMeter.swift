@@ -2,7 +2,8 @@ import Glibc
 import JSON
 import Time
 
-/// Measures how long a host's loop leaves its sockets alone: the longest turns, by the work that took most of each.
+/// Measures how long a host's loop does not serve its sockets: the longest turn for each cause. The cause of a turn is the
+/// work that took most of it.
 struct PauseMeter {
     enum Cause: String, CaseIterable {
         /// Taking input and appending its outputs.
@@ -35,7 +36,7 @@ struct PauseMeter {
         lapStart = steady()
     }
 
-    /// The longest of each cause, since the start or ``forget()``.
+    /// The longest pause of each cause, since the start or ``forget()``.
     var pauses: [Pause] { Cause.allCases.compactMap { longest[$0] } }
 
     mutating func forget() { longest = [:] }

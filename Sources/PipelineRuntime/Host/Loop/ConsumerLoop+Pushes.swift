@@ -46,7 +46,7 @@ extension ConsumerLoop {
         shift(&answers)
         for answer in answers { clock?.receive(answer, into: &out) }
         guard try commit(), plan.clock == .wall else { return }
-        // Deadlines that the answers bring about come before further pushes.
+        // The answers may set deadlines, which must be served before further pushes are handed out.
         try serve(through: time.advanced(by: .microseconds(1)))
     }
 

@@ -61,7 +61,8 @@ extension ConsumerLoop {
         return step.flatMap { $0.first > start?.moment.sequence ?? 0 ? $0 : nil }
     }
 
-    /// The upstream lost events that the snapshot includes. Where our log has no outputs of them, an older snapshot serves.
+    /// Starts from an older snapshot, because the upstream has lost events that this one includes. Where our log has no outputs
+    /// of these events, the snapshots that include them are removed.
     func fallBack(from start: RestoredStage<S>, because reason: String) throws {
         let position = start.moment.position
         StandardError.write("\(plan.stage): snapshot passed over: it includes event \(position), and \(reason)")
@@ -110,7 +111,7 @@ extension ConsumerLoop {
         if let context { try clock?.adopt(settings, context: context) }
     }
 
-    /// Ends the past: from here on the pipeline file's settings count.
+    /// Ends the past: from here on the stage has the pipeline file's settings.
     func switchToCurrentSettings(after sequence: UInt64) throws {
         while let settings = periods?.next(beforeEvent: .max) { try adopt(settings) }
         if timeline.hasChanged { try adopt(timeline.today) }

@@ -179,7 +179,8 @@ final class ConsumerLoop<S: Stage>: HostWork {
         keeper?.noteInput(end)
     }
 
-    /// How many events are taken before the loop looks for answers: they go first, since their streams are idle.
+    /// How many events are taken before the loop looks for answers. Answers go first, because each one frees a stream that
+    /// would otherwise be idle.
     private static var eventsBetweenLooks: UInt64 { 32 }
 
     /// Whether a batch is full before the input ends: one push may go to a thousand devices.

@@ -144,14 +144,15 @@ extension CrashRecord {
     }
 }
 
-/// What a ``CrashJournal`` says, for tools.
+/// The contents of a ``CrashJournal``, for tools.
 package struct CrashNote: Hashable, Sendable {
     /// The upstream events that the stage's process may have ended on.
     package var events: ClosedRange<UInt64>
-    /// How often in a row it crashed on them; 0 while a process is working on them, or after the last one ended.
+    /// How many times in a row it crashed on them; 0 where the journal notes them as in progress, because a process is working
+    /// on them or ended while it was.
     package var crashes: UInt64
 
-    /// Nil where the stage's log answers all noted events.
+    /// Nil where no events are noted, or the stage's log covers them all.
     package static func read(
         logDirectory: String, of log: LogIdentity, after cursor: UInt64
     ) -> CrashNote? {
@@ -174,7 +175,7 @@ package struct CrashJournalCheck: LogCheck {
         let path = "\(log.directory)/\(CrashJournal.name)"
         guard CrashRecord.read(path, of: log.identity) == .foreign else { return [] }
         let reason =
-            "this is no record of what this log's stage was at work on, or it is damaged: if the stage crashes, it counts anew"
+            "this file is damaged, or belongs to another log: the stage starts to count its crashes from zero"
         return [VerifyReport.Problem(file: path, offset: 0, sequence: log.lastSequence, reason: reason)]
     }
 }

@@ -8,7 +8,7 @@ import Time
 /// |---|---|---|
 /// | waiting for upstream | nothing: the length of the past is unknown | ``begin(taken:committed:resuming:)`` |
 /// | catching up | recorded events are fed and nothing is appended; an unfinished step is repeated | ``endPast()``, ``switchToCurrentSettings()`` |
-/// | folding | events are fed, deadlines served, answers taken, batches appended | the next three |
+/// | folding | events are fed, deadlines served, answers taken, batches appended | one of the next three states |
 /// | delivering | the outputs of one step are appended part by part; the stage gets nothing else | ``endStep()`` |
 /// | waiting for room | held input waits for the log or for transports; no more is taken | ``takeHeld()`` |
 /// | stopping | no input is taken and no push handed out; answers to pushes in flight are taken | the host's end |
@@ -23,7 +23,7 @@ struct HostState: Hashable {
         ///   - through: The last recorded event.
         ///   - step: The step after that event, which the log holds in part.
         case fed(through: UInt64, step: UnfinishedStep?)
-        /// All but an unfinished step.
+        /// All of it, except an unfinished step.
         case endsIn(UnfinishedStep)
         /// All of it, but the stage still has the old settings.
         case whole
@@ -82,7 +82,7 @@ struct HostState: Hashable {
 
     // MARK: What may be done
 
-    /// Whether the whole past was fed and the pipeline file's settings count.
+    /// Whether the whole past was fed and the stage has the pipeline file's settings.
     @inline(__always)
     var hasCaughtUp: Bool { past == .over }
 
@@ -263,7 +263,7 @@ struct HostState: Hashable {
         }
     }
 
-    /// A repeated step gives its first outputs again: returns how many of `count` outputs the log has already.
+    /// A repeated step gives its first outputs again. Returns how many of `count` outputs are in the log already.
     mutating func dropKnown(of count: Int) -> Int {
         guard let known = step?.known, known > 0 else { return 0 }
         let dropped = min(count, Int(clamping: known))
@@ -291,6 +291,6 @@ struct HostState: Hashable {
 struct OpenStep: Hashable {
     let unfinished: UnfinishedStep
     let event: UInt64?
-    /// How many of the coming outputs the log has from before a restart.
+    /// How many of the step's next outputs are in the log already, from before a restart.
     var known: UInt64 = 0
 }

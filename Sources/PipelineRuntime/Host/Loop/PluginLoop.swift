@@ -10,9 +10,9 @@ import ZeroMQ
 struct PluginPrograms {
     /// Called when the program has opened its link. Returns how the program before it ended, if one did.
     var onOpen: () -> ChildProcess.Exit? = { nil }
-    /// Called when the event that it crashed on is set aside.
+    /// Called when the event that the program crashed on is set aside.
     var onSetAside: () -> Void = {}
-    /// Whether it has ended, and the next has not opened its link.
+    /// Whether the program has ended, and the next one has not opened its link.
     var isDown: () -> Bool = { false }
 }
 
@@ -48,7 +48,7 @@ final class PluginLoop: HostWork {
     /// Whether messages from the program may wait.
     private var hasFrames = false
     var program = PluginPrograms()
-    /// The last event that is sent on its own, because a program ended on the events through it.
+    /// Events through this one are sent one at a time, because a program ended while it had them.
     private var sendSinglyThrough: UInt64 = 0
     /// How often in a row a program ended on one event.
     private var crashes: (sequence: UInt64, count: UInt64) = (0, 0)
@@ -240,7 +240,7 @@ final class PluginLoop: HostWork {
         guard sender == peer else {
             // Usually from a program that has ended: the next one gets these events again.
             return try refuse(
-                sender, "link.outputs", "outputs come from the program that opened the link last", isTold: false)
+                sender, "link.outputs", "only the program that opened the link last may send outputs", isTold: false)
         }
         guard let through = control.natural("through"), let batch = waiting.first, through == batch.last else {
             let oldest = waiting.first.map { "\($0.last)" } ?? "none: all are answered"
@@ -283,7 +283,8 @@ final class PluginLoop: HostWork {
 
     // MARK: A program that ends again and again
 
-    /// A program has ended while it had events: the next one gets them one at a time, which shows the one that it ends on.
+    /// Called when a program has ended. If it had events, the next program gets them one at a time, to find the event that
+    /// it ends on.
     private func noteCrash(_ end: ChildProcess.Exit) throws {
         guard end.isCrash, state.held == nil, let first = waiting.first, let last = waiting.last else { return }
         if first.count == 1, answered < sendSinglyThrough || waiting.count == 1 {

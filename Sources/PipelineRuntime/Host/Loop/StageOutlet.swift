@@ -189,7 +189,8 @@ final class DeadLetters {
 
     var flushing: (@Sendable () throws -> Void)? { writer?.flushing }
 
-    /// Forces the dead letters to the disk, as the log's policy says: none may be missing before a durable cursor.
+    /// Forces the dead letters to the disk, as the log's policy says: a durable cursor must not pass a dead letter that can
+    /// still be lost.
     func makeDurable() throws(EventLogError) {
         guard let writer, writer.durableSequence < writer.lastSequence else { return }
         try writer.flush()

@@ -85,7 +85,7 @@ package enum AtomicTextFile {
 package enum AtomicTextFileError: Error, Hashable, CustomStringConvertible {
     case failed(String, String, Int32)
     case tooLarge(String, bytesMax: Int)
-    /// `consumers.json`.
+    /// Text that Belfry did not write, or damaged text. The message is about `consumers.json`.
     case unreadable(String)
 
     package var description: String {

@@ -77,7 +77,7 @@ package final class ChildProcess: Sendable {
         var attributes = ChildProcess.attributes()
         defer { posix_spawnattr_destroy(&attributes) }
         let all = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        // The path is looked up in the child's folder.
+        // `posix_spawn` would look up a relative path in the child's folder.
         let program = URL(fileURLWithPath: program).path
         let words = ([program] + arguments).map { strdup($0) }
         let settings = all.map { strdup("\($0)=\($1)") }
@@ -90,8 +90,8 @@ package final class ChildProcess: Sendable {
         return child
     }
 
-    /// Without these, a child would inherit ignored signals, and those that the starting thread has blocked: threads of
-    /// Swift's pool block most, SIGTERM among them.
+    /// Without these attributes, a child would inherit ignored signals, and the signals that the starting thread blocks.
+    /// Threads of Swift's pool block most signals, including SIGTERM.
     private static func attributes() -> posix_spawnattr_t {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)

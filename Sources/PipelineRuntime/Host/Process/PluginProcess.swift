@@ -5,7 +5,7 @@ import Synchronization
 /// Keeps a plugin's program running: starts it, watches it, and restarts it after growing pauses.
 ///
 /// The program's standard input is a pipe that closes when this process ends, however that happens, so a program knows that
-/// its host is gone. A ``PluginWatch`` ends a program that does not read it. The program's standard output goes to standard
+/// its host is gone. A ``PluginWatch`` ends a program that does not read its input. The program's standard output goes to standard
 /// error, because the host's standard output is for data.
 final class PluginProcess: Sendable {
     private let command: [String]
@@ -19,7 +19,7 @@ final class PluginProcess: Sendable {
         /// How the last program ended, until the next one opens its link.
         var end: ChildProcess.Exit?
         var child: ChildProcess?
-        /// Whether the event that it crashed on was set aside.
+        /// Whether the event that the program crashed on was set aside.
         var isForgiven = false
     }
 
@@ -57,7 +57,7 @@ final class PluginProcess: Sendable {
 
     var isDown: Bool { state.withLock { $0.end != nil } }
 
-    /// Notes that the event that it crashed on was set aside: the pauses begin anew.
+    /// Notes that the event that the program crashed on was set aside. The next pause is the shortest again.
     func forgetFailures() { state.withLock { $0.isForgiven = true } }
 
     private func takeForgiven() -> Bool {
@@ -131,7 +131,7 @@ private struct PluginWatch {
     }
 }
 
-/// Growing pauses between restarts. They begin anew after a run of ``lasting``.
+/// Growing pauses between restarts. After a run of at least ``lasting``, the next pause is the shortest again.
 struct RestartPauses {
     private static let pauses = DoublingWait(first: .milliseconds(100), most: .seconds(10))
     private static let lasting = Duration.seconds(10)

@@ -7,8 +7,8 @@ import Time
 ///
 /// A segment is removed when it is older than `age` or the log is larger than `bytes`, and nobody needs it any more:
 ///
-/// - Each stage that reads the log reports over its link the first sequence that it may ask for again: that of the older of
-///   its two newest snapshots. A stage with fewer snapshots, or that has never connected, needs the whole log. The reports
+/// - Each stage that reads the log reports over its link the first sequence that it may ask for again. It follows the older
+///   of the stage's two newest snapshots. A stage with fewer snapshots, or that has never connected, needs the whole log. The reports
 ///   are kept beside the log, so that they count while the stage is down.
 /// - Any other consumer, such as `belfry tap`, counts while it is connected.
 /// - The stage itself needs its log from its own snapshots on.

@@ -14,7 +14,7 @@ package struct SettingsPeriods<S: Stage> {
     private var coming: [Period]
 
     /// - Parameters:
-    ///   - history: Nil where none is recorded.
+    ///   - history: Nil where no settings are recorded.
     ///   - settings: The settings to use without a history.
     ///   - position: The last upstream sequence that the stage's state includes; 0 for a new stage.
     /// - Throws: Where this build refuses recorded settings.
@@ -33,13 +33,13 @@ package struct SettingsPeriods<S: Stage> {
         coming = Array(periods.dropFirst(past + 1))
     }
 
-    /// The last event under the present settings; `UInt64.max` where they stay.
+    /// The last event under the present settings; `UInt64.max` where no other settings follow.
     package var lastEvent: UInt64 { coming.first?.after ?? .max }
 
-    /// The settings to adopt before an event is fed; nil where they stay. Call it until it is nil.
+    /// The next settings to adopt before an event is fed. Call it until it is nil.
     package mutating func next(beforeEvent sequence: UInt64) -> S.Settings? { take { sequence > $0.after } }
 
-    /// The settings to adopt before a recorded wake; nil where they stay. Call it until it is nil.
+    /// The next settings to adopt before a recorded wake. Call it until it is nil.
     package mutating func next(beforeWakeAt now: Instant) -> S.Settings? { take { now > $0.now } }
 
     private mutating func take(if isDue: (Period) -> Bool) -> S.Settings? {

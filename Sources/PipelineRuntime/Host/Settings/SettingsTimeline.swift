@@ -7,8 +7,8 @@ struct SettingsTimeline<S: Stage> {
     private var history: SettingsHistory
     private let record: String
 
-    /// - Parameter isNew: Whether the log is empty. A log with events and without recorded settings was written under those
-    ///   of the pipeline file, by a build from before any default changed.
+    /// - Parameter isNew: Whether the log is empty. A log with events and without recorded settings was written by a build
+    ///   from before any default changed, under the settings in the pipeline file.
     init(_ plan: HostPlan, _ today: S.Settings, isNew: Bool) throws {
         self.today = today
         record = plan.settingsRecord
@@ -22,7 +22,8 @@ struct SettingsTimeline<S: Stage> {
     /// Whether the pipeline file has changed since the last entry.
     var hasChanged: Bool { history.entries.last.map { $0.settings != record || $0.kind != S.kind } ?? false }
 
-    /// The settings of the past. A stage without snapshots cannot change settings while it runs, so it has today's.
+    /// The settings of the past. A stage without snapshots cannot change settings while it runs, so it has today's settings
+    /// throughout.
     func periods(from position: UInt64) throws -> SettingsPeriods<S> {
         try SettingsPeriods(S.snapshotVersion == nil ? nil : history, else: today, from: position)
     }

@@ -54,7 +54,7 @@ final class SnapshotFiles: Sendable {
     }
 
     var isAtWork: Bool { state.withLock { $0.isAtWork } }
-    /// Whether the next may be made in the background: not after a failure.
+    /// Whether the next snapshot may be made in the background. False after one has failed.
     var mayMake: Bool { state.withLock { !$0.hasFailed } }
     var newestBytes: UInt64 { state.withLock { $0.newestBytes } }
     /// The snapshots that this stage can start from, oldest first.
@@ -190,7 +190,7 @@ private final class Pace {
     /// The thread's processor time after the last rest.
     private var used = PauseMeter.processorTime
 
-    /// Short enough that nobody waits for long, and long enough that reading the clock costs little.
+    /// Short enough that other threads do not wait long, and long enough that reading the clock costs little.
     private static let workMin = Duration.microseconds(500)
 
     init(_ share: Double) { self.share = share }

@@ -23,7 +23,7 @@ final class SnapshotSearch<S: Stage> {
 
     /// Nil where the stage or the pipeline file takes no snapshots.
     ///
-    /// - Parameter lastSequence: Of the stage's own log.
+    /// - Parameter lastSequence: The last sequence of the stage's own log.
     init?(
         _ plan: HostPlan, _ context: StageContext, _ timeline: SettingsTimeline<S>, lastSequence: UInt64,
         disk: DiskPace = DiskPace()
@@ -40,7 +40,7 @@ final class SnapshotSearch<S: Stage> {
         self.store = store
     }
 
-    /// The newest snapshot with at most this much of the upstream's log; nil where there is none.
+    /// The newest snapshot that includes no upstream event after `position`; nil where there is no such snapshot.
     ///
     /// - Throws: Where a snapshot that is ahead of the log cannot be removed: once the log has grown, it would seem to fit.
     func newest(through position: UInt64 = .max) throws -> RestoredStage<S>? {

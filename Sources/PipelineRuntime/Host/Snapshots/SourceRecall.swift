@@ -2,8 +2,8 @@ import EventLog
 import PipelineKit
 
 extension StageClock {
-    /// Feeds a source the events of its own log after `position` again. An error of `onBatch`, called with sizes, ends
-    /// the work.
+    /// Feeds a source the events of its own log after `position` again. Calls `onBatch` with the size of each batch; an error
+    /// that it throws ends the work.
     mutating func recall(
         from directory: String, after position: UInt64, through last: UInt64, onBatch: (Int) throws -> Void
     ) throws {

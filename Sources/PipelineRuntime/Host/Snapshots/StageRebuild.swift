@@ -2,8 +2,8 @@ import EventLog
 import PipelineKit
 import Time
 
-/// Rebuilds a stage's state: feeds it its input, and the wakes, answers and settings that its own log records. The outputs
-/// are in the log already and are dropped.
+/// Rebuilds a stage's state: feeds the stage its input, and the wakes, answers and settings that its own log records. Drops
+/// the outputs, because they are in the log already.
 struct StageRebuild<S: Stage>: ~Copyable {
     private var clock: StageClock<S>
     private var periods: SettingsPeriods<S>
@@ -24,7 +24,7 @@ struct StageRebuild<S: Stage>: ~Copyable {
 
     /// Feeds the next event, at most ``through``.
     mutating func feed(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws {
-        try come(toBefore: sequence)
+        try prepare(forEvent: sequence)
         if batches.setAside == sequence { return }
         serveDeadlines(through: now)
         if let event = events.read(line, sequence: sequence, into: &out) { clock.begin(event, at: now, into: &out) }
@@ -33,7 +33,7 @@ struct StageRebuild<S: Stage>: ~Copyable {
 
     /// Handles the remaining recorded batches, once all events were fed.
     mutating func finish() throws {
-        try live(before: .max)
+        try repeatRecorded(before: .max)
         try adoptSettings(before: through)
         forgetOutputs()
     }
@@ -61,14 +61,14 @@ struct StageRebuild<S: Stage>: ~Copyable {
     /// The rebuilt stage, and the settings that come later.
     consuming func ended() -> (StageClock<S>, SettingsPeriods<S>) { (clock, periods) }
 
-    private mutating func come(toBefore sequence: UInt64) throws {
-        try live(before: sequence)
+    private mutating func prepare(forEvent sequence: UInt64) throws {
+        try repeatRecorded(before: sequence)
         try adoptSettings(before: sequence)
         forgetOutputs()
     }
 
-    /// Does everything that the stage did before it got this event.
-    private mutating func live(before sequence: UInt64) throws {
+    /// Repeats what the stage did before it got this event, as its log records it.
+    private mutating func repeatRecorded(before sequence: UInt64) throws {
         while let action = batches.next(before: sequence) {
             switch action {
             case .feed: return

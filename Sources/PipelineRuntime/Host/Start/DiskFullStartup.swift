@@ -3,8 +3,8 @@ import ZeroMQ
 
 /// Starts a host again and again while the disk is too full for the log's folder and the small files in it.
 ///
-/// So a stage on a full disk waits at its start as it would wait later: it reports it once, and in `health`. After the first
-/// successful start appends wait by themselves, and any other error ends the host.
+/// So a stage on a full disk waits at its start as it would wait later: it reports the full disk once on standard error, and
+/// in `health`. After the first successful start, appends wait for room themselves, and an error ends the host.
 final class DiskFullStartup: Sendable {
     private let plan: HostPlan
     private let control: HostControl

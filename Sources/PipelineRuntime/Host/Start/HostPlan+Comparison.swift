@@ -1,8 +1,8 @@
 import PipelineKit
 
 extension HostPlan {
-    /// The pipeline file's keys that differ, such as `log.sync`, `bind`, `transports.apns.attempts`; those of all stages
-    /// first. Empty where a host with the other plan would do the same.
+    /// The pipeline file's keys that differ, such as `log.sync`, `bind`, `transports.apns.attempts`; keys of all stages
+    /// come first. Empty where a host with the other plan would do the same.
     package func keysThatDiffer(from other: HostPlan) -> [String] {
         let log = [
             ("data.mode", mode == other.mode), ("seed", identity == other.identity), ("log.sync", sync == other.sync),

@@ -8,7 +8,7 @@ final class StartupHealthServer {
     private let plan: HostPlan
     private let control: HostControl
     private let poller = ZMQPoller()
-    private let frames = ControlFrames(side: .link, framesRule: "health stands alone")
+    private let frames = ControlFrames(side: .link, framesRule: "health has one")
 
     init(_ plan: HostPlan, _ control: HostControl, _ socket: ZMQSocket) {
         (self.plan, self.control, self.socket) = (plan, control, socket)
@@ -16,7 +16,7 @@ final class StartupHealthServer {
         poller.add(socket)
     }
 
-    /// Returns after that time, or when the host is asked to stop.
+    /// Answers for at most this time. Returns earlier when the host is asked to stop.
     func answer(for time: Duration) throws {
         let end = ContinuousClock.now + time
         while !control.isStopAsked, case let rest = end - .now, rest > .zero {

@@ -6,7 +6,7 @@ extension LogTime {
         guard behind > .zero else {
             return
                 "the machine's clock went forward by \(difference) at once; the log's time follows, a minute in each "
-                + "second: if the clock is wrong, set it right now"
+                + "second: if the clock is wrong, correct it now"
         }
         return
             "the machine's clock is \(difference) behind the log's time, which goes on from where it is, a tenth "

@@ -22,8 +22,8 @@ package struct LogTime {
 
     package init(_ sources: HostTime) { self.sources = sources }
 
-    /// The log's time now, at least `log`, the latest time that the stage knows. At first the machine's clock counts if
-    /// it is ahead.
+    /// The log's time now, at least `log`, the latest time that the stage knows. The first call returns the
+    /// machine's time if that is ahead.
     package mutating func now(from log: Instant) -> Instant {
         let (wall, steady) = (sources.wall(), sources.steady())
         let time = last.map { follow(wall, $0.time, passed: max(.zero, steady - $0.steady), log) } ?? max(log, wall)

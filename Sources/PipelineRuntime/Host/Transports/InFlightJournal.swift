@@ -5,7 +5,7 @@ import PipelineKit
 /// then say that they may arrive twice.
 ///
 /// The files name the pushes that a transport had when a process died or the transport was closed. Where the files cannot be
-/// trusted, after the loss of power or because of damage, every unfinished push from before counts as such.
+/// trusted, after the loss of power or because of damage, every unfinished push from before may have been sent.
 struct InFlightJournal {
     typealias Entry = InFlightJournalRecord.Entry
 
@@ -21,7 +21,7 @@ struct InFlightJournal {
     /// Status queries that no open transport can answer.
     private var unanswered: Set<UInt64> = []
 
-    /// With more of them, ``horizon`` covers them all.
+    /// With more unknown pushes, ``horizon`` covers them all.
     private static let unknownMax = 65_536
 
     /// - Parameters:
@@ -72,7 +72,7 @@ struct InFlightJournal {
         return TransportAnswer(delivery.id, .deferred, reason: Self.answerLost, attempts: 1)
     }
 
-    /// The reason in such an answer. It says nothing about whether the push was sent.
+    /// The reason in the host's own answer. It does not say whether the push was sent.
     private static let answerLost = "its answer was lost"
 
     // MARK: Pushes

@@ -151,7 +151,7 @@ final class TransportDispatcher: Sendable {
         }
     }
 
-    /// Removes the pushes of these answers that still wait, and answers them so.
+    /// Removes the pushes of these answers that still wait, and takes the answers for them.
     func withdraw(_ answers: [TransportAnswer]) {
         guard !answers.isEmpty else { return }
         let byNumber = Dictionary(answers.map { ($0.id.number, $0) }) { $1 }

@@ -31,7 +31,7 @@ struct TransportQueue {
     let route: Route
     private var queues: [AppQueue] = []
     /// Status queries. They send nothing, so they need no room.
-    private var questions: [Delivery] = []
+    private var statusQueries: [Delivery] = []
     private var apps: [Delivery.App?] = []
     private var places: [Delivery.App?: Int] = [:]
     /// The place of the push before: most pushes in a row have the same app.
@@ -52,7 +52,7 @@ struct TransportQueue {
     private static let answeredLateMax = 65_536
     /// After this time without pushes an app no longer has a share of the room.
     private static let appIdle = Duration.seconds(10)
-    /// How long pushes wait for a silent provider before it gets more of them.
+    /// While the provider does not answer, an app's pushes wait this long before more of them are sent.
     private static let silenceMax = Duration.seconds(8)
 
     init(_ name: String, _ route: Route) { (self.name, self.route) = (name, route) }
@@ -67,7 +67,7 @@ struct TransportQueue {
 
     mutating func append(_ push: Delivery, at now: ContinuousClock.Instant) {
         waitingCount += 1
-        if isBesideQueues(push) { return questions.append(push) }
+        if isBesideQueues(push) { return statusQueries.append(push) }
         let place = place(of: push)
         queues[place].append(push)
         arrivals[place] = now
@@ -119,7 +119,7 @@ struct TransportQueue {
     private mutating func fill(
         _ pushes: inout [Delivery], _ room: @Sendable (Delivery.App?) -> TransportRoom, _ now: ContinuousClock.Instant
     ) {
-        swap(&pushes, &questions)
+        swap(&pushes, &statusQueries)
         let active = queues.indices.filter { isActive($0, at: now) }
         let all = apps.map(room)
         for (place, room) in all.enumerated() { silences[place] = room.isSilent ? silences[place] ?? now : nil }
@@ -155,7 +155,7 @@ struct TransportQueue {
     }
 
     mutating func putBack(_ pushes: [Delivery]) {
-        questions += pushes.filter(isBesideQueues)
+        statusQueries += pushes.filter(isBesideQueues)
         let others = pushes.filter { !isBesideQueues($0) }
         for (place, some) in Dictionary(grouping: others, by: { place(of: $0) }) { queues[place].putBack(some) }
         waitingCount += pushes.count
@@ -205,8 +205,8 @@ struct TransportQueue {
     }
 
     mutating func remove(_ numbers: Set<UInt64>) -> [Delivery.ID] {
-        var removed = questions.filter { numbers.contains($0.id.number) }.map(\.id)
-        questions.removeAll { numbers.contains($0.id.number) }
+        var removed = statusQueries.filter { numbers.contains($0.id.number) }.map(\.id)
+        statusQueries.removeAll { numbers.contains($0.id.number) }
         for place in queues.indices {
             queues[place].remove { push in
                 guard numbers.contains(push.id.number) else { return false }
