@@ -3,13 +3,13 @@
 #include <stdint.h>
 #include <string.h>
 
-// The processor's own CRC-32C instruction (SSE 4.2), which Swift has no word for.
+// The processor's own CRC-32C instruction (SSE 4.2), for which Swift has no function.
 
 #if defined(__x86_64__)
 
 static inline bool crc32c_is_supported(void) { return __builtin_cpu_supports("sse4.2"); }
 
-/// Takes whole words into the register.
+/// Adds whole words to the register.
 __attribute__((target("sse4.2"))) static inline uint32_t crc32c_words(
     uint32_t crc, const uint8_t *bytes, size_t words) {
     uint64_t sum = crc;
@@ -21,15 +21,15 @@ __attribute__((target("sse4.2"))) static inline uint32_t crc32c_words(
     return (uint32_t)sum;
 }
 
-/// Takes single bytes into the register.
+/// Adds single bytes to the register.
 __attribute__((target("sse4.2"))) static inline uint32_t crc32c_bytes(
     uint32_t crc, const uint8_t *bytes, size_t count) {
     for (size_t index = 0; index < count; index++) crc = __builtin_ia32_crc32qi(crc, bytes[index]);
     return crc;
 }
 
-/// Takes three runs of words that lie behind each other into three registers: the instruction needs three cycles, and
-/// one can begin in each.
+/// Adds three consecutive runs of words to three registers: the instruction needs three cycles, and a new one can begin
+/// in each cycle.
 __attribute__((target("sse4.2"))) static inline void crc32c_three_runs(
     uint32_t sums[3], const uint8_t *bytes, size_t words) {
     uint64_t first = sums[0], second = sums[1], third = sums[2];

@@ -31,7 +31,7 @@ static inline CURLcode curl_set_socket_callback(CURL *easy, CURLoption option, c
     return curl_easy_setopt(easy, option, value);
 }
 
-// The bytes of an address: 4 of IPv4, 16 of IPv6, none of any other family.
+// Copies the bytes of an address, and returns their number: 4 for IPv4, 16 for IPv6, 0 for any other family.
 static inline size_t curl_ip_bytes(const struct curl_sockaddr *address, unsigned char bytes[16]) {
     if (address->family == AF_INET) {
         memcpy(bytes, &((const struct sockaddr_in *)&address->addr)->sin_addr, 4);

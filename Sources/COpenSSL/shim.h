@@ -19,7 +19,7 @@ static inline int hmac_sha256_begin(EVP_MAC_CTX *context, const unsigned char *k
     return EVP_MAC_init(context, key, bytes, parameters);
 }
 
-// Takes the name over if it returns 1.
+// Takes ownership of the name if it returns 1.
 static inline int general_names_push(GENERAL_NAMES *names, GENERAL_NAME *name) {
     return sk_GENERAL_NAME_push(names, name) > 0;
 }

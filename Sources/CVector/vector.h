@@ -2,18 +2,18 @@
 #include <stdint.h>
 #include <string.h>
 
-// Many numbers compared in one step, and one bit of each answer; Swift's vectors have no word for the latter.
+// Compares many numbers in one step, and returns one bit for each result. Swift's vectors cannot return these bits.
 
 #if defined(__SSE2__)
 
 #include <emmintrin.h>
 
-/// A bit for each of sixteen bytes that is a quote, a backslash, a control character or not ASCII.
+/// One bit for each of sixteen bytes: 1 if it is a quote, a backslash, a control character or not ASCII.
 static inline uint32_t not_plain_of_16(const uint8_t *bytes) {
     const __m128i text = _mm_loadu_si128((const __m128i *)bytes);
     const __m128i quote = _mm_cmpeq_epi8(text, _mm_set1_epi8('"'));
     const __m128i slash = _mm_cmpeq_epi8(text, _mm_set1_epi8('\\'));
-    // Bytes have a sign here: what is not ASCII is below zero.
+    // This comparison is signed: bytes that are not ASCII are below zero.
     const __m128i control = _mm_cmplt_epi8(text, _mm_set1_epi8(0x20));
     return (uint32_t)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, slash), control));
 }
@@ -27,7 +27,7 @@ static inline uint32_t inside_of_4(
     return (uint32_t)_mm_movemask_ps(_mm_castsi128_ps(_mm_andnot_si128(_mm_or_si128(low, high), found)));
 }
 
-/// A bit for each of sixteen intervals in which a number lies and which needs nothing that is absent.
+/// One bit for each of sixteen intervals: 1 if it contains the number and needs nothing that is absent.
 static inline uint32_t inside_of_16(
     const int32_t *lows, const int32_t *highs, const int32_t *needs, int32_t number, uint32_t absent) {
     const __m128i numbers = _mm_set1_epi32(number), missing = _mm_set1_epi32((int32_t)absent);

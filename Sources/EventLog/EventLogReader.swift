@@ -11,7 +11,7 @@ package final class EventLogReader {
         case beginning
         /// The whole batch that holds this sequence. See ``EventLogReader/slice(_:header:from:)``.
         case sequence(UInt64)
-        /// The first batch whose `now` is not earlier.
+        /// The first batch whose `now` is not earlier than this time.
         case time(Instant)
         /// After the last batch.
         case end

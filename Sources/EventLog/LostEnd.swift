@@ -25,7 +25,7 @@ struct LostEnd {
     func problem(in file: String, at offset: UInt64, after lastSequence: UInt64) -> VerifyReport.Problem? {
         guard let best = beyond(lastSequence).max(by: { $0.sequence < $1.sequence }) else { return nil }
         let reason =
-            "the log ends with sequence \(lastSequence), and \(best.file) was made when it had come to "
+            "the log ends with sequence \(lastSequence), but \(best.file) was made when it had reached "
             + "\(best.sequence): \(best.sequence - lastSequence) or more events are lost"
         return VerifyReport.Problem(file: file, offset: offset, sequence: lastSequence + 1, reason: reason)
     }

@@ -54,7 +54,7 @@ extension EventLogs {
 
     /// The message about missing sequences.
     package static func reason(forMissing range: ClosedRange<UInt64>) -> String {
-        if range.upperBound == .max { return "all segments are missing, and no retention removes the last" }
+        if range.upperBound == .max { return "all segments are missing, although retention never removes the last one" }
         return "sequences \(range.lowerBound) to \(range.upperBound) are missing, and no retention removed them"
     }
 }

@@ -20,7 +20,7 @@ public protocol CoalescingPolicy: Sendable {
     /// How long ``CoalescingArrival/lastLeft`` is remembered for a key; zero: not at all.
     var memory: Duration { get }
 
-    /// When a notification leaves that stands for the arrival and all that it replaces. Now or earlier means at once.
+    /// When the notification for the arrival, and for all that it replaces, leaves. Now or earlier means at once.
     ///
     /// Called at each arrival, also for a held notification. A time after the maximum delay is brought forward.
     func due(_ arrival: CoalescingArrival) -> Instant

@@ -88,11 +88,11 @@ public struct Delivery: Sendable {
     private let content: Content
     /// How often transports have sent it before. The wait before the next attempt depends on it.
     public var attempts = 0
-    /// Whether it only asks for the outcome of a push that is ``TransportAnswer/isUnderWay``, and sends nothing. It goes to
-    /// the transport that has the push and to no other.
+    /// Whether the delivery sends nothing and only asks for the outcome of a push that is ``TransportAnswer/isUnderWay``. It
+    /// goes only to the transport that has the push.
     public var isStatusQuery = false
 
-    /// What an answer to the delivery names it by.
+    /// The ID by which an answer names the delivery.
     public var id: ID { content.id }
     /// The transport's name, as the device registered it.
     public var transport: String { content.transport }

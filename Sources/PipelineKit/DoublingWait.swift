@@ -5,8 +5,8 @@ package struct DoublingWait: Hashable, Sendable {
 
     package init(first: Duration, most: Duration) { (self.first, self.most) = (first, most) }
 
-    /// - Parameter attempts: How many attempts were made; below 1 counts as 1.
-    ///
+    /// - Parameters:
+    ///   - attempts: How many attempts were made; below 1 counts as 1.
     ///   - spread: The smallest and the largest factor of a wait, so that many waits do not end together.
     ///   - jitter: Selects the factor, from 0 to 1.
     package func wait(after attempts: Int, spread: ClosedRange<Double> = 1...1, jitter: Double = 0) -> Duration {

@@ -21,7 +21,7 @@ public struct EndingCertificate: Hashable, Sendable {
     public let remedy: String
     private let consequence: String
 
-    /// Nil where it lasts longer. `consequence` says what an expired certificate causes.
+    /// Nil where the certificate lasts longer than thirty days. `consequence` says what an expired certificate causes.
     public init?(
         _ path: String, of app: String? = nil, key: String, end: Instant, at now: Instant, consequence: String,
         remedy: String
@@ -51,7 +51,7 @@ public struct EndingCertificate: Hashable, Sendable {
     package var textWithApp: String { app.map { "\($0): \(text)" } ?? text }
 }
 
-/// Tells the operator once a day of certificates that expire.
+/// Tells the operator once a day which certificates have expired or will soon.
 package final class CertificateWatch: Sendable {
     private static let interval = Duration.seconds(86_400)
 

@@ -2,8 +2,8 @@ import EventLog
 import Synchronization
 import Time
 
-/// Sends pushes somewhere: APNs, a webhook, a file. All its effects on the world are here; what it learns comes back as
-/// answers, so that the stage stays pure.
+/// Sends pushes somewhere: APNs, a webhook, a file. Its stage stays pure: only the transport does I/O, and the stage gets the
+/// results as answers.
 ///
 /// A transport to a possibly slow provider should be a ``ContinuousTransport``: here the answers to a batch come together, and
 /// the next batch waits for them.
@@ -31,8 +31,8 @@ public protocol Transport: Sendable {
     /// Returns within seconds: a push that is not finished by then is ``TransportAnswer/Outcome/deferred``, and comes again
     /// later. The next call comes only after the return.
     ///
-    /// Before ``open()`` and after ``close()`` pushes are answered too. When its task is cancelled or the transport is closed
-    /// meanwhile, it returns soon; it may leave out pushes without a final answer, which are handed out again.
+    /// Pushes before ``open()`` and after ``close()`` are answered too. If the task is cancelled or the transport is closed
+    /// during the call, it returns soon. Then it may leave out pushes without a final answer, which are handed out again.
     func deliver(_ pushes: [Delivery]) async -> [TransportAnswer]
 
     /// The most pushes in flight. The next one comes when the answer to one of them is on record, so that after a crash no
@@ -137,7 +137,8 @@ public struct TransportContext: Sendable {
     public var tell: @Sendable (String) -> Void = { _ in }
     /// The folder of the stage's own log, for files that a transport keeps; nil where it must not keep any.
     public var folder: String?
-    /// The folder of the log with the pushes; nil where it is unknown. If that log is on another machine, the folder has none.
+    /// The folder of the log with the pushes; nil where it is unknown. If that log is on another machine, the folder contains
+    /// no log.
     public var inputLog: String?
     /// When the pipeline's logs are forced to the disk: accepted pushes should be as durable.
     public var sync: SyncPolicy
@@ -167,7 +168,7 @@ public final class SharedResources: Sendable {
     /// Each stage's process makes one.
     public init() {}
 
-    /// The one value of its type. The first caller makes it.
+    /// The stage's only value of this type. The first caller makes it.
     public func shared<Thing: Sendable>(_ make: () -> Thing) -> Thing {
         things.withLock { things in
             if let thing = things[ObjectIdentifier(Thing.self)] as? Thing { return thing }

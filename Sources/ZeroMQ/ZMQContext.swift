@@ -5,7 +5,7 @@ import Synchronization
 /// The I/O threads and the `inproc` name space that sockets share.
 ///
 /// Sockets keep their context alive. When the last of them and the last reference are gone, `deinit` waits for
-/// messages still queued, at most for the linger time of each socket (none unless a socket asks for it).
+/// messages still queued, at most for the linger time of each socket (0 unless a socket sets one).
 // @unchecked holds because the handle never changes and libzmq documents contexts as thread safe.
 @safe package final class ZMQContext: @unchecked Sendable {
     let handle: UnsafeMutableRawPointer
@@ -22,8 +22,8 @@ import Synchronization
         guard 1...maxSocketsLimit ~= maxSockets else {
             throw ZMQError(code: EINVAL, operation: "set socket limit", detail: "expected 1 to \(maxSocketsLimit)")
         }
-        // libzmq aborts when it ends a context, an `inproc` connection still waits for its peer, and no spare socket is
-        // left to stand in for the peer. Closed sockets count until its reaper thread has seen them.
+        // When libzmq ends a context while an `inproc` connection waits for its peer, it needs a spare socket in place of the
+        // peer, and aborts without one. Closed sockets count until its reaper thread has seen them.
         try set(ZMQ_MAX_SOCKETS, 2 * maxSockets + 256, "set socket limit")
     }
 

@@ -45,7 +45,7 @@ import Time
         #expect(
             problem.reason.contains(
                 "the log ends with sequence \(last.firstSequence - 1), and \(scratch.log)/\(witness)"))
-        #expect(problem.reason.contains("had come to 10: \(11 - last.firstSequence) or more events are lost"))
+        #expect(problem.reason.contains("had reached 10: \(11 - last.firstSequence) or more events are lost"))
         let repair = try LogRepair(directory: scratch.log)
         #expect(repair.plan.knownThrough == 10 && repair.plan.derived.count == 1 && !repair.plan.isSound)
         _ = try repair.apply(at: now)

@@ -21,7 +21,7 @@ package struct SnapshotStore: Sendable {
     /// Only one call at a time for each log.
     ///
     /// - Throws: ``EventLogError/full(file:bytesNeeded:errno:)`` and ``EventLogError/failed(operation:file:errno:)``
-    ///   with nothing written.
+    ///   with nothing written, unless only the file's name could not be made durable.
     @discardableResult
     package func write(_ header: SnapshotHeader, state: UnsafeRawBufferPointer) throws(EventLogError) -> SnapshotFile {
         let format = unsafe SnapshotFormat(

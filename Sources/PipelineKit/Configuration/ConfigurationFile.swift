@@ -6,13 +6,13 @@ enum ConfigurationFile {
     /// Who may read a file.
     enum Readers {
         case anyone
-        /// Its group and others may not.
+        /// Only the owner: the group and others may not.
         case owner
         /// As `owner`, but root's file may also have a group mode: systemd gives a service its credentials by an access list,
         /// whose mask is shown as the group's mode (acl(5), "Correspondence").
         case service
 
-        /// Whether users may read the file who must not.
+        /// Whether the mode lets too many users read the file.
         func isTooOpen(_ mode: mode_t, owner: uid_t, reader: uid_t) -> Bool {
             switch self {
             case .anyone: false

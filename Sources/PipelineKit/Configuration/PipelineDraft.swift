@@ -102,7 +102,7 @@ struct PipelineDraft {
 
 extension PipelineDraft {
     private mutating func checkUpstreams() {
-        // Also the stages that have a mistake of their own.
+        // These include the stages that have a mistake of their own.
         let names = header?.stages.map(\.name) ?? []
         for entry in entries {
             guard let from = entry.common.from, !names.contains(from) else { continue }

@@ -37,7 +37,8 @@ extension PluginSettings {
 /// Reads one mapping of a pipeline file, strictly: each value has a type, a range and one default, and ``finish()`` refuses
 /// every unknown key.
 ///
-/// A missing key takes its default. A key without a value is an error.
+/// A missing key takes its default. A key without a value is an empty mapping where a mapping is expected, and an error
+/// elsewhere.
 public struct SettingsReader: Sendable {
     let file: String
     /// The folder of relative paths.
@@ -73,7 +74,7 @@ public struct SettingsReader: Sendable {
         return reader.knownKeys
     }
 
-    /// Whether the key stands in the file, with or without a value.
+    /// Whether the mapping has the key, with or without a value.
     public func contains(_ key: String) -> Bool {
         entries[key] != nil
     }

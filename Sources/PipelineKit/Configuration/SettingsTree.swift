@@ -44,7 +44,7 @@ struct SettingsTree {
         case .mapping(let pairs):
             return .mapping(entries(of: pairs, path))
         case .alias:
-            preconditionFailure("an alias in a text in which every * is replaced")
+            preconditionFailure("the parser found an alias, although every * was replaced")
         }
     }
 
@@ -118,7 +118,7 @@ struct SettingsTree {
 
     // MARK: Errors
 
-    // Every value has one reader, who knows its type; a tag could only contradict them.
+    // Each value has one reader, which knows the value's type. A tag could only contradict the reader.
     private mutating func checkTag(of node: Node, _ path: String, _ place: Place) {
         let known: [Tag.Name] = [.str, .seq, .map]
         guard !known.map(\.rawValue).contains(node.tag.rawValue) else { return }

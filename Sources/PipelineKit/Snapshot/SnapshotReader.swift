@@ -63,7 +63,7 @@ public struct SnapshotReader: ~Escapable {
     public mutating func view() throws(SnapshotError) -> RawSpan {
         let count = try number()
         guard count <= UInt64(bytes.byteCount - offset) else {
-            throw SnapshotError("\(count) bytes are not there", at: offset)
+            throw SnapshotError("the rest is too short for \(count) bytes", at: offset)
         }
         defer { offset += Int(count) }
         return bytes.extracting(offset..<offset + Int(count))
@@ -95,7 +95,7 @@ public struct SnapshotReader: ~Escapable {
         let start = offset
         let count = try number()
         guard count <= UInt64((bytes.byteCount - offset) / bytesEach) else {
-            throw SnapshotError("\(count) of them are not there", at: start)
+            throw SnapshotError("the rest is too short for \(count) elements", at: start)
         }
         return Int(count)
     }

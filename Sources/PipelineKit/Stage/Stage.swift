@@ -35,16 +35,19 @@ public protocol StageCore: SendableMetatype {
     /// Takes one event. An event that it cannot use is rejected with ``Outbox/reject(_:)``; bad input never stops a stage.
     ///
     /// A stage that traps ends its process. After three such crashes in a row on one event, the host sets the event aside as a
-    /// dead letter: the stage never gets it again, in a replay neither.
+    /// dead letter. The stage never gets it again, not even in a replay.
     mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox)
 
     /// Called when `now` has reached ``deadline``. It must do everything that is due; afterwards the deadline is later than
     /// `now`, or nil.
     ///
     /// A stage that asks for wakes without end is stopped with a ``StageFault`` (exit status 70), by its host and by a replay
-    /// alike. This happens after ``StageFault/wakesMax`` wakes in a row, within a second of its time, without an output or
-    /// with an unchanged deadline; at once where such a wake was ``PartwiseStage/isUnfinished``; and in `belfry run` where a
-    /// stage goes on after as many wakes without an output at the end of all input.
+    /// alike:
+    ///
+    /// - after ``StageFault/wakesMax`` wakes in a row, within a second of the stage's time, each without an output or with an
+    ///   unchanged deadline;
+    /// - after one wake in several parts (``PartwiseStage/isUnfinished``) that leaves the deadline unchanged;
+    /// - in `belfry run`, where the stage asks for another wake after as many of these wakes at the end of all input.
     mutating func wake(at now: Instant, into out: inout Outbox)
 }
 

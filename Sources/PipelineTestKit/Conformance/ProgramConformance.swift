@@ -231,7 +231,7 @@ private final class TestedProgram {
 
     // MARK: State
 
-    /// A killed program does not get its earlier input again, since programs have no snapshots.
+    /// A program that is started again gets only events without an answer. So its output must not depend on earlier events.
     private func checkRestarts() throws {
         try checkThatItRepeats()
         let cut = samples.count / 2

@@ -204,7 +204,7 @@ private struct TestedStage<S: Stage>: Sendable {
         return StageDriver(stage, now: drive.clock.now, sequence: drive.sequence)
     }
 
-    /// Restores incomplete snapshots. A stage may accept or refuse them, but must not crash.
+    /// Restores incomplete snapshots. A stage may accept or refuse an incomplete snapshot, but must not crash.
     private func checkShortSnapshots() throws {
         let drive = StageDriver(try fresh())
         for sample in samples { try drive.receive(sample) }
