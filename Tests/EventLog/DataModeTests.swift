@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: [(0o700, 0o600), (0o750, 0o640), (0o770, 0o660), (0o755, 0o644)] as [(UInt32, UInt32)])
-    func `files may be used by those who may use the folder`(folders: UInt32, files: UInt32) throws {
+    func `users who may use a folder may use its files`(folders: UInt32, files: UInt32) throws {
         let folder = try Folder()
         let mode = DataMode(folders: folders)
         #expect(mode.files == files)
@@ -24,7 +24,7 @@ import Testing
         #expect(try Self.mode(of: folder.file("a/b/file")) == files)
     }
 
-    @Test func `what is there keeps its mode`() throws {
+    @Test func `existing files and folders keep their mode`() throws {
         let folder = try Folder()
         try folder.write("x", to: "file")
         chmod(folder.file("file"), 0o644)
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [0o700, 0o750] as [UInt32])
-    func `a log and all beside it has the mode that it was made with`(folders: UInt32) throws {
+    func `a log and the files beside it have the mode that the log was made with`(folders: UInt32) throws {
         let folder = try Folder()
         let writer = try EventLogWriter(
             EventLogOptions(directory: folder.file("logs"), name: "changes", mode: DataMode(folders: folders)))
@@ -72,7 +72,7 @@ import Testing
 
     /// This happens with `sudo belfry log repair`.
     @Test(.enabled(if: geteuid() == 0, "needs root"))
-    func `what root makes in another's folder is that other's`() throws {
+    func `files that root makes in a user's folder belong to that user`() throws {
         let folder = try Folder()
         try #require(chown(folder.path, 65_534, 65_534) == 0)
         #expect(DataMode.owner.makeFolders(folder.file("logs/changes")) == nil)
@@ -88,7 +88,7 @@ import Testing
 
     @Test(
         arguments: [(0o700, "go-rwx"), (0o750, "g-w,o-rwx"), (0o770, "o-rwx"), (0o755, "go-w")] as [(UInt32, String)])
-    func `chmod takes from others what the mode does not give`(folders: UInt32, said: String) {
+    func `the argument for chmod removes the permissions that the mode does not have`(folders: UInt32, said: String) {
         #expect(DataMode(folders: folders).prohibition == said)
         #expect(!DataMode(folders: folders).isExceeded(by: folders))
         #expect(DataMode(folders: folders).isExceeded(by: 0o777))

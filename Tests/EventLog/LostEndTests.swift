@@ -44,7 +44,7 @@ import Time
         #expect(!report.isSound && problem.file == last.path && problem.sequence == last.firstSequence)
         #expect(
             problem.reason.contains(
-                "the log ends with sequence \(last.firstSequence - 1), and \(scratch.log)/\(witness)"))
+                "the log ends with sequence \(last.firstSequence - 1), but \(scratch.log)/\(witness)"))
         #expect(problem.reason.contains("had reached 10: \(11 - last.firstSequence) or more events are lost"))
         let repair = try LogRepair(directory: scratch.log)
         #expect(repair.plan.knownThrough == 10 && repair.plan.derived.count == 1 && !repair.plan.isSound)

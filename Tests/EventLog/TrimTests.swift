@@ -80,7 +80,7 @@ import Time
         #expect(writer.cursor == Cursor(["a": writer.lastSequence]) && writer.lastSequence > 10)
     }
 
-    /// Whichever removal fails, the end of the log is left.
+    /// Lets the first removals succeed and one fail.
     @Test func `a removal that fails leaves no gap`() throws {
         for allowed in 0..<4 {
             let scratch = Scratch()

@@ -4,8 +4,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// A loss of power must not take an answered line away: its producer does not send it again, and would wait without
-/// end.
+/// An answered line must survive a loss of power, because its producer does not send it again.
 @Suite struct DoorDurabilityTests {
     @Test(arguments: ["not JSON", #"{"n":1}"#])
     func `an accepted or refused line is answered when its number is durable`(line: String) async throws {

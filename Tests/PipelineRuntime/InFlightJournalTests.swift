@@ -113,7 +113,7 @@ import Time
         #expect(second.marked(answers(1, 40, 41)) == [1, 40])
         try second.note(pushes(2)[...], after: 11)
         var third = start(after: 12, boot: 2, through: 50)
-        #expect(third.marked(answers(40, 41)) == [40], "until they are over")
+        #expect(third.marked(answers(40, 41)) == [40], "until they are answered")
     }
 
     @Test func `after the log has lost events every unfinished push is marked`() throws {
@@ -166,7 +166,7 @@ import Time
         #expect(second.marked(answers(1, 5)) == [])
     }
 
-    /// A kill in the middle of a write: its pushes were not sent, and the record before it counts.
+    /// A process was killed in the middle of a write. The pushes of this write were not sent.
     @Test func `if one file is torn, the record before it counts`() throws {
         var first = start(after: 10)
         try first.note(pushes(1, 2)[...], after: 10)

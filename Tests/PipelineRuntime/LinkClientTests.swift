@@ -158,7 +158,7 @@ import ZeroMQ
             try upstream.opened()
             try upstream.welcome(after: whileRunning ? 2 : 0, last: 9, identity: other)
             let next = LinkFrame.batch(first: whileRunning ? 3 : 1, count: 1, now: Instant(microseconds: 1))
-            try upstream.sayInTheWind(next, Array(text: "{\"n\":666}\n"))
+            try upstream.sayIfConnected(next, Array(text: "{\"n\":666}\n"))
             try upstream.stay(until: .max, in: relay)
         }
         let failure = await relay.failure()

@@ -49,7 +49,7 @@ import Time
         #expect(time.behind == .seconds(-step - 6))
     }
 
-    @Test func `the log's time meets the machine's clock again`() {
+    @Test func `the log's time becomes the machine's time again`() {
         var time = machine.time(from: start)
         _ = time.now(from: .epoch)
         machine.set(by: .seconds(-120))
@@ -71,7 +71,7 @@ import Time
         #expect(time.now(from: log) - log == .seconds(9))
     }
 
-    @Test func `a later time in the upstream counts at once`() {
+    @Test func `the log's time follows a later time in the upstream at once`() {
         var time = machine.time(from: start)
         _ = time.now(from: .epoch)
         machine.pass(.seconds(1))
@@ -80,7 +80,7 @@ import Time
         #expect(time.behind == .zero)
     }
 
-    @Test func `after the machine was suspended for a day its clock counts at once`() {
+    @Test func `after the machine was suspended for a day, the log's time is the machine's time at once`() {
         var time = machine.time(from: start)
         machine.set(by: .seconds(86_400))
         #expect(time.now(from: start) - start == .seconds(86_400))

@@ -100,11 +100,11 @@ import ZeroMQ
         #expect(asked[0].contains("\"after\":9"), "\(asked[0])")
         #expect(asked[1].contains("\"after\":5"), "\(asked[1])")
         #expect(try host.events().map { $0.prefix(8) } == ["{\"n\":5,\"", "{\"n\":20,"])
-        #expect(!(try store.positions.contains(9)), "it includes what never was")
+        #expect(!(try store.positions.contains(9)), "it includes events that the upstream has lost")
         withExtendedLifetime(folder) {}
     }
 
-    /// Once the log has grown again, they would seem to fit it.
+    /// Once the log has grown again, these snapshots would seem to fit it.
     @Test func `snapshots ahead of the stage's own log are removed`() async throws {
         let context = try HostContext()
         let (file, store, folder) = try await Self.died(context)

@@ -11,8 +11,8 @@ struct RecordedPastTests {
     func `feeding batch by batch repeats what the stage did, in order and at its times`(seed: UInt64) {
         var draw = Seeded(seed)
         for _ in 0..<500 {
-            let life = StageLife(&draw)
-            #expect(life.lived(feedsParts: true) == life.deeds, "\(life.headers)")
+            let history = StageHistory(&draw)
+            #expect(history.repeated(feedsParts: true) == history.inputs, "\(history.headers)")
         }
     }
 
@@ -20,10 +20,10 @@ struct RecordedPastTests {
     func `feeding event by event repeats what the stage did before each event`(seed: UInt64) {
         var draw = Seeded(seed)
         for _ in 0..<500 {
-            let life = StageLife(&draw)
-            #expect(life.livedEventByEvent(feedsParts: true) == life.deeds, "\(life.headers)")
-            let withoutAnswers = life.deeds.filter { !$0.isAnswers }
-            #expect(life.livedEventByEvent(feedsParts: false).filter { !$0.isAnswers } == withoutAnswers)
+            let history = StageHistory(&draw)
+            #expect(history.repeatedEventByEvent(feedsParts: true) == history.inputs, "\(history.headers)")
+            let withoutAnswers = history.inputs.filter { !$0.isAnswers }
+            #expect(history.repeatedEventByEvent(feedsParts: false).filter { !$0.isAnswers } == withoutAnswers)
         }
     }
 
@@ -40,7 +40,7 @@ struct RecordedPastTests {
     }
 }
 
-private enum Deed: Equatable {
+private enum StageInput: Equatable {
     case event(UInt64, at: Instant)
     /// The answers that the batch records.
     case answers(batch: Int, at: Instant)
@@ -48,9 +48,9 @@ private enum Deed: Equatable {
     var isAnswers: Bool { if case .answers = self { true } else { false } }
 }
 
-/// What a stage does for a while, and the headers of its batches.
-private struct StageLife {
-    private(set) var deeds: [Deed] = []
+/// The inputs that a stage gets for a while, and the headers of its batches.
+private struct StageHistory {
+    private(set) var inputs: [StageInput] = []
     private(set) var headers: [BatchHeader] = []
     /// The step of the last batches, if the stage died in the middle of a wake.
     private(set) var tornWake: UnfinishedStep?
@@ -74,7 +74,7 @@ private struct StageLife {
 
     private mutating func take() {
         fed += 1
-        deeds.append(.event(fed, at: now))
+        inputs.append(.event(fed, at: now))
     }
 
     /// Time moves, and the stage records it before the next input.
@@ -86,7 +86,7 @@ private struct StageLife {
 
     private mutating func takePartwise(_ draw: inout Seeded) {
         append(&draw)
-        deeds.append(.event(fed + 1, at: now))
+        inputs.append(.event(fed + 1, at: now))
         let step = UnfinishedStep(.event, first: next)
         for _ in 0...draw.below(3) { append(&draw, step) }
         fed += 1
@@ -96,9 +96,9 @@ private struct StageLife {
     private mutating func dieInWake(_ draw: inout Seeded) {
         let step = UnfinishedStep(.wake, first: next)
         (tornWake, now) = (step, now.advanced(by: .seconds(1)))
-        let known = deeds
+        let known = inputs
         for _ in 0...draw.below(3) { append(&draw, step, atLeast: 1) }
-        deeds = known
+        inputs = known
     }
 
     private mutating func append(_ draw: inout Seeded, _ step: UnfinishedStep? = nil, atLeast: Int = 0) {
@@ -107,56 +107,56 @@ private struct StageLife {
         cursor.positions.merge(entry.positions) { $1 }
         headers.append(BatchHeader(firstSequence: next, count: count, now: now, cursor: entry, bodyBytes: 0))
         next += UInt64(count)
-        deeds.append(.answers(batch: headers.count - 1, at: now))
+        inputs.append(.answers(batch: headers.count - 1, at: now))
     }
 
     private func past(feedsParts: Bool) -> RecordedPast {
         RecordedPast(upstream: "changes", after: 0, feedsParts: feedsParts, leavingOut: tornWake)
     }
 
-    /// Repeats it as a replay does.
-    func lived(feedsParts: Bool) -> [Deed] {
-        var (past, life) = (past(feedsParts: feedsParts), SecondLife())
-        while let action = past.next(fedThrough: life.fed) { life.perform(action, &past, headers) }
-        return life.deeds
+    /// The inputs of a replay.
+    func repeated(feedsParts: Bool) -> [StageInput] {
+        var (past, repetition) = (past(feedsParts: feedsParts), Repetition())
+        while let action = past.next(fedThrough: repetition.fed) { repetition.perform(action, &past, headers) }
+        return repetition.inputs
     }
 
-    /// Repeats it as a host does: its upstream sends one event after the other.
-    func livedEventByEvent(feedsParts: Bool) -> [Deed] {
-        var (past, life) = (past(feedsParts: feedsParts), SecondLife())
+    /// The inputs of a rebuild by a host, whose upstream sends one event after the other.
+    func repeatedEventByEvent(feedsParts: Bool) -> [StageInput] {
+        var (past, repetition) = (past(feedsParts: feedsParts), Repetition())
         for sequence in 1..<fed + 1 {
-            live(before: sequence, &life, &past)
-            life.feed(sequence)
+            repeatRecorded(before: sequence, &repetition, &past)
+            repetition.feed(sequence)
         }
-        live(before: .max, &life, &past)
-        return life.deeds
+        repeatRecorded(before: .max, &repetition, &past)
+        return repetition.inputs
     }
 
-    private func live(before sequence: UInt64, _ life: inout SecondLife, _ past: inout RecordedPast) {
+    private func repeatRecorded(before sequence: UInt64, _ repetition: inout Repetition, _ past: inout RecordedPast) {
         while let action = past.next(fedThrough: sequence - 1) {
             if case .feed = action { return }
-            life.perform(action, &past, headers)
+            repetition.perform(action, &past, headers)
         }
     }
 }
 
-/// The actions of a repetition.
-private struct SecondLife {
-    private(set) var deeds: [Deed] = []
+/// The inputs that a repetition has made so far.
+private struct Repetition {
+    private(set) var inputs: [StageInput] = []
     private(set) var fed: UInt64 = 0
     private var now = Instant.epoch
     private var batch = -1
 
     mutating func feed(_ sequence: UInt64) {
         fed = sequence
-        deeds.append(.event(sequence, at: now))
+        inputs.append(.event(sequence, at: now))
     }
 
     mutating func perform(_ action: RecordedPast.Action, _ past: inout RecordedPast, _ headers: [BatchHeader]) {
         switch action {
         case .feed(let last): while fed < last { feed(fed + 1) }
         case .advance(let time): now = time
-        case .settle: deeds.append(.answers(batch: batch, at: now))
+        case .settle: inputs.append(.answers(batch: batch, at: now))
         case .readBatch:
             batch += 1
             past.begin(batch < headers.count ? headers[batch] : nil)

@@ -25,16 +25,17 @@ import ZeroMQ
         }
         #expect(Sluggish.first.isUnderWay)
         try await relay.stop()
-        #expect(Sluggish.first.isUnderWay, "the stop did not wait for it")
+        #expect(Sluggish.first.isUnderWay, "the stop did not wait for the snapshot")
         let store = SnapshotStore(logDirectory: relay.logDirectory)
         let left = try store.list().compactMap { $0.header?.position }
-        #expect(left == [300], "the stage's own, of the stop")
+        #expect(left == [300], "the snapshot that the stage made when it stopped")
         Sluggish.first.goOn()
         try await SocketThread.run(name: "waiting") {
-            try Peer(context.zmq).stay(for: "the end of the other") { Sluggish.first.isOver }
+            try Peer(context.zmq).stay(for: "the end of the background snapshot") { Sluggish.first.isOver }
         }
         try await gate.stop()
-        #expect(try store.list().compactMap { $0.header?.position } == left, "what was given up writes nothing")
+        #expect(
+            try store.list().compactMap { $0.header?.position } == left, "the snapshot that was given up was written")
     }
 
     @Test func `health reports the longest turns by cause`() async throws {

@@ -23,7 +23,7 @@ import ZeroMQ
             try upstream.welcome(after: 0, last: 1)
             try upstream.batch(1, 1, String(repeating: "no JSON ", count: 1_000) + "\n")
             // One call for the dead letter, and one for the snapshot.
-            try upstream.stay(for: "both to be asked for") { disk.waiting >= 2 }
+            try upstream.stay(for: "both calls") { disk.waiting >= 2 }
         }
         disk.goOn()
         try await relay.stop()

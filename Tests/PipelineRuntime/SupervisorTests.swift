@@ -6,7 +6,7 @@ import Testing
 
 @testable import PipelineRuntime
 
-/// Another file is taken by all stages or by none. Shell scripts stand in for stages, and answer before the question.
+/// Another file is taken by all stages or by none. Shell scripts stand in for stages, and answer before they are asked.
 @Suite(.timeLimit(.minutes(5))) struct Supervisors {
     private static let first = PipelineText(path: "p.yaml", folder: "/tmp", text: "first")
     private static let next = PipelineText(path: "p.yaml", folder: "/tmp", text: "next")

@@ -59,7 +59,7 @@ import Testing
         #expect(route.sent.last == "3 slow")
     }
 
-    @Test func `a device with a deferred push gets no other before its last answer, if the transport says so`() {
+    @Test func `a device with a deferred push gets no other push before the last answer, if the transport says so`() {
         let route = RecordedRoute(room: 4, perDevice: 1)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append([push(1, "slow"), push(2, "slow"), push(3, "a")])
@@ -73,7 +73,7 @@ import Testing
         #expect(route.sent == ["1 slow", "3 a", "4 b"])
         dispatcher.append([push(1, "slow")])
         dispatcher.dispatch()
-        #expect(route.sent.last == "1 slow", "it is asked for beside what waits")
+        #expect(route.sent.last == "1 slow", "the status query does not wait behind other pushes")
         dispatcher.answer(push(1, "slow"))
         dispatcher.dispatch()
         #expect(route.sent.last == "2 slow")
@@ -146,9 +146,9 @@ import Testing
         dispatcher.append([push(1, "a")])
         dispatcher.dispatch()
         #expect(route.sent.isEmpty)
-        var question = push(2, "b")
-        question.isStatusQuery = true
-        dispatcher.append([question])
+        var query = push(2, "b")
+        query.isStatusQuery = true
+        dispatcher.append([query])
         dispatcher.dispatch()
         #expect(route.sent == ["2 b"])
         clock.now.withLock { $0 += .seconds(9) }
@@ -212,7 +212,7 @@ import Testing
         #expect(dispatcher.takeComplaints().isEmpty)
     }
 
-    @Test func `a surplus answer is reported with its transport and ignored`() {
+    @Test func `an answer to a push that the transport does not have is reported and ignored`() {
         let dispatcher = TransportDispatcher(routes: ["apns": RecordedRoute(room: 1).route])
         dispatcher.append([push(1, "a")])
         dispatcher.dispatch()

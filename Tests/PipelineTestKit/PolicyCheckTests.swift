@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Time
 
-/// The check accepts policies that follow the rules, and finds those that do not.
+/// The check accepts policies that follow the rules, and finds policies that break them.
 @Suite struct PolicyCheckTests {
     @Test(arguments: Tier.some(of: ["latest", "debounce", "none", "{use: nights, until: 5000000}"]))
     func `a policy that uses only its arguments passes`(_ policy: String) throws {

@@ -3,7 +3,7 @@ import PipelineTestKit
 import TestSupport
 import Testing
 
-/// What the kit promises to those who write tests with it.
+/// The promises of the kit to authors of tests.
 @Suite struct Kit {
     private static let yaml = """
         pipeline: kit
@@ -55,7 +55,7 @@ import Testing
         try await belfry.stop()
     }
 
-    @Test(.timeLimit(.minutes(5))) func whatIsAskedOfAPipelineThatHasStoppedIsRefused() async throws {
+    @Test(.timeLimit(.minutes(5))) func `a stopped pipeline refuses requests`() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         try await belfry.stop()
         await #expect(throws: TestPipelineError.self) { try await belfry.send(Self.device) }

@@ -5,7 +5,7 @@ import Testing
 @testable import ZeroMQ
 
 @Suite struct CurveKeyTests {
-    @Test func `a generated pair survives being written and read`() throws {
+    @Test func `a generated pair is written and read back unchanged`() throws {
         let pair = try CurveKeyPair.generate()
         #expect(try CurvePublicKey(z85: pair.publicKey.z85) == pair.publicKey)
         #expect(try CurveKeyPair(secretKey: CurveSecretKey(z85: pair.secretKey.z85)).publicKey == pair.publicKey)
@@ -52,7 +52,7 @@ import Testing
         clientKeys = try .generate()
     }
 
-    @Test func `a known client gets through, encrypted and named`() throws {
+    @Test func `a message of a known client arrives with the client's name`() throws {
         let server = try server(allowing: [clientKeys.publicKey])
         let client = try client(of: server)
         #expect(try client.send([[1, 2, 3]]) == .sent)

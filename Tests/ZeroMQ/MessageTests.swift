@@ -60,7 +60,7 @@ import Testing
         #expect(try pair.connected.next() == [[UInt8](repeating: 9, count: 100)])
     }
 
-    @Test func `a receive that must not wait finds nothing`() throws {
+    @Test func `a receive without waiting returns at once if there is no message`() throws {
         let pair = try Pair()
         #expect(try pair.bound.receive(into: ZMQMultipart(), wait: false) == .empty)
     }

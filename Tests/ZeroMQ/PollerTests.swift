@@ -24,7 +24,7 @@ import Testing
         #expect(poller.ready(at: items.1) == [])
     }
 
-    @Test func `interest can change`() throws {
+    @Test func `the interest in an item can be changed`() throws {
         let pair = try Pair()
         let poller = ZMQPoller()
         let item = poller.add(pair.bound, [.readable, .writable])

@@ -22,7 +22,7 @@ final class FlakyDisk: Sendable {
         (self.every, self.shortagesMax) = (every, shortagesMax)
     }
 
-    /// Turns shortages on or off. They must be off while stages start: a stage that finds a full disk at its start ends.
+    /// Turns shortages on or off. Stages start while shortages are off.
     func turn(on isOn: Bool) { state.withLock { $0.isOn = isOn } }
 
     /// How often the disk was full.

@@ -32,7 +32,7 @@ import Testing
         ("data: {mode: 0777}", "data.mode: with mode 0777 everybody could change the logs; \(hint)"),
         ("data: {modus: 0700}", "data.modus: unknown key; known: path, mode"),
     ])
-    func `a mode that is none is refused with what to write`(data: String, said: String) throws {
+    func `an invalid mode is refused with a hint`(data: String, said: String) throws {
         let error = try #require(throws: PipelineFileError.self) { try file(data) }
         #expect(error.errors.count == 1 && error.description.hasSuffix(" " + said), "\(error)")
     }

@@ -32,7 +32,7 @@ import Testing
         ),
         ("other: abc", #"{"other":"abc"}"#),
     ])
-    func `a secret in clear is on record by its seal alone`(text: String, record: String) throws {
+    func `a record has only the seal of a secret in clear`(text: String, record: String) throws {
         #expect(try recorded(text) == record)
     }
 

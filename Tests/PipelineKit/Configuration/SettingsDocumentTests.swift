@@ -40,7 +40,7 @@ import Testing
         #expect((error?.errors.count ?? 0) <= 2)
     }
 
-    @Test func `stars that are no aliases survive`() throws {
+    @Test func `stars that are not aliases are kept`() throws {
         let text = "\"*a\": '*'\nb: \"**\"\nc: >-\n  *x y\nd: 2*3  # *\n"
         var reader = try SettingsReader(text: text, file: "s.yaml")
         #expect(reader.keys == ["*a", "b", "c", "d"])

@@ -47,7 +47,7 @@ import Testing
                 "99999999999999999999s is too large for a duration", "must be between 5ms and 1h, is 1d",
                 "must be between 5ms and 1h, is 0s", "expected a duration, found nothing",
             ]))
-    func anythingElseIsNoDuration(_ text: String, _ expected: String) throws {
+    func `any other text is not a duration`(_ text: String, _ expected: String) throws {
         let found = try complaint(text) { reader throws(SettingsError) in
             try reader.duration("key", default: .zero, in: .milliseconds(5) ... .seconds(3600))
         }
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `a wrong choice is answered with the allowed words and the nearest`() throws {
+    @Test func `the error for a wrong choice lists the allowed words and suggests the nearest`() throws {
         enum Mode: String, CaseIterable { case strict, loose }
         var reader = try reader("loose")
         #expect(try reader.choice("key", default: Mode.strict) == .loose)
@@ -238,7 +238,7 @@ import Testing
     }
 
     @Test(arguments: [("$fiel", "$file"), ("file", "$file"), ("$envv", "$env"), ("credential", "$credential")])
-    func `a secret whose kind is mistyped is answered with the nearest`(_ key: String, _ meant: String) throws {
+    func `the error for a mistyped kind of secret suggests the nearest kind`(_ key: String, _ meant: String) throws {
         let found = try complaint("{\(key): x}") { reader throws(SettingsError) in try reader.secret("key") }
         #expect(
             found?.hasPrefix("a secret is not allowed here; did you mean \"\(meant)\"? write {$file: PATH}") == true)
@@ -260,7 +260,7 @@ import Testing
         }
     }
 
-    @Test func `a credential that is not there says what to write in the unit file`() throws {
+    @Test func `the error for a missing credential says what to write in the unit file`() throws {
         let hint = "write LoadCredential=apns-key:/PATH under [Service] in the unit file"
         let unset = #expect(throws: SettingsError.self) { try credential().reveal(environment: [:]) }
         #expect(

@@ -54,7 +54,7 @@ import Testing
                 == SettingsReader(text: text, file: "s.yaml").record())
     }
 
-    @Test func `a record is an object`() throws {
+    @Test func `a record that is not an object is not read`() throws {
         #expect(try reader(of: "[1]") == nil)
     }
 }

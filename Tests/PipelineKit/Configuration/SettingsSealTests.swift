@@ -81,7 +81,7 @@ import Testing
         #expect(try sealed("key: {$file: lost}").record() == #"{"key":{"$file":"lost"}}"#)
     }
 
-    /// It can be read only once, by the transport.
+    /// A pipe can be read only once, and the transport must read it.
     @Test func `a pipe is not read for a seal`() throws {
         for name in ["key", "trust"] {
             try FileManager.default.removeItem(atPath: folder.file(name))

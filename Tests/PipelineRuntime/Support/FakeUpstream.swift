@@ -43,7 +43,7 @@ final class FakeUpstream {
     func say(_ frames: [[UInt8]]) throws { try peer.say([consumer] + frames) }
 
     /// Sends a message to a consumer that may have disconnected.
-    func sayInTheWind(_ frames: [UInt8]...) throws { _ = try peer.socket.send([consumer] + frames) }
+    func sayIfConnected(_ frames: [UInt8]...) throws { _ = try peer.socket.send([consumer] + frames) }
 
     func welcome(after: UInt64, last: UInt64, identity: LogIdentity = FakeUpstream.identity) throws {
         try say(LinkFrame.welcome(log: "gate", identity: identity, last: last, after: after))
