@@ -2,11 +2,12 @@ import Glibc
 
 /// The permissions of new folders and files in a data folder. The process's umask does not change them.
 ///
-/// Existing files and folders keep their mode. `belfry doctor` lists those with wider permissions.
+/// Existing files and folders keep their mode. `belfry doctor` lists the files and folders with wider
+/// permissions.
 package struct DataMode: Hashable, Sendable {
     /// The permissions of folders, as `0o700`.
     package let folders: UInt32
-    /// The permissions of files: those of folders without execute bits.
+    /// The permissions of files: the permissions of folders without the execute bits.
     package var files: UInt32 { folders & 0o666 }
 
     /// The default: nobody else may read records and tokens.

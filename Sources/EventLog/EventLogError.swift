@@ -70,7 +70,7 @@ extension EventLogError: CustomStringConvertible {
         case .withoutManifest(let directory):
             "restore it from a copy, or run 'belfry log repair \(directory)', which may find its contents elsewhere"
         case .wrongSettings:
-            "restore the file from a copy, or remove only this file: then the pipeline file's settings count for the "
+            "restore the file from a copy, or remove only this file: then the pipeline file's settings apply to the "
                 + "whole log"
         }
     }

@@ -14,7 +14,7 @@ import Glibc
     }
     package var sync: @Sendable (CInt) -> CInt = { fdatasync($0) }
     /// Writes a part of a large file to the disk, waits, and drops it from the page cache. One `fdatasync` of the whole file
-    /// would delay those of all logs on the disk.
+    /// would delay the syncs of all logs on the disk.
     package var writeBack: @Sendable (CInt, off_t, Int) -> Void = { file, offset, count in
         _ = sync_file_range(file, offset, off_t(count), UInt32(BELFRY_SYNC_FILE_RANGE_WRITE_AND_WAIT))
         posix_fadvise(file, offset, off_t(count), POSIX_FADV_DONTNEED)

@@ -1,7 +1,7 @@
 import Glibc
 import Time
 
-/// `settings.ndjson` beside a log: the settings that its stage ran with. Each line counts from a position on. A replay
+/// `settings.ndjson` beside a log: the settings that its stage ran with. Each line applies from a position on. A replay
 /// of the stage needs them.
 ///
 /// The first line also has the log's identity, and a CRC-32C of that identity and of all lines without these two members:
@@ -9,9 +9,9 @@ import Time
 /// are not checked.
 package struct SettingsFile: Hashable, Sendable {
     package struct Line: Hashable, Sendable {
-        /// The last upstream event before the settings count.
+        /// The last upstream event before the settings apply.
         package var after: UInt64
-        /// The `now` of the log's last batch before the settings count.
+        /// The `now` of the log's last batch before the settings apply.
         package var now: Instant
         /// The line without ``log``, ``crc`` and the line feed.
         package var text: String

@@ -129,7 +129,7 @@ public struct Delivery: Sendable {
         self.init(id: id, transport: transport, head: line, rest: [])
     }
 
-    /// The push as one JSON object, without a line feed. Made anew at each call.
+    /// The push as one JSON object, without a line feed. Each call makes it again.
     public var line: [UInt8] { head + rest }
 
     /// The length of ``line``.

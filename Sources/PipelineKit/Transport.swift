@@ -43,8 +43,8 @@ public protocol Transport: Sendable {
 
     /// Prepares a change of settings and changes nothing yet: pushes may be in flight.
     ///
-    /// - Returns: The change; nil where it is impossible. Then the transport is closed and made anew, unless its settings are
-    ///   the same.
+    /// - Returns: The change; nil where it is impossible. Then the transport is closed and another is made, unless its
+    ///   settings are the same.
     /// - Throws: Where it could not work with the new settings; it keeps the present ones.
     func change(to settings: Settings) async throws(TransportError) -> TransportChange?
 
@@ -227,7 +227,7 @@ public struct TransportAnswer: Sendable, Hashable {
     public enum Outcome: String, Sendable, Hashable, CaseIterable {
         /// The provider accepted it. Not "delivered": nobody promises that.
         case accepted
-        /// Given up for good; `reason` says why.
+        /// The transport has given up the push; `reason` says why.
         case failed
         /// Not finished: the push comes again at ``TransportAnswer/until``, with the same `apns-id`.
         ///

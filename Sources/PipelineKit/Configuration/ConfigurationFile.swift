@@ -38,7 +38,7 @@ enum ConfigurationFile {
         return text.hasSuffix("\n") ? String(text.dropLast()) : text
     }
 
-    /// Whether it can be read more than once: a pipe gives its contents to the first reader.
+    /// Whether the file can be read more than once: a pipe gives its contents to the first reader.
     static func isRegular(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG

@@ -4,7 +4,7 @@ import JSON
 /// A secret in a pipeline file: a file, an environment variable or a systemd credential. Some settings also take the secret's
 /// text (``SettingsReader/secretOrText(_:)``).
 ///
-/// It is read only by ``reveal(environment:)``, so only the process that uses a secret must be able to read it.
+/// Only ``reveal(environment:)`` reads the secret, so only the process that uses a secret must be able to read it.
 public struct Secret: Sendable {
     enum Source: Sendable, Equatable {
         case file(String)

@@ -67,7 +67,7 @@ extension SettingsNode {
         return node
     }
 
-    /// Whether it names the source of a secret, such as `{$file: PATH}`.
+    /// Whether the node names the source of a secret, such as `{$file: PATH}`.
     private var namesSecret: Bool {
         guard case .mapping(let entries) = content else { return false }
         return entries.count == 1 && entries[0].key.hasPrefix("$")

@@ -42,7 +42,7 @@ extension SettingsReader {
         return path
     }
 
-    /// As ``path(_:)``; the default, which is resolved alike, if the key is missing.
+    /// As ``path(_:)``; if the key is missing, the default, which is resolved in the same way.
     public mutating func path(_ key: String, default standard: String) throws(SettingsError) -> String {
         note(key, default: standard)
         return try optionalPath(key) ?? resolve(standard)

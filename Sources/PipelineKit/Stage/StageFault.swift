@@ -13,9 +13,9 @@ public struct StageFault: Error, Hashable, Sendable {
     public var stage: String
     /// How many such wakes there were in a row.
     public var wakes: Int
-    /// The time of the first of those wakes.
+    /// The time of the first of these wakes.
     public var from: Instant
-    /// The time of the last of those wakes.
+    /// The time of the last of these wakes.
     public var to: Instant
     /// The deadline that the stage asks for.
     public var next: Instant

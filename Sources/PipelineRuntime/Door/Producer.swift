@@ -69,7 +69,7 @@ package final class Producer {
     /// Called for every answer, in order.
     package var onAnswer: (Answer) -> Void = { _ in }
     package private(set) var timeMark: UInt64 = 0
-    /// Sequence of the last event in the changes log, as far as the door has told.
+    /// Sequence of the last event in the changes log, as far as the door has reported it.
     package private(set) var logLast: UInt64 = 0
     /// How many lines of this producer the door already had when it first answered.
     package private(set) var checksumThrough: UInt64 = 0

@@ -14,7 +14,7 @@ package enum ConnectionRefusal: Sendable, Hashable {
     case keyNotListed(String)
     case keyRequired
     case keysNotTaken
-    /// The other side hangs up during the handshake: it has another key, or is just starting or ending.
+    /// The other side closes the connection during the handshake: it has another key, or is just starting or ending.
     case otherServerKey([String])
 
     /// Whether only a changed setting can help.

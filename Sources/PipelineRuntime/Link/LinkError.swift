@@ -42,7 +42,7 @@ extension ConnectionRefusal {
             the key \(key) is not listed for \(purpose) there; list it under `curve: \
             \(purpose == "producing" ? "producers" : "readers")` of the stage in its pipeline file and reload it, or use another key
             """
-        case .keyRequired: "a key is required for \(purpose) there, and none was given"
+        case .keyRequired: "a key is required for \(purpose) there, but no key was given"
         case .keysNotTaken: "a key was given, but the stage there has no keys (`curve:`)"
         case .otherServerKey(let keys):
             """

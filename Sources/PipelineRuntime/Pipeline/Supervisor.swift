@@ -3,7 +3,7 @@ import PipelineKit
 import Synchronization
 import ZeroMQ
 
-/// Runs every stage of a pipeline as a process of its own, and restarts those that end.
+/// Runs every stage of a pipeline as a process of its own, and restarts each process that ends.
 ///
 /// A stage that refuses its configuration (exit status 78 or 64) would refuse it again: then all stages are stopped.
 package final class Supervisor: Sendable {
@@ -65,7 +65,7 @@ package final class Supervisor: Sendable {
         return state.withLock { $0.failure ?? 0 }
     }
 
-    /// Asks every stage to stop, and kills those that have not after ``grace``.
+    /// Asks every stage to stop, and kills the stages that still run after ``grace``.
     package func stop() {
         let children = state.withLock { state in
             state.isStopping = true
@@ -147,7 +147,8 @@ extension Supervisor {
         case absent
     }
 
-    /// Asks every stage whether it could go on with another file. If all can, all of them do; else none.
+    /// Asks every stage whether it could go on with another file. If all can, all switch to it. Otherwise no stage
+    /// does.
     ///
     /// After that, processes are started from that file. One call at a time.
     ///

@@ -135,7 +135,7 @@ final class ProgramRig {
 
     /// Waits for the end of the program, and ignores its messages.
     ///
-    /// - Returns: Whether it ended in time.
+    /// - Returns: Whether the program ended in time.
     func ends(within limit: Duration) throws -> Bool {
         let end = ContinuousClock.now + limit
         while child.exited == nil {

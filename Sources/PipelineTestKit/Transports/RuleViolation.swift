@@ -27,7 +27,7 @@ func within<Value: Sendable>(
 
 /// Waits until a condition is true.
 ///
-/// - Returns: Whether it became true before the limit.
+/// - Returns: Whether the condition became true before the limit.
 func becomes(_ limit: Duration, _ condition: () async throws -> Bool) async throws -> Bool {
     let end = ContinuousClock.now + limit
     while try await !condition() {

@@ -68,9 +68,9 @@ final class CrashJournal {
     }
 
     var reason: String {
-        let last = end.map { ", the last time it \($0)" } ?? ""
+        let last = end.map { " (the last time it \($0))" } ?? ""
         return
-            "the stage crashed three times on it: each time its process ended while it was at work on this event\(last)"
+            "the stage crashed three times on it: each time its process ended while it worked on this event\(last)"
     }
 
     private func put() -> Bool {

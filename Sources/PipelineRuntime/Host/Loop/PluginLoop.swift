@@ -301,8 +301,8 @@ final class PluginLoop: HostWork {
         let before = "\(CrashJournal.setAsideMax) events in a row before it"
         StandardError.write(
             """
-            \(plan.stage): its program ended \(crashes.count) times with event \(crashes.sequence) of \(upstream?.name ?? "") \
-            in hand, as with \(before), so no more events are set aside; fix the program
+            \(plan.stage): its program ended \(crashes.count) times while it worked on event \(crashes.sequence) of \
+            \(upstream?.name ?? ""), as with \(before), so no more events are set aside; fix the program
             """)
     }
 
@@ -310,8 +310,8 @@ final class PluginLoop: HostWork {
     private func setAside(after end: ChildProcess.Exit) throws {
         guard let event = waiting.first, let upstream else { return }
         let reason =
-            "the stage crashed three times on it: each time its program ended with this event in hand, the last time it "
-            + end.text
+            "the stage crashed three times on it: each time its program ended while it worked on this event "
+            + "(the last time it \(end.text))"
         event.lines.withUnsafeBytes { lines in
             for line in Lines(lines) {
                 out.reject(sequence: event.first, line: line, Rejection(code: SetAsideEvents.code, reason: reason))

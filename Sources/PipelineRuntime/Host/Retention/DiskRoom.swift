@@ -2,7 +2,8 @@ import EventLog
 import Time
 import ZeroMQ
 
-/// Whether the disk has room for a stage's logs. While it has none, the stage takes no input and tries again now and then.
+/// Whether the disk has room for a stage's logs. While there is no room, the stage takes no input and tries again every
+/// ``pause``.
 struct DiskRoom {
     static let pause = Duration.milliseconds(200)
 

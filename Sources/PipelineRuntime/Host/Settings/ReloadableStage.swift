@@ -19,7 +19,7 @@ package final class ReloadableStage: Sendable {
     /// The host that runs now.
     package var host: StageHost { state.withLock { $0.host } }
 
-    /// Whether it has neither ended nor been asked to stop.
+    /// Whether the stage has neither ended nor been asked to stop.
     package var isGoingOn: Bool { state.withLock { !$0.isStopping && !$0.isOver } }
 
     /// Returns when the stage was stopped and everything that it took is durable.

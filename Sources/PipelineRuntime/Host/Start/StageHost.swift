@@ -3,7 +3,7 @@ import ZeroMQ
 
 /// Runs one stage: the host does sockets, log, time and shutdown; the stage folds events.
 ///
-/// The stage may run in a process of its own or beside others; it cannot tell which.
+/// The stage may run in a process of its own or beside others. It cannot tell in which way it runs.
 package struct StageHost: Sendable {
     /// The host's plan, from the pipeline file.
     package let plan: HostPlan

@@ -25,7 +25,7 @@ final class StageTransports: Sendable {
             (folder, inputLog, sync) = (plan.logDirectory, plan.inputLog, plan.sync)
         }
 
-        /// Whether more than the transport's own settings differ, so that it must be opened anew.
+        /// Whether more than the transport's own settings differ, so that it must be opened again.
         func isAnother(than other: Origin) -> Bool {
             var one = self
             one.settings = other.settings
@@ -107,7 +107,7 @@ final class StageTransports: Sendable {
         }
     }
 
-    /// Applies a reload, between two hosts. The next host opens the transports that must be opened anew.
+    /// Applies a reload, between two hosts. The next host opens the transports that must be opened again.
     func apply(_ change: Change) async {
         for one in change.changed { await one.change.apply() }
         let closed = entries.withLock { entries in

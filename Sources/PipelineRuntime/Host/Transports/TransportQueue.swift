@@ -1,7 +1,7 @@
 import PipelineKit
 import Time
 
-/// The pushes of one transport: those that wait for room, and those in flight.
+/// The pushes of one transport: the pushes that wait for room, and the pushes in flight.
 struct TransportQueue {
     struct Route: Sendable {
         var send: @Sendable ([Delivery]) -> Void
