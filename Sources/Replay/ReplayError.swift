@@ -16,7 +16,7 @@ package enum ReplayError: Error, Hashable, Sendable {
     case backwards
     /// The registry has no stage of this kind.
     case unknownStage(String, kind: String)
-    /// A program that stands in for a stage failed or broke the protocol.
+    /// A program that replaces a stage failed or broke the protocol.
     case worker(stage: String, String)
     /// A what-if command that the source rejects, or that names neither a subscription nor a device.
     case badCommand(line: Int, String)

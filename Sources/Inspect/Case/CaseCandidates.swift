@@ -9,7 +9,7 @@ struct CaseCandidates {
     let logs: RecordedLogs
     let finder: any EventFinder
     private(set) var events: [UInt64: LoggedEvent] = [:]
-    /// Whether more than ``badgesMax`` changes raised the badge, so that they are left out.
+    /// Whether the changes that raised the badge are left out, because there are more than ``badgesMax``.
     private(set) var hasTooManyBadges = false
 
     static let badgesMax = 500
@@ -74,7 +74,7 @@ struct CaseCandidates {
         }
     }
 
-    /// Adds all events shortly before a change.
+    /// Adds all events shortly before a change, and the later events up to a time.
     mutating func addAll(before change: UInt64, until moment: Instant) throws {
         let first = change > CaseCandidates.largerSliceMax ? change - CaseCandidates.largerSliceMax : 1
         var found: [LoggedEvent] = []

@@ -11,7 +11,7 @@ package struct CaseExport {
     private let finder: any EventFinder
     private let seed: String
 
-    /// - Parameter seed: The seed for pipeline files that name none.
+    /// - Parameter seed: Used if the pipeline file names no seed.
     package init(logs: RecordedLogs, finder: any EventFinder, seed: String) {
         (self.logs, self.finder, self.seed) = (logs, finder, logs.file.seed ?? seed)
     }
@@ -52,7 +52,7 @@ package struct CaseExport {
     private struct Start {
         var trial: CaseTrial
         var candidates: CaseCandidates
-        /// The result in the log; nil if only a run can find it out.
+        /// The result according to the log; nil if only a run of the inputs shows it.
         let recorded: CaseResult?
         let change: UInt64
         let moment: Instant
@@ -150,7 +150,7 @@ extension CaseExport {
                 + "a stage was behind, or older inputs are needed; nothing was written")
     }
 
-    /// Tries the inputs without, then with the members that ingest added.
+    /// Tries the inputs with and without the members that ingest added, and prefers the inputs without them.
     private func tried(_ lines: [CaseLine], _ start: Start) throws -> ([CaseLine], CaseResult)? {
         let whole = lines.map(\.whole)
         let wholeResult = try start.trial.result(of: whole)
@@ -177,7 +177,7 @@ extension CaseExport {
     private func disguised(
         _ lines: [CaseLine], _ trial: CaseTrial, _ result: CaseResult, _ notes: [String]
     ) throws -> Case {
-        // The whole lines: a trial of a change that was not pushed uses the members that ingest added.
+        // Uses whole lines, because the trial of a change that was not pushed needs the members that ingest added.
         let texts = try DisguisedTexts(of: lines.map(\.whole))
         let byWord = try lines.contains { try $0.searchesWords() }
         let summary = try EventLogs.summary(directory: logs.log(of: logs.path[0]))

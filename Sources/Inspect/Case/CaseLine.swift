@@ -6,7 +6,7 @@ import Predicates
 /// An input of a case: an event of the changes log, to be sent again.
 struct CaseLine {
     let event: LoggedEvent
-    /// Whether it keeps the members that ingest added. A case without the record's earlier changes needs them.
+    /// Whether the command keeps the members that ingest added. A case without the record's earlier changes needs them.
     var keepsDerived = false
 
     private static let derived: Set<String> = ["change", "before", "recordType"]
@@ -27,7 +27,7 @@ struct CaseLine {
         }
     }
 
-    /// Whether it saves a subscription whose predicate searches for words.
+    /// Whether the event saves a subscription whose predicate searches for words.
     func searchesWords() throws -> Bool {
         try event.withJSON { json in
             guard let query = json[.subscription]?[.query] else { return false }

@@ -6,7 +6,7 @@ import PipelineKit
 package enum CaseTarget: Equatable {
     /// An event of the outcomes log.
     case outcome(UInt64)
-    /// That a change was not pushed to a user, or to one of the user's devices.
+    /// A change that was not pushed to a user, or not to one of the user's devices.
     case notPushed(change: UInt64, user: ExactText, device: ExactText?)
 }
 
@@ -20,7 +20,7 @@ struct CaseOutcome: Equatable {
     let headers: ExactText
     private(set) var payload: CasePayload
 
-    /// - Parameter changes: Maps the sequence of a change to that in the original log.
+    /// - Parameter changes: Maps a change's sequence to its sequence in the original log.
     init?(_ outcome: JSONValue, push: JSONValue, ignoresBadge: Bool, changes: (UInt64) -> UInt64?) {
         guard let cause = push[.causes]?.elements.reversed().first?[.sequence]?.int64,
             let change = changes(UInt64(clamping: cause)), let user = outcome[.user]?.exact,
@@ -62,11 +62,11 @@ struct CaseOutcome: Equatable {
         return copy
     }
 
-    /// A form that is equal before and after texts are replaced: structure and lengths only.
+    /// The structure and the lengths only, which stay the same when texts are replaced.
     func shape(_ replace: (String) -> String = { $0 }) -> CaseOutcome { CaseOutcome(self, replace) }
 }
 
-/// A push's payload; equal to payloads with the same content.
+/// A push's payload. Payloads with the same content are equal, even if their lengths differ.
 struct CasePayload: Equatable {
     /// The canonical JSON, with zeros in place of the notification's ID.
     private let content: ExactText

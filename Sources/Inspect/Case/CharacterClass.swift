@@ -44,7 +44,7 @@ struct CharacterClass: Hashable {
         return below.reversed() + [scalar] + above
     }
 
-    /// The characters up to the first one of another class. Capitals are skipped, since the tree is in lower case.
+    /// The characters up to the first one of another class. Capitals are skipped, since ``Pseudonyms`` stores lower case.
     private static func neighbours(_ values: some Sequence<UInt32>, _ own: CharacterClass) -> [Unicode.Scalar] {
         var found: [Unicode.Scalar] = []
         for value in values {
@@ -66,7 +66,7 @@ extension Unicode.Scalar {
         return upper
     }
 
-    /// The lower case letter of a capital with such a pair; otherwise the character itself.
+    /// The lower-case letter whose ``upperCase`` is this character; otherwise the character itself.
     var lowerCase: Unicode.Scalar {
         guard let lower = Unicode.Scalar.only(properties.lowercaseMapping), lower != self, lower.upperCase == self
         else { return self }

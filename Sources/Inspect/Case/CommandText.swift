@@ -101,7 +101,7 @@ extension CommandText {
         do throws(PredicateError) {
             buffer.appendJSON(try RecordPredicate.replacingStrings(in: text, disguise.text))
         } catch {
-            // Ingest accepts no such predicate; an empty one contains no personal texts.
+            // Ingest rejects such a predicate. The empty predicate contains no personal texts.
             buffer.append("\"\"")
         }
     }

@@ -41,7 +41,7 @@ struct DisguisedTexts {
     }
 }
 
-/// Collects the texts and tokens that a ``Disguise`` gets.
+/// Collects the texts and tokens that ``disguise`` is called with.
 private final class FoundTexts {
     var texts: Set<ExactText> = []
     var tokens: Set<ExactText> = []

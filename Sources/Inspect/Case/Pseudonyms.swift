@@ -10,8 +10,8 @@ import Predicates
 /// sign, are not replaced either; their order without regard to case may change.
 ///
 /// With `areByWord`, each word has its own pseudonym. Then the order of texts may change next to a word that is not replaced.
-/// Two words that a search treats as equal stay equal only if they differ in nothing but case. A case whose outcome changes
-/// with the pseudonyms is not written.
+/// Two words that a search treats as equal stay equal only if they differ in case alone. A case whose outcome changes with
+/// the pseudonyms is not written.
 struct Pseudonyms {
     private struct Node {
         var children: [Unicode.Scalar: Int] = [:]

@@ -15,7 +15,7 @@ package struct DeadLetter: Sendable {
     var status: Int64?
     /// The refused event, or the push.
     let source: EventPlace
-    /// The newest change that led to it; nil if no change did.
+    /// The newest change that caused the event or push; nil if no change did.
     var change: UInt64?
     var content: Content
     var container: ExactText?
@@ -72,7 +72,7 @@ struct RefusedEvent: Sendable {
     var newest: NewestCommand?
 }
 
-/// What a device is now, compared with its registration when the push came.
+/// The state of a device now, compared with its registration when the push came.
 enum DeviceState: Sendable {
     case registered
     /// With another token, topic or transport.

@@ -38,7 +38,7 @@ package struct DeadLetterFilter: Sendable {
         }
     }
 
-    /// Checks what is known before other logs are read.
+    /// Checks the members of a letter that are known before other logs are read.
     func mayAccept(_ letter: DeadLetter) -> Bool {
         Self.isOneOf(stage, letter.stage) && Self.isOneOf(code, letter.code) && hasReason(letter)
             && Self.isOneOf(user, letter.user?.string) && Self.isOneOf(device, letter.device?.string)
@@ -64,7 +64,8 @@ package struct DeadLetterFilter: Sendable {
     }
 }
 
-/// Limits letters by their newest change, or by their time if no change led to them.
+/// Limits letters by the sequence of their newest change. If the limit is a time, or no change caused the letter, the
+/// letter's time counts.
 struct DeadLetterRange {
     private struct End {
         let point: LogPoint
@@ -91,7 +92,7 @@ struct DeadLetterRange {
         (from.map { Self.order(letter, $0) >= 0 } ?? true) && (until.map { Self.order(letter, $0) <= 0 } ?? true)
     }
 
-    /// Negative if the letter is before the end, positive if it is after it.
+    /// Negative if the letter is before the limit, positive if the letter is after the limit.
     private static func order(_ letter: DeadLetter, _ end: End) -> Int {
         if case .sequence(let sequence) = end.point, let change = letter.change {
             return change < sequence ? -1 : change > sequence ? 1 : 0

@@ -117,7 +117,7 @@ extension RedriveCandidate {
         }
     }
 
-    /// - Parameter command: The JSON of the command that redrives it.
+    /// - Parameter command: The JSON of the command that redrives the letter.
     func json(type: String, command: String? = nil) -> String {
         ByteBuffer.object {
             $0.append("type", type)

@@ -14,7 +14,7 @@ struct DeadLetterReader {
     }
 
     /// - Parameters:
-    ///   - isWanted: Called for each letter, which is not completed from other logs yet.
+    ///   - isWanted: Called for each letter, before the letter is completed from other logs.
     ///   - progress: Called with the number of bytes read.
     func read(where isWanted: (DeadLetter) throws -> Bool, _ progress: (UInt64) -> Void) throws -> Letters {
         var found = Letters()

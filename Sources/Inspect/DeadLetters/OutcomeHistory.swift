@@ -2,7 +2,7 @@ import Events
 import JSON
 import PipelineKit
 
-/// Which newer pushes a device got or will get, from the outcomes of a deliver stage.
+/// The newer pushes that a device got or will get, from the outcomes of a deliver stage.
 struct OutcomeHistory {
     private struct DeviceSlot: Hashable {
         let slot: Int
@@ -77,7 +77,7 @@ struct OutcomeHistory {
         return newest.order > push.order ? newest.push : nil
     }
 
-    /// Records that a letter's push will be redriven, so that older pushes of its collapse ID are not.
+    /// Records that a letter's push will be redriven, so that older pushes with its collapse ID are not redriven.
     mutating func willRedrive(_ letter: DeadLetter) {
         guard let push = letter.push, let slot = push.collapse, let device = letter.device else { return }
         record(letter.source.sequence, push.order, in: DeviceSlot(slot: slot, device: device))

@@ -11,7 +11,7 @@ struct PushHistory {
         let sequence: UInt64
     }
 
-    /// What a device shows from one push at a time: a newer push replaces it. Slots are numbered.
+    /// A part of a device that shows one push at a time: a newer push replaces the older one. Slots are numbered.
     private enum Slot: Hashable {
         /// The notification with a collapse ID.
         case collapse(UserKey, ExactText)

@@ -14,7 +14,7 @@ package struct RedriveCommands: Sendable {
     /// Pushes that have expired by this time are sent for one attempt only.
     let now: Instant
 
-    /// The longest line that ingest's door accepts.
+    /// The longest line that ingest accepts.
     private static let lineBytesMax = 1_000_000 - 1
     private static let pushMembers =
         ([

@@ -69,7 +69,7 @@ package struct RedriveEligibility {
         return candidates
     }
 
-    /// The letters' indices, those with the oldest content first.
+    /// The letters' indices, sorted by the age of the content, the oldest first.
     private func byAge(_ letters: [DeadLetter]) -> [Int] {
         letters.indices.sorted { left, right in
             let (one, other) = (letters[left].push?.order ?? 0, letters[right].push?.order ?? 0)

@@ -9,7 +9,7 @@ package struct RedriveTotals: Sendable {
 
     package var taken = 0
     package var refused = 0
-    /// The reasons, as far as ingest gave them: it leaves some out when it refuses very many.
+    /// The refusals whose reasons ingest gave. If ingest refuses very many letters, it leaves some out.
     package var refusals: [Refusal] = []
 
     package init() {}

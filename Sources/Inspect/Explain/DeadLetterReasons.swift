@@ -5,7 +5,7 @@ import PipelineRuntime
 
 /// Explains why a stage set events aside, from its log of dead letters.
 enum DeadLetterReasons {
-    /// The explanations of those events that were set aside, by their sequences.
+    /// The explanations of the events that were set aside, by their sequences.
     static func all(
         of sequences: Set<UInt64>, _ stage: PipelineStage, _ logs: RecordedLogs
     ) throws -> [UInt64: Explanation] {

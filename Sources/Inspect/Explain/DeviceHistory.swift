@@ -17,7 +17,7 @@ package struct DeviceHistory {
 
     var name: ExactText { key.device }
 
-    /// The devices of a user or with a name, in the order of their first events.
+    /// The devices of a user that have a name, in the order of their first events. Nil means any user or any name.
     package static func all(
         in log: String, user: ExactText?, device: ExactText?, _ finder: any EventFinder
     ) throws -> [DeviceHistory] {
@@ -37,9 +37,9 @@ package struct DeviceHistory {
         return histories
     }
 
-    /// The device's state when a push passed that has no outcome for it.
+    /// The device's state at the time of a push that has no outcome for the device.
     ///
-    /// A registration at the very time of the push came after it, or there would be an outcome.
+    /// A registration with the same time as the push came after the push; otherwise there would be an outcome.
     func state(atPush moment: Instant, in log: String, _ finder: any EventFinder) throws -> Explanation {
         let state = try state(at: moment, in: log, finder)
         guard state.code == .deviceRegistered else { return state }

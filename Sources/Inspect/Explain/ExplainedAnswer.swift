@@ -68,7 +68,7 @@ package struct ExplainedAnswer {
 // MARK: - Subscriptions
 
 extension ExplainedAnswer {
-    /// Adds what the logs contain to what the rules say about each subscription.
+    /// Joins the rules' explanation of each subscription with its recorded flow.
     private static func join(
         _ rules: [Explanation], _ flows: [RecordedFlow], _ isPending: Bool
     ) -> [Explanation] {

@@ -88,7 +88,7 @@ extension NotificationTrail {
     }
 }
 
-/// Finds the notifications that one user's matches became. If a newer match replaced a match, it follows the newer one.
+/// Finds the notifications of one user's matches. If a newer match replaced a match, the search follows the newer one.
 private struct NotificationSearch {
     struct Trail {
         /// The newest match that replaced the original, and its change.

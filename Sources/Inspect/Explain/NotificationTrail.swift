@@ -17,7 +17,7 @@ struct NotificationTrail {
     let logs: RecordedLogs
     var flows: [RecordedFlow]
 
-    /// - Parameter flows: The matches of one change, so that each subscription ID is unique.
+    /// - Parameter flows: The matches of one change, each with a subscription ID of its own.
     init(_ flows: [RecordedFlow], _ change: UInt64, _ user: ExactText, _ logs: RecordedLogs) {
         (self.flows, self.change, self.user, self.logs) = (flows, change, user, logs)
     }
@@ -45,7 +45,7 @@ struct NotificationTrail {
         }
     }
 
-    /// Connects an event of one user with its copy behind a plugin.
+    /// Connects an event of one user with the event that a plugin wrote for it.
     private struct PassedKey: Hashable {
         let type: ExactText
         let change: UInt64?
@@ -167,9 +167,9 @@ extension NotificationTrail {
     /// Finds the first event of a stage's log for each flow, and ends the flows without an event.
     ///
     /// - Parameters:
-    ///   - values: What all these events contain beside the user's name.
+    ///   - values: Values that each of these events contains, in addition to the user's name.
     ///   - keys: The key of each flow's event.
-    ///   - key: Returns an event's key; nil for an event of no flow.
+    ///   - key: Returns an event's key; nil if the event belongs to no flow.
     private mutating func answers<Key: Hashable>(
         to open: [Position], in stage: PipelineStage, containing values: [RequiredValue], _ keys: [Key],
         key: (JSONValue) -> Key?
@@ -199,7 +199,7 @@ extension NotificationTrail {
 
     /// Records why flows ended before a stage.
     ///
-    /// - Parameter last: The last batch of the stage's log that was read; nil if there is none.
+    /// - Parameter last: The last batch of the stage's log that was read; nil if no batch was read.
     mutating func close(_ open: [Position], in stage: PipelineStage, last: BatchHeader?) throws {
         let lost = Set(open.map(\.event.sequence).filter { last?.reaches($0) ?? false })
         let letters = try DeadLetterReasons.all(of: lost, stage, logs)

@@ -10,13 +10,13 @@ struct RecordedFlow {
     let user: ExactText
     let subscriptionID: ExactText
     let place: [ExactText]
-    /// What happened to it: notification, payload, outcomes.
+    /// What happened to the match: notification, payload, outcomes.
     var steps: [Explanation] = []
     var outcomes: [RecordedOutcome] = []
-    /// All changes of its notification.
+    /// All changes of the match's notification.
     var causes: [UInt64] = []
     var pushed: Instant?
-    /// Why it has no outcome; nil if it has one.
+    /// Why the match has no outcome; nil if it has one.
     var end: Explanation?
 
     init(_ match: LoggedEvent, _ user: ExactText) throws {
@@ -48,7 +48,7 @@ struct RecordedFlows {
         }
         var isWatched = false
         var matches: [LoggedEvent] = []
-        let hasCome = try LogScan.events(
+        let isProcessed = try LogScan.events(
             in: log, from: change.event.now, containing: [.number(change.sequence)]
         ) { event in
             guard event.json[.type]?.equals(EventName.match) ?? false,
@@ -65,7 +65,7 @@ struct RecordedFlows {
         var trail = NotificationTrail(try matches.map { try RecordedFlow($0, user) }, change.sequence, user, logs)
         try trail.run(after: stage)
         flows = trail.flows
-        (isPending, isUnwatched) = (matches.isEmpty && !hasCome, !isWatched && hasCome)
+        (isPending, isUnwatched) = (matches.isEmpty && !isProcessed, !isWatched && isProcessed)
     }
 }
 

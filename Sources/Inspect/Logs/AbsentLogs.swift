@@ -5,7 +5,7 @@ import PipelineKit
 import PipelineRuntime
 import StageTool
 
-/// The logs that a command works on, and the problems with other logs beside them.
+/// The logs that a command works on, and the errors about missing logs and missing beginnings of logs.
 package struct LogChoice {
     /// The logs' own folders, sorted by name.
     package var logs: [String]
@@ -31,12 +31,12 @@ package struct LogChoice {
     }
 }
 
-/// Finds logs that a place should contain but does not, so that no command mistakes the rest for everything.
+/// Finds logs that a place should contain but does not, so that no command takes the remaining logs for all logs.
 package enum AbsentLogs {
     /// - Throws: ``ToolFailure`` with 66 if a log is missing, with 65 if a log has no `log.json`.
     package static func check(_ place: String) throws { try check(find(in: place)) }
 
-    /// For commands that have answered as far as the logs allow.
+    /// Called at the end of commands that answer as far as the logs allow.
     ///
     /// - Throws: ``ToolFailure`` with 65 if the beginning of a log is missing.
     package static func checkGaps(in place: String) throws { try check(LogPlace.logs(in: place).compactMap(gap)) }

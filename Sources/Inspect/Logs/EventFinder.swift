@@ -1,6 +1,6 @@
 import JSON
 
-/// What to search events for: one name, or a user and a subscription that occur together.
+/// A name to find in events: one name, or a user and a subscription that occur together.
 package struct SearchName {
     let texts: [ExactText]
     let key: TraceKey

@@ -19,7 +19,7 @@ package enum LogPlace {
 
     /// The folder of the logs.
     ///
-    /// - Throws: ``ToolFailure`` with 66 if there is none.
+    /// - Throws: ``ToolFailure`` with 66 if there is no such file or folder.
     package static func folder(_ path: String) throws -> String {
         try checkIsNotNDJSON(path)
         if isFile(path) {
@@ -31,7 +31,7 @@ package enum LogPlace {
         return isFolder(path + "/logs") ? path + "/logs" : path
     }
 
-    /// The logs' own folders in a place, sorted by name. See ``AbsentLogs`` for missing ones.
+    /// The logs' own folders in a place, sorted by name. See ``AbsentLogs`` for missing logs.
     package static func logs(in path: String) throws -> [String] { try folders(in: path).filter(isLog) }
 
     /// All folders in a place that may be logs, sorted by name.
@@ -105,7 +105,7 @@ package enum LogPlace {
 
     /// The log at a path, or all logs in a place.
     ///
-    /// - Throws: ``ToolFailure`` with 66 if there is none.
+    /// - Throws: ``ToolFailure`` with 66 if there is no log.
     package static func oneOrAll(_ place: String) throws -> LogChoice {
         guard try isPlace(place) else { return try LogChoice(logs: [log(place, hint: placeHint)], absent: []) }
         let choice = try LogChoice(logs: logs(in: place), absent: AbsentLogs.find(in: place))

@@ -46,7 +46,7 @@ package enum LogPoint: Equatable {
     case sequence(UInt64)
     case time(Instant)
 
-    /// Starts reading at this point.
+    /// Makes a reader start at this point.
     package var start: EventLogReader.Start {
         switch self {
         case .sequence(let sequence): .sequence(sequence)
@@ -54,7 +54,7 @@ package enum LogPoint: Equatable {
         }
     }
 
-    /// Whether a whole batch comes after it.
+    /// Whether a whole batch comes after this point.
     package func isBefore(_ header: BatchHeader) -> Bool {
         switch self {
         case .sequence(let last): header.firstSequence > last

@@ -43,7 +43,7 @@ package struct LogScan: EventFinder {
 
     /// Reads whole batches from a time on, until `isEnough` returns true for the batch that was just read.
     ///
-    /// - Parameter values: Leaves out events without these values, but not all of them.
+    /// - Parameter values: Most events without these values are left out.
     /// - Returns: False if the log ended first.
     @discardableResult
     static func events(

@@ -14,7 +14,7 @@ package struct RecordedLogs {
     /// The stages that a change passes through, the source first.
     package let path: [PipelineStage]
 
-    /// - Parameter logs: The folder of the logs, if it is not that of `place`. See ``LogPlace``.
+    /// - Parameter logs: The folder of the logs, if it differs from the folder of `place`. See ``LogPlace``.
     package init(place: String, logs: String? = nil) throws {
         folder = try LogPlace.folder(logs ?? place)
         isOwn = LogPlace.isFile(place)
@@ -56,7 +56,7 @@ package struct RecordedLogs {
             log: own, upstream: summary.identity, upstreamName: summary.name, registry: .builtIns)
     }
 
-    /// From the last stage that delivers back to the source.
+    /// The stages from the source to the first stage that delivers, or to another last stage if no stage delivers.
     private static func path(of file: PipelineFile) -> [PipelineStage] {
         let ends = file.stagesInOrder.filter { file.downstream(of: $0).isEmpty }
         var path: [PipelineStage] = []

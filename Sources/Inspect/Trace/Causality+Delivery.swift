@@ -3,7 +3,7 @@ import JSON
 
 /// The events that deliver writes beside outcomes: retired devices, notices to an app's backend, and stopped apps.
 extension Causality {
-    /// What an event of deliver's log led to in the same log.
+    /// The effects that an event of deliver's log has in the same log.
     func deliveryEffects(of event: TraceEvent) throws -> [TraceEvent] {
         guard let log = logs.log(named: event.log), log.role == .making(.outcomes) else { return [] }
         switch event.type {
@@ -41,7 +41,7 @@ extension Causality {
 
     // MARK: Apps
 
-    /// The `app.stopped` event that a held push caused, or because of which it was held.
+    /// The `app.stopped` event that a held push caused, or that caused deliver to hold the push.
     private func stop(of held: TraceEvent, in log: TracedLog) throws -> [TraceEvent] {
         guard let app = try app(of: held) else { return [] }
         let before = try logs.events(

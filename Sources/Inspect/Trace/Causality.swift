@@ -34,7 +34,7 @@ package final class Causality {
         if event.type == "push" || event.facts.isRedrive { effects += try redrives(of: event) }
         if event.type == "coalesced" { effects += try successors(of: event) }
         effects += try deliveryEffects(of: event)
-        // A `not_matched` event counts a range of changes. A refused change may lie in it without being counted.
+        // A `not_matched` event counts changes in a range. A refused change may lie in this range and not be counted.
         return effects.contains { $0.type != "not_matched" } ? effects.filter { $0.type != "not_matched" } : effects
     }
 
@@ -119,7 +119,7 @@ extension Causality {
         try logs.events(TraceKey(.push, event.sequence), in: log) { $0.push == event.sequence }
     }
 
-    /// The redrives of a push in its own log or, if they have not come there yet, among the changes.
+    /// The redrives of a push in its own log or, if they have not reached this log yet, in the changes log.
     private func redrives(of push: TraceEvent) throws -> [TraceEvent] {
         for log in [logs.log(named: push.log), logs.changes].compactMap({ $0 }) {
             let found = try logs.events(TraceKey(.redrive, push.sequence), in: log) {
@@ -140,7 +140,7 @@ extension Causality {
 // MARK: - Replaced by a newer one
 
 extension Causality {
-    /// The notification that replaced a coalesced match in the end; empty while it is held back.
+    /// The notification that replaced a coalesced match in the end; empty while the notification is held back.
     private func successors(of coalesced: TraceEvent) throws -> [TraceEvent] {
         guard let log = logs.log(named: coalesced.log), let change = coalesced.facts.change,
             let user = coalesced.facts.user

@@ -34,7 +34,7 @@ struct EventFacts: Hashable, Sendable {
     var outcome: String?
     var status: Int64?
     var attempts: Int64?
-    /// The transport's answer, if it is not the outcome.
+    /// The transport's answer, if it differs from the outcome.
     var answer: String?
     var registered: String?
     var probeAt: String?
@@ -64,10 +64,10 @@ struct EventFacts: Hashable, Sendable {
     var isChange: Bool { type == "record.save" || type == "record.delete" }
     var isDevice: Bool { type.hasPrefix("device.") }
     var isRedrive: Bool { type == "push.redrive" }
-    /// Whether it is about a retired device or the notices of it.
+    /// Whether the event is about a retired device or a notice of the retirement.
     var isRetirement: Bool { type == "device.retired" || type.hasPrefix("notice.") }
     var isApp: Bool { type.hasPrefix("app.") }
-    /// Whether a stage made it. Stages pass all other events on unchanged.
+    /// Whether a stage made the event. Stages pass all other events on unchanged.
     var isMade: Bool { EventFacts.madeTypes.contains(type) || isRetirement || isApp || type.isEmpty }
 
     /// Whether both are about one notification. Notifications for several subscriptions may share an ID.

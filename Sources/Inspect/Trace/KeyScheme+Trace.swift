@@ -22,7 +22,7 @@ private final class TraceExtraction {
             guard let type = event[.type] else { return }
             if !add(event, type, to: &keys) { addState(event, to: &keys) }
         } catch {
-            // Not JSON, so without keys; `belfry log verify` reports it.
+            // The line is not JSON, so it has no keys; `belfry log verify` reports it.
             return
         }
     }

@@ -34,7 +34,7 @@ package struct TraceGraph {
         prune()
     }
 
-    /// The only user of all targets; nil if they are for several users, or for everyone.
+    /// The only user of all targets; nil if the targets are for several users, or for everyone.
     private static func user(of targets: [TraceEvent]) -> ExactText? {
         let users = Set(targets.map { $0.facts.isChange || $0.facts.isDevice ? nil : $0.facts.user })
         return users.count == 1 ? users.first ?? nil : nil
@@ -86,7 +86,7 @@ extension TraceGraph {
         var node: Node
         var since: Duration?
         var isTarget: Bool
-        /// Whether the node is in the tree before, as the effect of another cause. Its effects are only there.
+        /// Whether the node occurred earlier, as the effect of another cause. Only its first occurrence has effects.
         var isRepeated: Bool
     }
 
@@ -113,7 +113,7 @@ extension TraceGraph {
 }
 
 extension TraceLogs {
-    /// Whether a plugin's log includes the results of an event. Belfry's own stages may hold events back.
+    /// Whether a plugin has processed an event. False for Belfry's own stages, which may hold events back.
     fileprivate func isLeftOut(_ event: TraceEvent, of name: String?) throws -> Bool {
         guard let log = name.flatMap(log(named:)), log.role == .other else { return false }
         var isPassed = false
@@ -127,7 +127,7 @@ extension TraceLogs {
 }
 
 extension TraceEvent {
-    /// The log that must contain an effect of such an event; nil if it need not have any.
+    /// The log that must contain an effect of the event; nil if the event need not have an effect.
     fileprivate func expected(in logs: TraceLogs) -> String? {
         switch type {
         case EventName.recordSave, EventName.recordDelete, EventName.match, EventName.notification, EventName.push:

@@ -22,15 +22,16 @@ struct TraceKey: Hashable, Sendable {
         case userSubscription
         /// The sequence of the push that an outcome is about.
         case push
-        /// The match that a `coalesced` event says was replaced.
+        /// The replaced match, in a `coalesced` event.
         case match
-        /// The match that replaced it.
+        /// The match that replaced another, in a `coalesced` event.
         case replacement
         /// The thousand of changes that a `not_matched` event counts in: 0 for the changes 1 to 1000.
         case unmatched
         /// The sequence of the event that a dead letter is about.
         case deadLetter
-        /// The canonical form of a `device.*`, `subscription.*` or `push.redrive` event, which stages pass on unchanged.
+        /// The canonical form of an event that stages pass on unchanged, such as `device.*`, `subscription.*` and
+        /// `push.redrive`.
         case content
         /// The device that a `device.*` event is about.
         case deviceState

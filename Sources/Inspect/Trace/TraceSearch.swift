@@ -16,7 +16,7 @@ package enum TraceIDKind: String, CaseIterable {
 package enum TraceFinding {
     /// The ID is unique: one trace shows all these events.
     case targets([TraceEvent], TraceIDKind)
-    /// The ID has several meanings, the newest first. `hasMore`: some were left out.
+    /// The ID fits several events, listed from the newest. `hasMore`: some were left out.
     case hits([TraceHit], hasMore: Bool)
     /// The ID was not found. Each line says what was searched for and where.
     case nothing([String])

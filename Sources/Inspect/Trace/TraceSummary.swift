@@ -11,7 +11,7 @@ enum TraceSummary {
             case EventName.recordSave, EventName.recordDelete: [facts.reason, record(facts), origin(facts)]
             case EventName.match: [address(facts), facts.reason.map { "(\($0))" }]
             case EventName.notMatched: [unmatched(facts)]
-            case EventName.notification: [address(facts), standsFor(facts)]
+            case EventName.notification: [address(facts), severalChanges(facts)]
             case EventName.coalesced: [address(facts), "replaced by \(replacement(facts))"]
             case EventName.push: [address(facts), facts.alert.map { "\"\($0)\"" } ?? "silent"]
             case EventName.pushRedrive: [device(facts), facts.redriveOf.map { "of \($0)" }]
@@ -47,7 +47,7 @@ enum TraceSummary {
         return "no subscription watched \(facts.count ?? 0) of the changes \(range)"
     }
 
-    private static func standsFor(_ facts: EventFacts) -> String? {
+    private static func severalChanges(_ facts: EventFacts) -> String? {
         let causes = facts.causes
         guard causes.count > 1, let first = causes.first, let last = causes.last else { return nil }
         if causes.count > 6 { return "for \(causes.count) changes, \(first) to \(last)" }

@@ -31,7 +31,7 @@ package final class Chain {
 
     /// - Parameters:
     ///   - stages: Names of the stages to run, with the source; nil for all.
-    ///   - seed: Log identities are derived from it, unless the file has its own seed.
+    ///   - seed: The log identities are derived from this seed, unless the file has its own seed.
     package init(
         _ file: PipelineFile, stages: Set<String>? = nil, registry: Registry, seed: String = "belfry run"
     ) throws {
@@ -41,7 +41,7 @@ package final class Chain {
         events = EventReader(limits: EventReader.doorLimits)
     }
 
-    /// Sends one command at its `"time"`; without one at the time of the command before.
+    /// Sends one command at its `"time"`, or at the previous command's time if it has no `"time"`.
     ///
     /// - Throws: ``Refusal``; earlier and later commands still count.
     package func send(_ command: String) throws {
@@ -65,7 +65,7 @@ package final class Chain {
         return source.events.count > count
     }
 
-    /// How the stage that writes `log`, in its present state, would explain its next input event.
+    /// Asks the stage that writes `log` to explain its next input event, in its present state.
     package func explain(
         _ event: String, sequence: UInt64, at now: Instant, by log: String, for subject: ExplainedSubject
     ) throws -> [Explanation] {
@@ -86,7 +86,7 @@ package final class Chain {
     /// The events of a log so far.
     package func events(of log: String) -> [Event] { source.node(log)?.events ?? [] }
 
-    /// Why the stage that writes `log` rejected events, in order.
+    /// The rejections by the stage that writes `log`, in order.
     package func rejections(of log: String) -> [Rejection] { source.node(log)?.rejections ?? [] }
 
     /// Names of the logs. Each comes after the log that it is made from.

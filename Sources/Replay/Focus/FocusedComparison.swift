@@ -13,7 +13,7 @@ struct FocusedComparison {
     private let focus: ReplayFocus
     /// The machine's events about the subject that are not compared yet.
     private var outputs: [Output] = []
-    /// Sequences of the input events about the subscription: an outcome names its push, but no subscription.
+    /// Sequences of the input events about the subscription. An outcome names no subscription, but one of these pushes.
     private var inputs: Set<UInt64> = []
     private(set) var compared = ComparedEvents()
 

@@ -6,7 +6,7 @@ import PipelineRuntime
 /// Makes machines for the stages of a registry.
 package struct MachineFactory: Sendable {
     package let registry: Registry
-    /// Programs with their arguments that replace stages, by stage name.
+    /// The programs that replace stages, with their arguments, by stage name.
     package var programs: [String: [String]] = [:]
     /// How long a program may take for one answer.
     package var patience = Duration.seconds(60)
@@ -68,7 +68,7 @@ package struct MachineFactory: Sendable {
 extension RecordedStage {
     /// The settings that the stage ran with, from the file beside its log.
     ///
-    /// A log without that file was made before defaults could change: the pipeline file's settings count for all of it.
+    /// A log without that file was written before defaults could change: the pipeline file's settings apply to the whole log.
     package func settingsHistory() throws -> SettingsHistory {
         let history = try SettingsHistory(logDirectory: log.directory)
         guard history.entries.isEmpty, stage.command.isEmpty else { return history }
