@@ -1,4 +1,4 @@
-// So that every file of this module has the types that all programs share, such as ToolFailure.
+// Exported, so that every file of this module can use the types that all programs share, such as ToolFailure.
 @_exported import StageTool
 
 extension Tool {

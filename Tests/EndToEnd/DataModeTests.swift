@@ -126,13 +126,13 @@ struct DataModeTests {
         #expect(one.status == 1 && one.output.contains(#""code":"data.wide""#), "\(one)")
         #expect(
             one.output.contains(
-                "\(notes.logs)/matches/log.json can be accessed by other users than its owner (mode 0644)"))
+                "\(notes.logs)/matches/log.json can be accessed by users who do not own it (mode 0644)"))
         #expect(one.output.contains(#""fix":"chmod go-rwx \#(notes.logs)/matches/log.json "#), "\(one)")
         chmod(notes.logs, 0o755)
         let more = try await doctor()
         #expect(
             more.output.contains(
-                "\(notes.logs) can be accessed by other users than its owner (mode 0755), and so can 1 more"))
+                "\(notes.logs) can be accessed by users who do not own it (mode 0755), and so can 1 more"))
         let fix = try #require(more.output.firstMatch(of: #/"fix":"(chmod [^ ]* [^ ]* [^ ]*) /#)?.1)
         let mended = try Self.sh(String(fix))
         #expect(mended == 0)

@@ -71,7 +71,10 @@ struct ReplayRangeCommandTests {
         #expect(gone.errors.contains("every event of the range is gone: changes begins at 4\n"), "\(gone.errors)")
         let all = try await Program.run("belfry", replay)
         #expect(
-            all.status == 0 && all.errors.contains("match: from the snapshot at 7: older events are gone"), "\(all)")
+            all.status == 0
+                && all.errors.contains(
+                    "match: the replay begins with the snapshot at 7, because older events are gone"),
+            "\(all)")
         #expect(all.errors.contains("match: nothing to compare\n"), "\(all.errors)")
     }
 

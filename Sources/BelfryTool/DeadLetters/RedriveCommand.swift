@@ -50,7 +50,7 @@ struct RedriveCommand: AsyncParsableCommand {
     @Flag(help: "Send them.")
     var yes = false
 
-    @Option(help: "The door's address, if it is not that of the pipeline file.")
+    @Option(help: "The door's address, if it differs from the pipeline file's.")
     var door: String?
 
     @OptionGroup var keys: KeyOptions

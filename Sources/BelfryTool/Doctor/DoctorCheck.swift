@@ -22,7 +22,7 @@ struct DoctorTarget: Sendable {
     /// Nil for a folder, and for an invalid file.
     let file: PipelineFile?
 
-    /// The doctor's own keys; nil to use those of the stages.
+    /// The doctor's own keys; nil to use the stages' keys.
     let keys: CurveKeyPair?
 
     /// - Throws: ``ToolFailure`` with 66 if the place does not exist.

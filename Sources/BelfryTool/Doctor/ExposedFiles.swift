@@ -67,7 +67,7 @@ extension ExposedFiles {
         let more = files.count > Self.listedMax ? ["…"] : []
         return Finding(
             .warning, "data.wide",
-            "\(first.path) can be accessed by other users than its owner (mode \(first.modeText))\(others)",
+            "\(first.path) can be accessed by users who do not own it (mode \(first.modeText))\(others)",
             lines: isAlone ? [] : files.prefix(Self.listedMax).map { "\($0.modeText) \($0.path)" } + more,
             fix: fix(in: folder)
                 + " (it contains records and device tokens; set who may read them with `data: {mode: …}` in the pipeline file)",

@@ -9,7 +9,7 @@ import Synchronization
 /// A check of a stage's state by the stage itself; see ``InspectableStage/findings(of:)``.
 struct StateCheck: DoctorCheck {
     let name: String
-    /// Whether it reports unusable snapshots. Only the first of these checks does.
+    /// Whether the check reports unusable snapshots. Only the first check does.
     private let reportsSnapshots: Bool
 
     /// All such checks, in the order of the stages.

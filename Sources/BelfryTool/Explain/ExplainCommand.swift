@@ -41,7 +41,7 @@ struct ExplainCommand: ParsableCommand {
     @Option(name: .shortAndLong, help: "A pipeline file, its data folder, or a folder of logs.", completion: .file())
     var pipeline = "."
 
-    @Option(help: "The folder of the logs (default: that of the pipeline file).", completion: .directory)
+    @Option(help: "The folder of the logs (default: the pipeline's folder of logs).", completion: .directory)
     var logs: String?
 
     @Flag(help: "Print one JSON object, also on a terminal.")

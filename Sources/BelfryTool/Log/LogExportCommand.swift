@@ -93,7 +93,7 @@ struct LogImportCommand: ParsableCommand {
                 number += 1
                 guard let start = line, count > 0, start[count - 1] == CChar(bitPattern: UInt8(ascii: "\n")) else {
                     if isPartial { break }
-                    throw LogImportError(LogImporter.cutOffMessage("the last line does not end"))
+                    throw LogImportError(LogImporter.cutOffMessage("the last line has no line feed"))
                 }
                 try importer.take(UnsafeRawBufferPointer(start: start, count: count - 1))
             }

@@ -96,7 +96,7 @@ enum RepairText {
         let files = plan.cuts.map { cut in
             "  \(cut.file): \(cut.bytesKept.map { "from byte \($0) on" } ?? "whole"), \(byteText(cut.bytesLost))"
         }
-        let derived = plan.derived.map { "  \($0): made from what \(isDone ? "is" : "would be") lost" }
+        let derived = plan.derived.map { "  \($0): derived from events that \(isDone ? "are" : "would be") lost" }
         let consumers = plan.consumersBeyond.map {
             "\($0.name) has processed lost events, up to sequence \($0.done): check its log; then rebuild it, or restore both logs from a copy"
         }

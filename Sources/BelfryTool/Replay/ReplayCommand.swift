@@ -144,7 +144,7 @@ struct ReplayCommand: AsyncParsableCommand {
         try tell(report, hasPushes: to == .console || sending?.route.binding.kind == "console")
         if report.verdict == .nothing {
             let reason =
-                only?.focus.map { "no event is about \($0.subject) \($0.name)" } ?? "no event is recorded there"
+                only?.focus.map { "no event is about \($0.subject) \($0.name)" } ?? "no event is recorded in this range"
             throw ToolFailure(.noInput, "nothing was compared: \(reason)")
         }
         if report.difference != nil || report.sent?.areAllAccepted == false { throw ToolFailure(.no) }

@@ -9,7 +9,7 @@ struct LogsFolder {
 
     /// - Parameters:
     ///   - kept: The folder for logs that are kept; it must not contain logs.
-    ///   - mode: The mode of that folder, if it is made.
+    ///   - mode: The mode of the folder for kept logs, if the folder is made.
     /// - Throws: ``ToolFailure`` with 73 or 74.
     init(kept: String?, mode: DataMode) throws {
         data = try LogsFolder.makeTemporary()
@@ -33,7 +33,8 @@ struct LogsFolder {
         var template = Array("\(parent)/belfry-run-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             let reason = String(cString: strerror(errno))
-            throw ToolFailure(.cannotCreate, "cannot make a folder in \(parent): \(reason); set TMPDIR to another")
+            throw ToolFailure(
+                .cannotCreate, "cannot make a folder in \(parent): \(reason); set TMPDIR to another folder")
         }
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }

@@ -8,7 +8,7 @@ import PipelineRuntime
 /// Reports the events that the stages of a run set aside as dead letters.
 struct SetAsideReport {
     private(set) var count = 0
-    /// One line for each of the first ``linesMax``.
+    /// One line for each of the first ``linesMax`` events.
     private var lines: [String] = []
 
     private static let linesMax = 20
@@ -47,7 +47,7 @@ struct SetAsideReport {
     /// Lines for standard error; empty if nothing was set aside.
     var report: [String] { count > lines.count ? lines + ["… and \((count - lines.count).grouped) more"] : lines }
 
-    /// The newest input line that led to an event, as `FILE:LINE`; nil if it is not known.
+    /// The newest input line that led to an event, as `FILE:LINE`; nil if the line is not known.
     private func line(behind place: EventPlace) throws -> String? {
         guard let changes = logs.changes, let event = try logs.event(at: place),
             try EventLogs.summary(directory: changes.directory).lastSequence == accepted.count

@@ -40,7 +40,7 @@ struct TraceCommand: ParsableCommand {
         completion: .file())
     var pipeline = "."
 
-    @Option(help: "The folder of the logs (default: that of the pipeline file).", completion: .directory)
+    @Option(help: "The folder of the logs (default: the pipeline's folder of logs).", completion: .directory)
     var logs: String?
 
     @Option(name: .customLong("as"), help: "The kind of ID: change, record, notification, apns-id or device.")

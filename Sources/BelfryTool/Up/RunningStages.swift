@@ -11,7 +11,7 @@ struct RunningStages {
 
     /// Waits until no stage is running.
     ///
-    /// - Throws: ``ToolFailure`` with 69 and the processes, if stages keep running.
+    /// - Throws: ``ToolFailure`` with 69 if stages keep running. The message lists their processes.
     func waitForEnd() async throws {
         let limit = ContinuousClock.now + Self.patience
         while case let running = try running, !running.isEmpty {

@@ -23,7 +23,7 @@ final class DeliverBenchServer: Sendable {
 
     /// - Parameters:
     ///   - streams: How many streams a connection may have open.
-    ///   - folder: Gets keys, certificates and devices.
+    ///   - folder: The folder for keys, certificates and devices.
     /// - Throws: ``ToolFailure`` with 69 if `nghttpd` is missing or does not start.
     init(streams: Int, in folder: String) throws {
         var configuration = LocalAPNs.Configuration()

@@ -29,7 +29,7 @@ protocol StatefulMachine: RestorableMachine {
     /// The state in snapshot form.
     func state() -> [UInt8]
 
-    /// How the stage in its present state would explain an event to a subject.
+    /// Asks the stage, in its present state, to explain an event to a subject.
     func explain(
         _ line: UnsafeRawBufferPointer, sequence: UInt64, at now: Instant, for subject: ExplainedSubject
     ) throws -> [Explanation]
@@ -88,7 +88,7 @@ struct SnapshotSearch: Sendable {
 
     /// Restores machines from the oldest snapshot that the stage's logs can continue, and that is not before `position`.
     ///
-    /// - Throws: ``ReplayError/trimmed(log:first:)`` without such a snapshot, if the logs' beginning is gone.
+    /// - Throws: ``ReplayError/trimmed(log:first:)`` if there is no such snapshot and the logs' beginning is gone.
     func restoreOldest(
         _ machines: [any StageMachine], of stage: RecordedStage, from position: UInt64 = 0, problem: (String) -> Void
     ) throws -> StageStart {

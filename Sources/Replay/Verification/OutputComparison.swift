@@ -1,18 +1,18 @@
 import JSON
 import PipelineRuntime
 
-/// Compares a machine's events with those of a log, as two streams of lines: batches may be cut differently.
+/// Compares a machine's events with the events of a log, as two streams of lines: batches may be cut differently.
 struct OutputComparison: ~Copyable {
     /// An event that differs, or that only one side has.
     struct Mismatch {
         var sequence: UInt64
         var recorded: String?
         var replayed: String?
-        /// The mark of the replayed event; without one the mark of the last input.
+        /// The mark of the replayed event or, without a replayed event, of the last input.
         var mark: MachineOutput.Mark?
     }
 
-    /// Events that the machine has made and the log has only in a later batch: usually none.
+    /// Events that the machine has made, but that the log has only in a later batch. Usually empty.
     private var carried = CarriedBytes()
     private var carriedMarks: [MachineOutput.Mark] = []
     /// The sequence of the next event to compare.

@@ -21,7 +21,7 @@ package struct ReplayDifference: Hashable, Sendable {
     package var pointer: String?
     /// The text of the member, or of the event without ``pointer``; nil when the log does not have it.
     package var recorded: String?
-    /// The same from the replay.
+    /// The text from the replay; nil when the replay does not have it.
     package var replayed: String?
     package var cause: Cause
 

@@ -44,7 +44,7 @@ final class SpanPlan: Sendable {
             following: { self.following(index) }, leave: { self.leave(index) })
     }
 
-    /// Ends every course after its current span, and hands out no more.
+    /// Ends every course after its current span, and gives out no more courses.
     func stop() {
         shares.withLock { shares in
             for index in shares.indices {

@@ -28,7 +28,7 @@ final class StageReplay {
     private let progress: StageProgress
     var watch: (any ReplayWatch)?
 
-    /// Feeding stops when the machine's output is that much larger than the log's batch: it differs in any case.
+    /// Feeding stops when the machine's output exceeds the log's batch by this size, because the two differ in any case.
     private static let aheadBytesMax = 64 << 20
 
     init(
@@ -173,8 +173,8 @@ final class StageReplay {
         return nil
     }
 
-    /// Counts the input after the last batch from the first event on that leads to an output: the stage cannot have
-    /// processed that event. Input without outputs leaves no trace in the log, so it counts as processed.
+    /// Counts the input after the last batch, beginning with the first event that leads to an output: the stage cannot
+    /// have processed that event. Input without outputs leaves no trace in the log, so it counts as processed.
     private func countUntaken() throws {
         machine.output.removeAll()
         try machine.begin(nil)

@@ -49,7 +49,7 @@ final class InsertedCommands {
         return Command(event: event, time: time ?? .epoch, identity: identity)
     }
 
-    /// Why the commands change nothing; nil if one of them can.
+    /// The reason why the commands change nothing; nil if a command can change something.
     ///
     /// - Parameter last: The end of the recording; nil when the log is empty.
     func idleness(through last: Instant?) -> String? {

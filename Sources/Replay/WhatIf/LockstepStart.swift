@@ -5,7 +5,7 @@ import PipelineRuntime
 
 /// Brings the baseline and the variant of a stage to the event where their comparison begins.
 ///
-/// That is the beginning of the logs, or a snapshot when the beginning is gone.
+/// The comparison begins at the logs' beginning, or at a snapshot if the beginning is gone.
 struct LockstepStart {
     let recorded: RecordedStage
     let baseline: any StageMachine

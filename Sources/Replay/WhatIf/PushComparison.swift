@@ -3,7 +3,7 @@ import JSON
 import PipelineKit
 import PipelineRuntime
 
-/// Compares the pushes of the baseline with those of the variant. Equal pushes may come at different times.
+/// Compares the pushes of the baseline with the pushes of the variant. Equal pushes may come at different times.
 ///
 /// A push is identified by its notification, user, subscription and device. Its `apns-id` is not compared: it only
 /// depends on the push's position in a log.
@@ -20,10 +20,10 @@ final class PushComparison {
 
     /// Notices of retired devices are skipped.
     func compare(_ baseline: [Delivery], _ variant: [Delivery]) throws {
-        try compareAll(baseline.filter(counts), variant.filter(counts))
+        try compareAll(baseline.filter(isCompared), variant.filter(isCompared))
     }
 
-    private func counts(_ delivery: Delivery) -> Bool {
+    private func isCompared(_ delivery: Delivery) -> Bool {
         delivery.id.retired == nil && focus?.concerns(delivery.line) ?? true
     }
 

@@ -6,7 +6,7 @@ import PipelineRuntime
 package struct WhatIfChange: Sendable {
     /// The pipeline with other settings. Its stages have the same names and kinds.
     package var file: PipelineFile
-    /// Programs with their arguments that replace stages, by stage name.
+    /// The programs that replace stages, with their arguments, by stage name.
     package var programs: [String: [String]] = [:]
     /// Commands that replace the recorded ones about the same subscription or device; blank lines are skipped.
     package var commands: [String] = []
@@ -19,7 +19,7 @@ package struct WhatIf: Sendable {
     private let recorded: RecordedPipeline
     private let registry: Registry
     private let change: WhatIfChange
-    /// Why the commands change nothing; nil if they can, or if there are no commands.
+    /// The reason why the commands change nothing; nil if they can change something, or if there are no commands.
     private let idleness: String?
     package let progress: StageProgress
     /// Called for each stage that begins with a snapshot because its first events are gone, and for commands that
@@ -99,7 +99,8 @@ package struct WhatIf: Sendable {
             recorded: stage, baseline: baseline, variant: variant, search: type.flatMap { SnapshotSearch(stage, $0) })
         let start = try last.map(begin.following) ?? begin.first()
         if start.cursor > last ?? 0 {
-            notice("\(stage.name): from the snapshot at \(start.cursor): older events are gone")
+            notice(
+                "\(stage.name): the replay begins with the snapshot at \(start.cursor), because older events are gone")
         }
         return try LockstepStage(
             stage, baseline: baseline, variant: variant,

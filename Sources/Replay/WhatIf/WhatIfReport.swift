@@ -1,6 +1,6 @@
 import JSON
 
-/// How the pushes of the variant differ from those of the baseline.
+/// How the pushes of the variant differ from the pushes of the baseline.
 package struct WhatIfReport: Sendable {
     /// The differences for one subscription.
     package struct Group: Sendable {

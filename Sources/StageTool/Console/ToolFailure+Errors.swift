@@ -31,7 +31,8 @@ extension ToolFailure {
         }
     }
 
-    /// The failure for an option's value that was refused as a wrong setting; other errors as they are.
+    /// Turns the error about a wrong setting into a usage failure, for a setting given as an option. Returns other errors
+    /// unchanged.
     package static func usage(explaining error: any Error) -> any Error {
         guard let failure = ToolFailure(explaining: error), failure.status == .configuration else { return error }
         return ToolFailure(.usage, failure.message)

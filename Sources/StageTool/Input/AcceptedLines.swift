@@ -46,7 +46,7 @@ package struct AcceptedLines: Hashable, Sendable {
     }
 
     /// - Parameter event: The event's number, counted from 1.
-    /// - Returns: `FILE:LINE`; nil if it is not known.
+    /// - Returns: `FILE:LINE`; nil if the place is not known.
     package func place(ofEvent event: UInt64) -> String? {
         guard isComplete else { return nil }
         var index = event

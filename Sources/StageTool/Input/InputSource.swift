@@ -14,10 +14,10 @@ package struct InputSource: Hashable, Sendable {
     /// The name in messages.
     package var name: String { isStandardInput ? "standard input" : path }
 
-    /// Opens it for reading.
+    /// Opens the source for reading.
     ///
     /// - Parameter isPolled: Whether the reader uses `poll`. Then a named pipe is opened without waiting for a writer.
-    /// - Throws: ``ToolFailure`` with 66 if it is missing, closed, a directory or not readable.
+    /// - Throws: ``ToolFailure`` with 66 if the source is missing, closed, a directory or not readable.
     package func open(isPolled: Bool = false) throws(ToolFailure) -> Int32 {
         if isStandardInput { return try InputSource.openStandardInput() }
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | (isPolled ? O_NONBLOCK : 0))
@@ -46,7 +46,7 @@ package struct InputSource: Hashable, Sendable {
     }
 
     /// If the shell closed standard input (`<&-`), its number belongs to the first descriptor that this process opened.
-    /// That is no file, and reading from it would wait for ever.
+    /// That descriptor is not a file, and reading from it would never return.
     private static func openStandardInput() throws(ToolFailure) -> Int32 {
         let descriptor = StandardDescriptors.current.input
         var status = stat()
@@ -69,7 +69,7 @@ package struct InputSource: Hashable, Sendable {
 
 /// A pipeline file named on the command line.
 package enum PipelineArgument {
-    /// - Throws: ``ToolFailure`` with 66 where there is no file to read.
+    /// - Throws: ``ToolFailure`` with 66 if there is no file to read.
     package static func check(_ path: String) throws(ToolFailure) {
         var status = stat()
         guard stat(path, &status) == 0 else {

@@ -50,7 +50,7 @@ package final class LineReader {
         return current.descriptor
     }
 
-    /// The next lines; nil if there are none yet, or all inputs are read.
+    /// The next lines; nil if no line is ready yet, or all inputs are read.
     package func next() throws(ToolFailure) -> Block? {
         while blocks.isEmpty {
             guard try openNext(), let current, isReady(current.descriptor) else { return nil }

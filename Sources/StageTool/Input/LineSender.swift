@@ -40,7 +40,7 @@ package final class LineSender {
     /// The last line that the door has answered, by its number at the door.
     private var through: UInt64 = 0
     package private(set) var totals = Totals()
-    /// Whether it stopped at a ``LineReader/restartLine``.
+    /// Whether the sender stopped at a ``LineReader/restartLine``.
     package private(set) var restarts = false
     private var lastAnswer = ContinuousClock.now
     /// Whether ``Totals/acceptedLines`` is filled. It needs some bytes for each block and each refusal.
@@ -118,7 +118,7 @@ package final class LineSender {
 
     /// The part of a block that the door does not have from an earlier run.
     ///
-    /// - Throws: ``ToolFailure`` if the skipped lines are not those that the door has.
+    /// - Throws: ``ToolFailure`` if the skipped lines differ from the lines that the door has.
     private func afterKnown(_ block: LineReader.Block) throws(ToolFailure) -> LineReader.Block? {
         guard skip > 0 else { return block }
         let count = min(skip, UInt64(block.count))

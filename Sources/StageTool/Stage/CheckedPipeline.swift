@@ -19,7 +19,7 @@ package struct CheckedPipeline {
         file = try PipelineFile.parse(text, registry: registry, check: StageCheck(registry: registry).callAsFunction)
     }
 
-    /// Checks the settings of those stages that this program can run.
+    /// Checks the settings of the stages that this program can run.
     package init(_ text: PipelineText, of registry: Registry) throws {
         let check = StageCheck(registry: registry)
         path = text.path

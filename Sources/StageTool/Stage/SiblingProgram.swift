@@ -4,7 +4,7 @@ import Glibc
 package struct SiblingProgram {
     package let path: String
 
-    /// - Throws: ``ToolFailure`` with 69 if it is missing, with the command that builds it.
+    /// - Throws: ``ToolFailure`` with 69 if the program is missing. The message contains the command that builds it.
     package init(_ name: String, beside program: String = SiblingProgram.running) throws(ToolFailure) {
         let folder = program.lastIndex(of: "/").map { program[..<$0] } ?? "."
         path = "\(folder)/\(name)"
@@ -23,7 +23,7 @@ package struct SiblingProgram {
 
     /// Replaces this process by the program, which gets the signals and the terminal.
     ///
-    /// - Throws: ``ToolFailure`` with 69 if it cannot start.
+    /// - Throws: ``ToolFailure`` with 69 if the program cannot start.
     package func replaceThisProcess(_ arguments: [String]) throws(ToolFailure) -> Never {
         execv(path, ([path] + arguments).map { strdup($0) } + [nil])
         throw ToolFailure(.unavailable, "cannot start \(path): \(String(cString: strerror(errno)))")

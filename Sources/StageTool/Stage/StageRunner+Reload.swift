@@ -6,8 +6,8 @@ extension StageRunner {
     enum Request: Sendable {
         /// SIGHUP to a stage that was started by hand.
         case hangup
-        /// What `belfry up` says.
-        case word(SupervisorMessage)
+        /// A message from `belfry up`.
+        case message(SupervisorMessage)
     }
 
     func answer(_ requests: AsyncStream<Request>) async {
@@ -15,14 +15,14 @@ extension StageRunner {
         for await request in requests {
             switch request {
             case .hangup: await hangup()
-            case .word(.file(let folder, let text)):
+            case .message(.file(let folder, let text)):
                 let file = PipelineText(path: pipeline, folder: folder, text: text)
-                let isReady = await goesOn { preparedReload = try await self.preparedReload(of: file) }
+                let isReady = await succeeds { preparedReload = try await self.preparedReload(of: file) }
                 SupervisorLine.ofThisProcess.answer(isReady)
-            case .word(.take):
-                if let preparedReload { _ = await goesOn { try await take(preparedReload) } }
+            case .message(.take):
+                if let preparedReload { _ = await succeeds { try await take(preparedReload) } }
                 preparedReload = nil
-            case .word(.leave):
+            case .message(.leave):
                 if let preparedReload { await running.drop(preparedReload) }
                 preparedReload = nil
             }
@@ -32,7 +32,7 @@ extension StageRunner {
 
     private func hangup() async {
         let stage = host.plan.stage
-        let isReloaded = await goesOn {
+        let isReloaded = await succeeds {
             guard let preparedReload = try await self.preparedReload(of: PipelineText(running: pipeline)) else {
                 return StandardError.write("\(stage): \(pipeline) has nothing new")
             }
@@ -55,7 +55,7 @@ extension StageRunner {
     }
 
     /// - Returns: Whether `body` succeeded. A failure is reported, unless the stage has ended.
-    private func goesOn(_ body: () async throws -> Void) async -> Bool {
+    private func succeeds(_ body: () async throws -> Void) async -> Bool {
         do {
             try await body()
             return true

@@ -12,7 +12,7 @@ package struct LoadedStage: Sendable {
 }
 
 /// Runs one stage in this process until it is asked to stop. SIGHUP makes it read its pipeline file again. A stage that
-/// `belfry up` started gets the file's text from there instead.
+/// was started by `belfry up` gets the file's text from `belfry up` instead.
 package struct StageRunner {
     /// How long a stage waits for its upstream before it reports the wait.
     private static let quietWait = Duration.seconds(2)
@@ -56,7 +56,7 @@ package struct StageRunner {
 
     /// Returns when the stage has stopped and its output is durable.
     ///
-    /// - Parameter work: Runs beside the stage, from the time when it is running.
+    /// - Parameter work: Runs beside the stage, once the stage is running.
     package func run(_ work: @escaping @Sendable () async throws -> Void = {}) async throws {
         // `up` waits for an answer to each request. Of several signals, one reload is enough.
         let (requests, request) = AsyncStream.makeStream(
@@ -64,7 +64,7 @@ package struct StageRunner {
         watchSignals(request)
         if StageRunner.isSupervised {
             Lifeline.watch {
-                request.yield(.word($0))
+                request.yield(.message($0))
             } ended: { [running] in
                 running.stop()
             }
@@ -138,12 +138,12 @@ package struct StageRunner {
 /// The standard input that `belfry up` gives to its stages. It ends when `up` ends.
 package enum Lifeline {
     package static func watch(
-        _ heard: @escaping @Sendable (SupervisorMessage) -> Void = { _ in }, ended: @escaping @Sendable () -> Void
+        _ receive: @escaping @Sendable (SupervisorMessage) -> Void = { _ in }, ended: @escaping @Sendable () -> Void
     ) {
         Task.detached {
             do {
                 try await SocketThread.run(name: "lifeline") {
-                    while let word = SupervisorLine.ofThisProcess.next() { heard(word) }
+                    while let message = SupervisorLine.ofThisProcess.next() { receive(message) }
                     ended()
                 }
             } catch {

@@ -9,6 +9,6 @@ package struct WorkerOptions: ParsableArguments {
 
     package init() {}
 
-    /// Gets its settings from the replay, since this build may not be able to read the pipeline file.
+    /// The stage gets its settings from the replay, since this build may not be able to read the pipeline file.
     package func run(_ registry: Registry) throws { try ReplayWorker(registry: registry).run() }
 }

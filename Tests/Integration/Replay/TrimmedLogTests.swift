@@ -58,7 +58,7 @@ struct TrimmedLogTests {
         #expect(results.compactMap(\.difference).isEmpty)
         #expect(results.count == 5 && results.allSatisfy { $0.events > 0 })
         #expect(Set(notices.all.map { $0.prefix { $0 != ":" } }) == ["match", "coalesce", "payload", "deliver"])
-        #expect(notices.all.allSatisfy { $0.hasSuffix(": older events are gone") })
+        #expect(notices.all.allSatisfy { $0.hasSuffix(", because older events are gone") })
 
         try FileManager.default.removeItem(atPath: pipeline.folderOfLogs + "/notifications/settings.ndjson")
         let others = try RecordedPipeline(Self.file("10ms"), logs: pipeline.folderOfLogs)
@@ -107,7 +107,7 @@ struct TrimmedLogTests {
         let report = try same.run()
         #expect(report.isSame, "\(report)")
         #expect(report.pushes > 0 && report.pushes < pipeline.pushes.count)
-        #expect(!notices.all.isEmpty && notices.all.allSatisfy { $0.hasSuffix(": older events are gone") })
+        #expect(!notices.all.isEmpty && notices.all.allSatisfy { $0.hasSuffix(", because older events are gone") })
         // The setting changes a header of every push. With payload as the first stage that differs, the comparison may
         // start earlier, and so include more pushes, than one that starts with match.
         let expiring = try PipelineFile.fiveStages(payload: "expiration: 1h")
