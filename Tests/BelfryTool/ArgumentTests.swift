@@ -8,7 +8,7 @@ import Testing
 @testable import StageTool
 
 struct ArgumentTests {
-    /// Commands that are wrong before anything is looked at.
+    /// Commands that the argument parser refuses.
     private static let wrong: [[String]] = [
         ["up"], ["run"], ["send"], ["validate"], ["tap", "match"], ["tap", "-p", "a.yaml"], ["log", "show"],
         ["log", "ls"],

@@ -83,12 +83,12 @@ struct CheckedPipelineTests {
             "privateNetworks: expected one of refuse, allow, found alow; did you mean \"allow\"?"
         ),
     ])
-    func `a mistake in a key that other keys depend on is reported once`(transport: String, told: String) throws {
+    func `a mistake in a key that other keys depend on is reported once`(transport: String, message: String) throws {
         let folder = try TemporaryFolder()
         let path = try folder.file("bad.yaml", fiveStages.replacing("use: console", with: transport))
         let error = try #require(throws: PipelineFileError.self) { _ = try CheckedPipeline(path: path) }
         #expect(error.errors.count == 1, "\(error)")
-        #expect(error.description.hasSuffix(told), "\(error)")
+        #expect(error.description.hasSuffix(message), "\(error)")
     }
 
     @Test func `secret files are checked, but environment variables and credentials are not`() throws {

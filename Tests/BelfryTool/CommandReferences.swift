@@ -44,7 +44,7 @@ import Testing
         #expect(help.matches(of: #/(?:^|; )([0-9]+) /#).map { String($0.1) } == statuses)
     }
 
-    /// A command and those below it that are not hidden.
+    /// A command and all commands below it, without hidden commands.
     private static func commands(_ type: any ParsableCommand.Type, _ path: [String]) -> [DocumentedCommand] {
         guard type.configuration.shouldDisplay else { return [] }
         let path = path + [type.configuration.commandName ?? type._commandName]

@@ -133,7 +133,7 @@ struct LogExportTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("new")).isEmpty)
     }
 
-    /// Wherever the file ends, the next import can begin again, also after an import was killed.
+    /// The next import works wherever the file was cut off, and also after an import was killed.
     @Test func `a failed import does not prevent the next one`() throws {
         let folder = try Folder()
         var random = Seeded(11)
@@ -160,7 +160,7 @@ struct LogExportTests {
         #expect(try export(folder.file("new"), names) == whole)
     }
 
-    /// Behind every line, and within the last one.
+    /// Each export ends with an incomplete line after some complete lines.
     @Test func `an export that was cut off is imported only with --partial`() throws {
         let folder = try Folder()
         let event = #"{"type":"x"}"#
@@ -190,7 +190,7 @@ struct LogExportTests {
         #expect(again?.message.contains("line 9: ") == true && again?.message.contains("already") == true)
     }
 
-    /// Where the settings end is known by the segment behind them, or by their CRC.
+    /// The import finds the end of the settings by the segment after them, or by their CRC.
     @Test func `an export that was cut off in its settings is imported without them`() throws {
         let folder = try Folder()
         try EventLogWriter(EventLogOptions(directory: folder.file("old"), name: "changes", sync: .never)).close()

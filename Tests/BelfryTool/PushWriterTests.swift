@@ -15,7 +15,7 @@ struct PushWriterTests {
         Delivery(id: Delivery.ID(push: 1, device: "d"), transport: "t", line: Array(text.utf8))
     }
 
-    @Test func `the first stage's pushes are written at once, those of other stages at the end`() {
+    @Test func `the first stage's pushes are written at once, all other pushes at the end`() {
         let page = Page()
         let writer = PushWriter { page.write($0) }
         let (first, second) = (writer.sink(for: "deliver"), writer.sink(for: "archive"))

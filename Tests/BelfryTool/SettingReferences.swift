@@ -34,7 +34,7 @@ import Testing
         for (section, rows) in sections { try page.expect(rows: rows, under: section) }
     }
 
-    @Test func `the page says "restart" of the settings that a reload refuses to change, and of no other`() throws {
+    @Test func `the page says "restart" for each setting that a reload refuses to change, and for no other`() throws {
         let folder = try TemporaryFolder()
         let running = try CheckedPipeline(path: folder.file("running.yaml", Self.samples[0])).file
         var refused: Set<String> = []
@@ -79,7 +79,7 @@ import Testing
 
     private static let common: Set = ["stage", "from", "bind", "log", "command", "directory", "curve", "open"]
 
-    /// Where the page has a setting; nil where another section has it, too.
+    /// The section and the key of a setting on the page; nil if another section has the setting, too.
     private static func place(of path: String) -> (section: String, key: String)? {
         let keys = path.split(separator: ".").map(String.init)
         guard keys[0] == "stages", keys.count > 1 else { return ("Pipeline", path) }
@@ -92,12 +92,12 @@ import Testing
         return ("Stage \(keys[1])", key(keys.dropFirst(2)))
     }
 
-    /// Names of the sample's own stand in capitals.
+    /// Replaces the names that only the samples use by `NAME`.
     private static func key(_ keys: ArraySlice<String>) -> String {
         keys.map { ["app", "certified", "client", "header"].contains($0) ? "NAME" : $0 }.joined(separator: ".")
     }
 
-    /// They have every mapping, so that each setting is asked for.
+    /// The samples have every mapping, so that the code reads each setting.
     private static let samples = [
         """
         pipeline: sample

@@ -11,7 +11,7 @@ import Testing
         return String(decoding: lines ?? Array((line + "\n").utf8), as: UTF8.self).trimmingCharacters(in: .newlines)
     }
 
-    /// What a transport takes as a token, it takes as a mask too.
+    /// A transport that accepts a token also accepts its mask.
     @Test(arguments: [
         (String(repeating: "a7", count: 32), 64), (String(repeating: "0F", count: 40), 80), ("6a0f", 32), ("6a0", 33),
         (String(repeating: "1", count: 512), 512),
@@ -75,8 +75,8 @@ import Testing
         #expect(leftOut.count == 1 && !text.contains("snapshot") && !text.contains("6a0f-secret"), "\(text)")
         #expect(text.contains(#","tokens":"masked"}"#))
         try lines.write(to: URL(fileURLWithPath: folder.file("all.ndjson")))
-        var told: [String] = []
-        _ = try LogImportCommand.run(folder.file("all.ndjson"), into: folder.file("new")) { told.append($0) }
-        #expect(told.count == 1 && told[0].hasPrefix("the device tokens are masked"), "\(told)")
+        var notices: [String] = []
+        _ = try LogImportCommand.run(folder.file("all.ndjson"), into: folder.file("new")) { notices.append($0) }
+        #expect(notices.count == 1 && notices[0].hasPrefix("the device tokens are masked"), "\(notices)")
     }
 }

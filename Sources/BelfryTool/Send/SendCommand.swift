@@ -9,9 +9,10 @@ struct SendCommand: AsyncParsableCommand {
         commandName: "send",
         abstract: "Sends commands to a running ingest.",
         discussion: """
-            Sends each line at once. Ingest acknowledges it when it is durable. A refused line is reported as FILE:LINE: \
-            path: reason (code); the other lines are accepted. Empty lines are skipped, but counted in LINE. For each saved \
-            subscription it prints from which event of the changes log on it is active, and warnings; in a pipe as \
+            Sends each line at once. Ingest acknowledges a line when it is durable. A refused line is reported as \
+            FILE:LINE: path: reason (code); the other lines are accepted. Empty lines are skipped, but counted in \
+            LINE. For each saved subscription it prints warnings, and the event of the changes log from which the \
+            subscription is active; in a pipe as \
             {"source":…,"line":…,"subscriptionID":…,"activeFrom":…,"warnings":[…]}.
 
             Exits with 65 if a line was refused, with 69 if the door does not answer within --timeout (with --wait it keeps \
@@ -29,9 +30,9 @@ struct SendCommand: AsyncParsableCommand {
             Belfry, the door does not know how many lines were refused. Then they are reported as "accepted or refused in \
             an earlier run" and do not change the exit status. If the input begins with other lines, nothing is sent.
 
-            The producer name belongs to your --key or, without a key, to a secret: that of the pipeline's data folder, or \
-            that in the file given with --secret. A missing secret is made. If somebody else has used the name first, \
-            nothing is sent: use the right key or secret, or another name.
+            The producer name belongs to your --key or, without a key, to a secret. The secret comes from the \
+            pipeline's data folder, or from the file given with --secret. A missing secret is made. If somebody else \
+            has used the name first, nothing is sent: use the right key or secret, or another name.
             """)
 
     @Option(help: "The door's address, instead of a pipeline file.")

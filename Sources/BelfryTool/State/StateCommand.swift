@@ -17,9 +17,10 @@ struct StateCommand: ParsableCommand {
               belfry state Pipelines/quickstart.yaml pending --at 2026-11-20T09:30:00Z
               belfry state Pipelines/quickstart.yaml badges --at -10m --logs out | jq .
 
-            subscriptions are those of match; devices are those of deliver; pending are the notifications that coalesce \
-            holds back, and the pushes that deliver will send again; badges are payload's counters; records are those that \
-            ingest saw last. A number for --at is a sequence of the source's log: the state just after that event.
+            subscriptions are match's subscriptions; devices are deliver's devices; pending are the notifications that \
+            coalesce holds back, and the pushes that deliver will send again; badges are payload's counters; records \
+            are the newest records in ingest. A number for --at is a sequence of the source's log: the state just \
+            after that event.
             """)
 
     @OptionGroup var place: RecordedPlaceOptions

@@ -149,7 +149,7 @@ extension MatchBench {
         result.mixedPerSecond = try rate { try pass(edits, &watchers) }
     }
 
-    /// - Parameter edited: Gets how long each edit took, in nanoseconds.
+    /// - Parameter edited: Called with the time that each edit took, in nanoseconds.
     private func pass(
         _ edits: MatchEdits, _ watchers: inout Watchers, found: (borrowing [UInt8]) -> Void = { _ in },
         ended: (Int) -> Void = { _ in }, edited: (Int64) -> Void = { _ in }

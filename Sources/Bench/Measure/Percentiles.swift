@@ -1,6 +1,6 @@
 /// Percentiles of measured durations, by nearest rank: each is one of the durations.
 ///
-/// The unit is that of the durations; ``report`` and ``text`` take them for microseconds.
+/// The percentiles have the unit of the durations. ``report`` and ``text`` expect microseconds.
 struct Percentiles: Hashable, Sendable {
     let count: Int
     let p50: Int64

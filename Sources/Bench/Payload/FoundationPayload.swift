@@ -18,11 +18,11 @@ enum FoundationPayload {
         return count
     }
 
-    /// Compares payloads of the payload stage with those that Foundation builds.
+    /// Compares the payloads of the payload stage with the payloads that Foundation builds.
     ///
     /// - Parameters:
     ///   - pushes: The stage's output lines for the first notifications.
-    ///   - body: Gets the length of each payload.
+    ///   - body: Called with the length of each payload.
     /// - Throws: ``ToolFailure`` with 70 for the first payload that differs.
     static func compare(_ pushes: [UInt8], with input: PayloadBenchInput, _ body: (Int) -> Void) throws {
         var payloads: [(bytes: Int, object: NSDictionary)] = []

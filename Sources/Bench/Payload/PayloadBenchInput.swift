@@ -17,7 +17,7 @@ struct PayloadBenchInput: Sendable {
     private let bytes: [UInt8]
     let count: Int
 
-    /// - Throws: ``ToolFailure`` if not every change matches, which is a bug of the bench.
+    /// - Throws: ``ToolFailure`` if a change does not match, which is a bug of the bench.
     init(count: Int) throws {
         var outbox = Outbox()
         var stage = StageClock(try MatchStage(MatchSettings(), context: PayloadBench.context(of: "matches")))

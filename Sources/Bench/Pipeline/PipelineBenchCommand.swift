@@ -44,7 +44,7 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     var devices = 0
 
     @Option(
-        help: "Input between two snapshots of a stage (default: 32 MiB with --rate, otherwise that of pipeline files).")
+        help: "Input between two snapshots of a stage (default: 32 MiB with --rate, otherwise as in pipeline files).")
     var snapshotBytes: String?
 
     @Option(help: "When the logs call fdatasync: always, interval DURATION or never.")

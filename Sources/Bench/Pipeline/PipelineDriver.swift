@@ -5,7 +5,7 @@ import Time
 
 /// Sends a workload to running stages as a producer, and waits for the outcome of every watched change. One thread.
 final class PipelineDriver {
-    /// What the driver saw of the run. Lists have one element for each stage, in the order of the pipeline.
+    /// The driver's measurements of the run. Lists have one element for each stage, in the order of the pipeline.
     struct Record {
         var firstSend = Instant.epoch
         var lastSend = Instant.epoch
@@ -121,7 +121,7 @@ final class PipelineDriver {
 
     // MARK: Waiting
 
-    /// Reads answers of the door, and waits at most this long for one.
+    /// Reads answers of the door. Waits at most this long for an answer.
     private func pump(_ wait: Duration) throws {
         try producer.pump(wait: wait)
         try checkProgress()

@@ -4,7 +4,7 @@ import Time
 
 /// When the stages made snapshots, read from the files after the run.
 ///
-/// A snapshot takes from the time of its state until its file has its final name.
+/// A snapshot lasts from the time of its state until its file has its final name.
 struct SnapshotTimes {
     /// The number of snapshots of each stage, in the order of the logs.
     private(set) var counts: [Int] = []
@@ -83,7 +83,7 @@ struct SnapshotLatencies: Hashable, Sendable {
         share = times.share(of: start, reading.last)
     }
 
-    /// The 99th percentile during snapshots, divided by that of the other changes.
+    /// The 99th percentile during snapshots, divided by the 99th percentile of the other changes.
     var p99Ratio: Double? {
         duringSnapshots.count > 0 && otherwise.p99 > 0 ? Double(duringSnapshots.p99) / Double(otherwise.p99) : nil
     }

@@ -25,7 +25,7 @@ final class StageProcesses: Sendable {
 
     /// Starts the stages, runs `body` on a thread when all stages are ready, and then stops the stages.
     ///
-    /// - Parameter body: Gets the process ID of each stage, in the order of the pipeline.
+    /// - Parameter body: Called with the process ID of each stage, in the order of the pipeline.
     func whileRunning<Result: Sendable>(
         _ interruption: Interruption, _ body: @escaping @Sendable ([Int32]) throws -> Result
     ) async throws -> Result {

@@ -39,7 +39,7 @@ struct Workload {
     init(seed: UInt64, subscriptions: Int, records: Int = 100_000) {
         precondition(
             (1..<Workload.foreignTopics).contains(subscriptions) && records > 0,
-            "\(subscriptions) subscriptions and \(records) records: the numbers have seven digits")
+            "the workload has \(subscriptions) subscriptions and \(records) records")
         self.subscriptions = subscriptions
         self.records = records
         random = SplitMix64(seed: seed)
@@ -104,6 +104,6 @@ struct SplitMix64 {
         return bits ^ (bits >> 31)
     }
 
-    /// A number from 0 to below the bound, with almost equal probability.
+    /// A number in 0 ..< bound, all with almost the same probability.
     mutating func below(_ bound: Int) -> Int { Int(next().multipliedFullWidth(by: UInt64(bound)).high) }
 }

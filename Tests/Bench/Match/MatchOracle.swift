@@ -78,7 +78,7 @@ struct MatchOracle {
             values.contains { elements.contains($0) }
         case ("LIST_CONTAINS_ALL", .list(let elements), .list(let values)):
             values.allSatisfy { elements.contains($0) }
-        default: preconditionFailure("\(comparator) of \(field) and \(value)")
+        default: preconditionFailure("the oracle cannot compare \(field) with \(value) by \(comparator)")
         }
     }
 }

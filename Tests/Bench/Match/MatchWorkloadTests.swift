@@ -68,7 +68,7 @@ struct MatchWorkloadTests {
 
     /// The first seeds are always the same, the last one is new in each run.
     @Test(arguments: Seeded.seeds)
-    func `the pairs of any seed are those that the oracle finds`(seed: UInt64) throws {
+    func `for any seed, the match stage and the oracle find the same pairs`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let isDense = draw.isOneIn(2)
         let (subscriptions, changes) = Self.inputs(

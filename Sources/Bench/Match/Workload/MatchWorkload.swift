@@ -4,7 +4,7 @@ import JSON
 ///
 /// There are forty record types; the first ones are more frequent. Each has two anchors, fields that apps subscribe to, and
 /// five plain fields. Most predicates test one anchor and up to three plain fields; few predicates cannot use an index.
-/// The number of different values of an anchor grows with the number of subscriptions; that of a plain field does not.
+/// An anchor has more different values if there are more subscriptions. A plain field always has the same number of values.
 struct MatchWorkload {
     let seed: UInt64
     /// The number of subscriptions.
@@ -32,7 +32,7 @@ struct MatchWorkload {
 
     /// - Parameter subscriptions: At least one.
     init(seed: UInt64, subscriptions: Int, isDense: Bool = false) {
-        precondition(subscriptions > 0, "a workload of \(subscriptions) subscriptions")
+        precondition(subscriptions > 0, "the workload has \(subscriptions) subscriptions")
         (self.seed, count, self.isDense) = (seed, subscriptions, isDense)
         users = max(20, subscriptions / 2)
         var random = WorkloadRandom(seed: seed, stream: "schema")
@@ -94,7 +94,7 @@ extension MatchWorkload {
         }
     }
 
-    /// Draws two or more values of a field.
+    /// Draws values of a field, two or more times, and sorts them without duplicates.
     func severalValues(_ field: WorkloadField, drawsMax: Int, _ random: inout WorkloadRandom) -> [WorkloadValue] {
         distinctValues(field, draws: 2 + random.below(drawsMax - 1), &random)
     }
