@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `belfry apns-server` as its user has it, with curl as the provider.
+/// Runs `belfry apns-server` as a user does, with curl as the provider.
 @Suite(.timeLimit(.minutes(5)))
 struct APNsServerCommandTests {
     private func start(_ arguments: [String], in folder: Folder) async throws -> (Program, port: String) {
@@ -28,7 +28,7 @@ struct APNsServerCommandTests {
         return String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
     }
 
-    @Test func `a push becomes a line of NDJSON, and a signal ends it well`() async throws {
+    @Test func `a push becomes a line of NDJSON, and after a signal the server exits with 0`() async throws {
         let folder = try Folder()
         let (program, port) = try await start([], in: folder)
         #expect(try push(to: port, in: folder) == "")

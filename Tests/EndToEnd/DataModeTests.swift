@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a whole run leaves in its data folder, and who may read it.
+/// The files that a whole run leaves in its data folder, and their modes.
 @Suite(.timeLimit(.minutes(5)))
 struct DataModeTests {
-    /// Every kind of file that a stage makes: snapshots, dead letters, pushes under way, a courier's store, a provider's file.
+    /// Every kind of file that a stage makes: snapshots, dead letters, pushes in flight, a courier's store, a provider's file.
     private static func pipeline(_ notes: Notes, mode: String?, hook: Int) throws {
         let data = mode.map { "{ path: data, mode: \"\($0)\" }" } ?? "data"
         try notes.write(
@@ -43,12 +43,12 @@ struct DataModeTests {
         }.joined()
     }
 
-    /// The modes of the folder and of all below it, by their paths.
+    /// The modes of the folder and of everything below it, by path.
     private static func modes(_ folder: String) throws -> [String: UInt32] {
         var modes: [String: UInt32] = [:]
         for name in [""] + (try FileManager.default.subpathsOfDirectory(atPath: folder)).map({ "/" + $0 }) {
             var status = stat()
-            // SQLite removes its own at any time.
+            // SQLite may remove its files at any time.
             if lstat(folder + name, &status) == 0 { modes[name] = status.st_mode }
         }
         return modes
@@ -93,7 +93,7 @@ struct DataModeTests {
         again.signal(SIGTERM)
         #expect(await again.result().status == 0)
         let replayed = try await Command.run(["replay", notes.pipeline])
-        #expect(replayed.status == 0, "the secrets in clear are no difference: \(replayed)")
+        #expect(replayed.status == 0, "secrets in clear text make no difference: \(replayed)")
         let torn = data + "/logs/outcomes/00000000000000000001.log"
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: torn))
         try handle.truncate(atOffset: handle.seekToEnd() - 3)
@@ -110,7 +110,7 @@ struct DataModeTests {
         }
         for name in left where !name.hasSuffix(".link") && !name.hasSuffix(".door") {
             guard let content = FileManager.default.contents(atPath: data + name) else { continue }
-            #expect(content.firstRange(of: Data("hidden-".utf8)) == nil, "a secret in clear is in \(name)")
+            #expect(content.firstRange(of: Data("hidden-".utf8)) == nil, "\(name) contains a secret in clear text")
         }
         #expect(try await Command.run(["doctor", notes.pipeline, "--only", "data"]).status == 0)
     }

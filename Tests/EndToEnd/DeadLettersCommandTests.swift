@@ -8,7 +8,7 @@ import Time
 /// Pushes that a server refuses, listed and redriven by the real programs.
 @Suite(.timeLimit(.minutes(5)))
 struct DeadLettersCommandTests {
-    /// A receiver of pushes that rejects all pushes until it is mended.
+    /// A receiver of pushes that rejects all pushes until ``mend()`` is called.
     private final class Receiver: Sendable {
         private let isBroken = Mutex(true)
         private let server = Mutex<TestServer?>(nil)
@@ -27,7 +27,7 @@ struct DeadLettersCommandTests {
 
         func mend() { isBroken.withLock { $0 = false } }
 
-        /// Device and record of each push that came.
+        /// Device and record of each received push.
         var pushes: [String] {
             let bodies = server.withLock { $0?.requests.map(\.body) ?? [] }
             return bodies.compactMap { body in
@@ -72,7 +72,7 @@ struct DeadLettersCommandTests {
         return (notes, up)
     }
 
-    /// Sends commands, and waits until the outcomes log has so many events.
+    /// Sends commands, and waits until the outcomes log has this many events.
     private func send(_ commands: String, to notes: Notes, outcomes: Int) async throws {
         let sent = try await Program.run("belfry", ["send", notes.pipeline], input: commands)
         #expect(sent.status == 0, "\(sent)")
@@ -91,7 +91,7 @@ struct DeadLettersCommandTests {
         return result
     }
 
-    @Test func `failed pushes are listed, and those that are not obsolete are redriven once`() async throws {
+    @Test func `failed pushes are listed, and pushes that are not obsolete are redriven once`() async throws {
         let receiver = Receiver()
         let (notes, up) = try await start(receiver)
         let devices =
@@ -184,7 +184,7 @@ struct DeadLettersCommandTests {
 
     /// Logs with one refused command.
     ///
-    /// - Parameter event: Its text.
+    /// - Parameter event: The text of the command.
     private func notes(refused event: String) async throws -> Notes {
         let notes = try Notes()
         let run = try await Program.run(
@@ -247,7 +247,7 @@ struct DeadLettersCommandTests {
         #expect(result.status == 64 && result.errors.contains("--limit takes a number from "), "\(result)")
     }
 
-    @Test func `refused letters are reported, and the others are redriven`() async throws {
+    @Test func `a letter that ingest refuses is reported`() async throws {
         let notes = try await notes(refused: #"{"type":"badge.set",\#(Self.place),"user":"_alice","badge":-1}"#)
         let ingest = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
         await ingest.error("running")

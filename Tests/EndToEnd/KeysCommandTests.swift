@@ -98,7 +98,7 @@ struct KeysCommandTests {
         #expect(started.status == 78 && started.errors.contains("ingest.key holds no secret key"), "\(started)")
     }
 
-    @Test func `a stage without a key that reads from one with keys is refused before anything starts`() async throws {
+    @Test func `a stage without a key that reads from a stage with keys is refused before anything starts`() async throws {
         let notes = try Notes()
         try await notes.write(keyed(notes).yaml + "\n  match: {from: ingest}\n", to: "notes.yaml")
         for command in [["validate"], ["doctor"], ["up"]] {
@@ -224,7 +224,7 @@ struct KeysCommandTests {
     }
 
     @Test(.enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
-    func `a producer and a consumer in Python have keys`() async throws {
+    func `a producer and a consumer in Python connect with keys`() async throws {
         let notes = try Notes()
         let ingest = try await keyed(notes).ingest
         let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])

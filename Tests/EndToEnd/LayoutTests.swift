@@ -24,7 +24,7 @@ import Testing
             for (file, imported) in try Self.imports(of: module) where names.contains(imported) {
                 #expect(
                     module.dependencies.contains(imported),
-                    "\(file) imports \(imported), \(module.name) does not name it")
+                    "\(file) imports \(imported), but \(module.name) does not declare it")
             }
         }
     }

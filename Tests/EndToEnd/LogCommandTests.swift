@@ -5,7 +5,7 @@ import Testing
 struct LogCommandTests {
     private func logs(_ notes: Notes) async throws -> String {
         let folder = notes.folder + "/logs"
-        // Each in a second, and so a batch, of its own.
+        // Each change has its own second, and so its own batch.
         let changes = (0..<50).map { (number: Int) in Notes.change("n\(number)", second: number) }.joined()
         let result = try await Program.run(
             "belfry", ["run", notes.pipeline, "--logs", folder],
@@ -87,7 +87,7 @@ struct LogCommandTests {
         }
     }
 
-    @Test func `an export is imported as the same logs, and counted and filtered alike`() async throws {
+    @Test func `imported logs are the same for every command as the exported logs`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         let exported = try await Command.run(["log", "export", folder, "--with-tokens"])
@@ -140,7 +140,7 @@ struct LogCommandTests {
         #expect(one.status == 0 && one.errors == "")
     }
 
-    @Test func `the advice of an error works`() async throws {
+    @Test func `the advice in an error fits the command`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         for command in ["export", "stat", "verify", "migrate"] {

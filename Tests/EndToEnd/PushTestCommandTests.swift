@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `belfry push test` where the push does not arrive.
+/// `belfry push test` when the push may not arrive.
 @Suite(.timeLimit(.minutes(5)))
 struct PushTestCommandTests {
     private static func push(
@@ -16,34 +16,34 @@ struct PushTestCommandTests {
 
     struct ConnectionFailure: Sendable, CustomTestStringConvertible {
         var testDescription: String
-        /// What the server does.
-        var conduct: String
-        var said: String
+        /// What the server does, as members of `do` in its script.
+        var action: String
+        var message: String
         var fix: String
     }
 
-    static let troubles = [
+    static let failures = [
         ConnectionFailure(
-            testDescription: "it is in trouble", conduct: #""status":503,"reason":"ServiceUnavailable""#,
-            said: "503 ServiceUnavailable", fix: "try again later, and see Apple's system status"),
+            testDescription: "the server is unavailable", action: #""status":503,"reason":"ServiceUnavailable""#,
+            message: "503 ServiceUnavailable", fix: "try again later, and see Apple's system status"),
         ConnectionFailure(
-            testDescription: "it hangs up", conduct: #""drop":true"#, said: "no answer",
+            testDescription: "the server closes the connection", action: #""drop":true"#, message: "no answer",
             fix: "the device may still get the push; belfry doctor apns asks the server again"),
         ConnectionFailure(
-            testDescription: "it keeps silent", conduct: #""silence":true"#, said: "no answer yet",
+            testDescription: "the server does not answer", action: #""silence":true"#, message: "no answer yet",
             fix: "the device may still get the push; belfry doctor apns asks the server again"),
     ]
 
-    @Test(arguments: Tier.some(of: troubles))
-    func `a push that the server does not accept is reported with advice`(trouble: ConnectionFailure)
+    @Test(arguments: Tier.some(of: failures))
+    func `a push that the server does not accept is reported with advice`(failure: ConnectionFailure)
         async throws
     {
         let setup = try await LocalAPNsSetup()
-        try await setup.control(#"{"script":[{"do":{\#(trouble.conduct)}}]}"#)
+        try await setup.control(#"{"script":[{"do":{\#(failure.action)}}]}"#)
         let result = try await Self.push(setup, setup.pipeline(), onTerminal: true)
         #expect(
             result.output.hasPrefix(
-                "not sent to the token: apns would try again later: \(trouble.said)\ndo: \(trouble.fix)"), "\(result)")
+                "not sent to the token: apns would try again later: \(failure.message)\ndo: \(failure.fix)"), "\(result)")
         #expect(result.status == 1)
     }
 
@@ -101,7 +101,7 @@ struct PushTestCommandTests {
                 "\ndo: use a key or certificate for that environment, or correct environment\n"))
     }
 
-    /// Neither the library's words nor its error's name.
+    /// The message does not contain the text or the name of the library's error.
     @Test(arguments: [false, true])
     func `an unreachable server is reported with advice`(isProxy: Bool) async throws {
         let (setup, gone) = (try await LocalAPNsSetup(), try ReservedPort())

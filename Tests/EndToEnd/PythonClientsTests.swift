@@ -5,7 +5,7 @@ import Testing
 /// The producer and the consumer in `Pipelines/clients`. They were written from the manual's page of the wire protocol.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
 struct PythonClientsTests {
-    @Test func `ingest is killed, and each line is in the log once and printed once, in order`() async throws {
+    @Test func `after ingest is killed, each line is in the log once and printed once, in order`() async throws {
         let notes = try Notes()
         try notes.write("0123456789abcdef\n", to: "secret")
         let first = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
