@@ -43,7 +43,8 @@ struct PushTestCommandTests {
         let result = try await Self.push(setup, setup.pipeline(), onTerminal: true)
         #expect(
             result.output.hasPrefix(
-                "not sent to the token: apns would try again later: \(failure.message)\ndo: \(failure.fix)"), "\(result)")
+                "not sent to the token: apns would try again later: \(failure.message)\ndo: \(failure.fix)"),
+            "\(result)")
         #expect(result.status == 1)
     }
 

@@ -117,7 +117,7 @@ struct SendCommandTests {
         ["--producer", "~shop"], ["--secret", "file"], ["--server-key", "short"],
         ["--door", "ipc://x", "--producer", "shop"], ["--door", "ipc://x", "--key", "file"],
     ])
-    func `keys and names that do not fit together are a usage error`(options: [String]) async throws {
+    func `invalid and contradictory options are a usage error`(options: [String]) async throws {
         #expect(try await Command.run(["send", "pipeline.yaml"] + options).status == 64)
     }
 
@@ -126,7 +126,7 @@ struct SendCommandTests {
         #expect(result.status == 64 && result.errors.contains("nonsense"), "\(result)")
     }
 
-    @Test func `after Ctrl-C it says how many lines were accepted`() async throws {
+    @Test func `after Ctrl-C, send says how many lines were accepted`() async throws {
         let notes = try Notes()
         let ingest = try await ingest(notes)
         let send = try Program("belfry", ["send", notes.pipeline])

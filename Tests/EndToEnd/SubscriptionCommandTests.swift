@@ -23,7 +23,7 @@ struct SubscriptionCommandTests {
 
     private static let input = save("feed", "stars > 3") + save("never", "stars > 3 AND stars < 2")
 
-    @Test func `send prints from which change on each subscription is active, and warnings`() async throws {
+    @Test func `send prints the change from which each subscription is active, and warnings`() async throws {
         let notes = try Notes()
         let ingest = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
         let piped = try await Program.run("belfry", ["send", notes.pipeline], input: Self.input)

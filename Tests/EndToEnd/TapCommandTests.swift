@@ -13,7 +13,7 @@ struct TapCommandTests {
         let tap = try Program("belfry", ["tap", "ingest", "-p", notes.pipeline, "--limit", "2"])
         let early = try Program("belfry", ["tap", "ingest", "-p", notes.pipeline, "--from", "1"])
         #expect(await early.line("\"sequence\":2") != nil)
-        // The tap is connected when it shows something; until then changes are made.
+        // Sends changes until the tap shows something, because the tap is connected then.
         var sent = 0
         while tap.hasNoOutput {
             _ = try await Program.run("belfry", ["send", notes.pipeline], input: Notes.change("n\(sent)"))
@@ -49,7 +49,7 @@ struct TapCommandTests {
         try notes.write(text, to: "notes.yaml")
         let first = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
         await first.error("running")
-        // Each a batch, so that segments are filled one after the other.
+        // Each part is a batch, so that segments are filled one after the other.
         for part in 0..<4 {
             let changes = Notes.changes(part * 300..<(part + 1) * 300)
             _ = try await Program.run("belfry", ["send", notes.pipeline], input: changes)
@@ -68,7 +68,7 @@ struct TapCommandTests {
             result.output.split(separator: "\n").map { $0.prefix(15) }
                 == ["{\"sequence\":\(begin)", "{\"sequence\":\(begin + 1)"].map { $0.prefix(15) })
         #expect(result.errors.contains("retention removed the events 1 to \(begin - 1)"), "\(result.errors)")
-        #expect(result.errors.split(separator: "\n").count == 1, "said once")
+        #expect(result.errors.split(separator: "\n").count == 1, "the message is printed once")
         second.signal(SIGTERM)
         _ = await second.result()
     }

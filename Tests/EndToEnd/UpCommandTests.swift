@@ -118,7 +118,7 @@ struct UpCommandTests {
     }
 }
 
-/// A port of this machine that something listens on.
+/// A port in use: this object listens on it.
 private final class TakenPort {
     let number: UInt16
     private let descriptor: Int32

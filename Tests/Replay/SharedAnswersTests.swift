@@ -2,7 +2,7 @@ import PipelineKit
 import Replay
 import Testing
 
-/// Which answers the variant of a what-if gets from those of the recorded stage.
+/// The answers that the variant of a what-if gets, derived from the recorded stage's answers.
 @Suite struct SharedAnswersTests {
     /// A transport may answer "under way" and "accepted" in one batch. The recorded stage then gets both answers before
     /// the variant hands out its push.

@@ -4,7 +4,7 @@ import Testing
 /// The README or a page of the manual, as a reader uses it: files to save, commands to type, links to follow.
 struct ManualPage: CustomTestStringConvertible, Sendable {
     enum Block: Sendable {
-        /// A block whose paragraph before it ends with a file's name in backticks and a colon.
+        /// A file. The paragraph before the block ends with the file's name in backticks and a colon.
         case file(name: String, text: String)
         /// Commands, each with its output.
         case console([Command])

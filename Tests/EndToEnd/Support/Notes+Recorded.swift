@@ -4,7 +4,8 @@ import Testing
 extension Notes {
     var logs: String { folder + "/logs" }
 
-    /// Five notes, a second apart, of which each replaces the one before that is held: the fifth is pushed, with a badge.
+    /// Logs of five notes, one second apart. Each note replaces the held notification of the note before, so only the fifth
+    /// is pushed, with a badge.
     static func recorded() async throws -> Notes {
         let notes = try Notes()
         try notes.write(
@@ -15,9 +16,9 @@ extension Notes {
         return notes
     }
 
-    /// Logs of five changes after some commands, as 3 to 7.
+    /// Records five changes after two commands: they get the sequences 3 to 7.
     ///
-    /// - Parameter seconds: Between two changes.
+    /// - Parameter seconds: The time between two changes.
     func record(_ phone: String = Notes.phone(), seconds: Int = 1) async throws {
         let changes = (1..<6).map { (number: Int) in Notes.change("n\(number)", second: number * seconds) }.joined()
         let result = try await Program.run("belfry", ["run", pipeline, "--logs", logs], input: phone + changes)

@@ -5,7 +5,7 @@ import Testing
 
 /// One of Belfry's executables, with its input, output and exit status.
 ///
-/// Ended with `kill -9` when the test lets go of it.
+/// The process is killed with SIGKILL when this object is released.
 final class Program: Sendable {
     struct Result: Sendable {
         var status: Int32
@@ -20,11 +20,11 @@ final class Program: Sendable {
     private let ended = AsyncStream.makeStream(of: Int32.self)
 
     /// - Parameters:
-    ///   - name: One of ours, or the path of another.
-    ///   - directory: The folder it starts in.
-    ///   - closingOutput: Whether its standard output is closed before it begins, as by a reader that has gone.
-    ///   - onTerminal: Whether its standard output is a terminal.
-    ///   - umask: What it and its children begin with, in octal; nil: the tests' own.
+    ///   - name: The name of one of Belfry's executables, or the path of another program.
+    ///   - directory: The folder that the program starts in.
+    ///   - closingOutput: Whether the reader of standard output is closed before the program starts.
+    ///   - onTerminal: Whether standard output is a terminal.
+    ///   - umask: The program's umask, in octal; nil: the umask of the tests.
     init(
         _ name: String, _ arguments: [String], in directory: String? = nil, closingOutput: Bool = false,
         onTerminal: Bool = false, umask: String? = nil
@@ -53,9 +53,9 @@ final class Program: Sendable {
 
     deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
 
-    /// Runs one to its end.
+    /// Runs a program to its end.
     ///
-    /// - Parameter lines: Its standard input.
+    /// - Parameter lines: The program's standard input.
     static func run(
         _ name: String, _ arguments: [String], input lines: String = "", in directory: String? = nil,
         onTerminal: Bool = false
@@ -76,14 +76,14 @@ final class Program: Sendable {
 
     func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
-    /// Stops it, and returns when all of its threads stand.
+    /// Stops the program, and returns when all its threads have stopped.
     func suspend() throws {
         signal(SIGSTOP)
         let path = "/proc/\(process.processIdentifier)/stat"
         while try !String(contentsOfFile: path, encoding: .utf8).contains(") T ") { usleep(1_000) }
     }
 
-    /// Waits for its end; a signal's number is negative.
+    /// Waits for the program's end. If a signal ended the program, the status is the signal's negative number.
     func result() async -> Result {
         await endingWhenCancelled {
             var status: Int32 = 0
@@ -92,7 +92,7 @@ final class Program: Sendable {
         }
     }
 
-    /// A test that is out of time waits no longer: all that it waits for ends with the program.
+    /// Kills the program when the test is cancelled, as after its time limit, so that the test stops waiting.
     private func endingWhenCancelled<Value: Sendable>(_ body: () async -> Value) async -> Value {
         await withTaskCancellationHandler {
             await body()
@@ -115,10 +115,10 @@ final class Program: Sendable {
     @discardableResult
     func line(_ text: String) async -> String? { await endingWhenCancelled { await output.line(text) } }
 
-    /// Whether it has not written a whole line to standard output yet.
+    /// Whether the program has written nothing to standard output yet.
     var hasNoOutput: Bool { output.isEmpty }
 
-    /// Where the executables lie: beside the tests.
+    /// The folder of the executables: the nearest folder above the tests that contains `belfry`.
     static func folder() throws -> String {
         let bundle = CommandLine.arguments.first { $0.contains(".xctest") } ?? CommandLine.arguments[0]
         var folder = URL(fileURLWithPath: bundle).deletingLastPathComponent()
@@ -133,7 +133,7 @@ final class Program: Sendable {
 struct NoTerminal: Error { let errno: Int32 }
 struct MissingExecutables: Error { let near: String }
 
-/// What a program writes, as it comes.
+/// Collects the output of a program.
 private final class Text: Sendable {
     private struct State {
         var text = ""
@@ -156,14 +156,14 @@ private final class Text: Sendable {
                 if data.isEmpty { break }
                 take(String(decoding: data, as: UTF8.self), isLast: false)
             }
-            // `Process` outlives its child, and its pipes with it.
+            // `Process` keeps its pipes open after its child has ended.
             try? pipe.fileHandleForReading.close()
             take("", isLast: true)
         }
         return pipe
     }
 
-    /// The end that a program writes to. Lines end as terminals want them: that is undone.
+    /// The end of a new terminal that a program writes to. The terminal's line ends are turned back into line feeds.
     func terminal() throws -> FileHandle {
         // tty_ioctl(4): TIOCSPTLCK unlocks, TIOCGPTN gives the number below /dev/pts; the macros are not imported.
         let (unlock, getNumber): (UInt, UInt) = (0x4004_5431, 0x8004_5430)
@@ -190,7 +190,7 @@ private final class Text: Sendable {
         return state.withLock { $0.text }
     }
 
-    /// The first whole line that contains `wanted`; nil if there is none.
+    /// Waits for the first whole line that contains `wanted`; nil if the output ends without such a line.
     func line(_ wanted: String?) async -> String? {
         await withCheckedContinuation { continuation in
             state.withLock { state in
@@ -201,7 +201,7 @@ private final class Text: Sendable {
         }
     }
 
-    /// Waits for no more, though others may hold its other end.
+    /// Stops waiting for output, although another process may still have the pipe open.
     func end() { take("", isLast: true) }
 
     private func take(_ more: String, isLast: Bool) {

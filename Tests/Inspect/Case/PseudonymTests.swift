@@ -22,7 +22,7 @@ struct PseudonymTests {
         }
     }
 
-    /// As ``Clause`` sees two texts.
+    /// The order of two texts, as a clause of a predicate compares them.
     private static func order(_ one: String, _ other: String) -> Int {
         one == other && one.utf8.elementsEqual(other.utf8)
             ? 0 : one.utf8.lexicographicallyPrecedes(other.utf8) ? -1 : 1
@@ -38,17 +38,17 @@ struct PseudonymTests {
         let texts = Self.texts(&random)
         let pseudonyms = Pseudonyms(for: texts, seed: random.next())
         let pairs = texts.map { ($0, pseudonyms.pseudonym(of: $0)) }
-        for (text, stand) in pairs {
-            #expect(text.utf8.count == stand.utf8.count && text.count == stand.count, "\(text) → \(stand)")
-            #expect(text.unicodeScalars.count == stand.unicodeScalars.count)
-            for (other, otherStand) in pairs {
-                let what = "\(text) → \(stand), \(other) → \(otherStand), seed \(seed)"
-                try #require(Self.order(text, other) == Self.order(stand, otherStand), "\(what)")
+        for (text, pseudonym) in pairs {
+            #expect(text.utf8.count == pseudonym.utf8.count && text.count == pseudonym.count, "\(text) → \(pseudonym)")
+            #expect(text.unicodeScalars.count == pseudonym.unicodeScalars.count)
+            for (other, otherPseudonym) in pairs {
+                let what = "\(text) → \(pseudonym), \(other) → \(otherPseudonym), seed \(seed)"
+                try #require(Self.order(text, other) == Self.order(pseudonym, otherPseudonym), "\(what)")
                 try #require(
                     Self.order(Self.folded(text), Self.folded(other))
-                        == Self.order(Self.folded(stand), Self.folded(otherStand)), "folded: \(what)")
+                        == Self.order(Self.folded(pseudonym), Self.folded(otherPseudonym)), "folded: \(what)")
                 let begins = Array(text.utf8).starts(with: other.utf8)
-                try #require(begins == Array(stand.utf8).starts(with: otherStand.utf8), "\(what)")
+                try #require(begins == Array(pseudonym.utf8).starts(with: otherPseudonym.utf8), "\(what)")
             }
         }
     }
@@ -59,9 +59,9 @@ struct PseudonymTests {
         for name in names { #expect(!pseudonyms.pseudonym(of: name).lowercased().contains(name.lowercased())) }
         #expect(names.map(pseudonyms.pseudonym) == names.map(Pseudonyms(for: names, seed: 7).pseudonym))
         #expect(names.map(pseudonyms.pseudonym) != names.map(Pseudonyms(for: names, seed: 8).pseudonym))
-        let stand = pseudonyms.pseudonym(of: "alice-mac")
-        #expect(stand.wholeMatch(of: /[a-z]{5}-[a-z]{3}/) != nil)
-        #expect(pseudonyms.pseudonym(of: "Alice").lowercased() == stand.prefix(5))
+        let pseudonym = pseudonyms.pseudonym(of: "alice-mac")
+        #expect(pseudonym.wholeMatch(of: /[a-z]{5}-[a-z]{3}/) != nil)
+        #expect(pseudonyms.pseudonym(of: "Alice").lowercased() == pseudonym.prefix(5))
     }
 
     private static func line(token: String) -> CaseLine {
@@ -75,11 +75,11 @@ struct PseudonymTests {
         let texts = try DisguisedTexts(of: tokens.map(Self.line))
         #expect(texts.tokens == Set(tokens.map { ExactText($0) }))
         let disguise = texts.disguise(byWord: false, seed: seed)
-        let stands = tokens.map(disguise.token)
-        #expect(Set(stands).count == tokens.count)
-        for (token, stand) in zip(tokens, stands) {
-            #expect(token != stand && token.count == stand.count)
-            if token != "not-one" { #expect(throws: Never.self) { try APNsTransport.address(stand) } }
+        let replaced = tokens.map(disguise.token)
+        #expect(Set(replaced).count == tokens.count)
+        for (token, pseudonym) in zip(tokens, replaced) {
+            #expect(token != pseudonym && token.count == pseudonym.count)
+            if token != "not-one" { #expect(throws: Never.self) { try APNsTransport.address(pseudonym) } }
         }
     }
 

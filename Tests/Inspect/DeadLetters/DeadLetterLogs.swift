@@ -107,7 +107,7 @@ final class DeadLetterLogs {
 
 extension DeadLetters {
     /// Each letter's place, with the reason if it cannot be redriven.
-    var story: [String] {
+    var verdicts: [String] {
         letters.map { candidate in
             switch candidate.verdict {
             case .redrivable: "\(candidate.letter.place)"

@@ -12,7 +12,7 @@ import Time
     // MARK: Dead letters among outcomes
 
     @Test(arguments: OutcomeCode.allCases)
-    func `an outcome is a dead letter where a device should have had the push`(code: OutcomeCode) throws {
+    func `an outcome is a dead letter if a device should have got the push`(code: OutcomeCode) throws {
         let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         logs.outcome(code.rawValue, logs.push())
@@ -27,7 +27,7 @@ import Time
         logs.register("mac", token: "1")
         logs.outcome("deferred", logs.push())
         try logs.write()
-        #expect(try logs.find().story == [])
+        #expect(try logs.find().verdicts == [])
     }
 
     @Test func `a letter has members of the outcome, of the push and of the device's registration`() throws {
@@ -112,9 +112,9 @@ import Time
         logs.register("mac", token: "1")
         logs.outcome("failed", logs.push(expiration: 100))
         try logs.write()
-        #expect(try logs.find(now: 99).story == ["outcomes:1"])
-        #expect(try logs.find(now: 100).story == ["outcomes:1 expired"])
-        #expect(try logs.find(now: 100, including: [.expired]).story == ["outcomes:1"])
+        #expect(try logs.find(now: 99).verdicts == ["outcomes:1"])
+        #expect(try logs.find(now: 100).verdicts == ["outcomes:1 expired"])
+        #expect(try logs.find(now: 100, including: [.expired]).verdicts == ["outcomes:1"])
     }
 
     @Test func `an expired push that is redriven is sent for one attempt`() throws {
@@ -146,10 +146,10 @@ import Time
         logs.outcome("held", newer, "pad")
         try logs.write()
         #expect(
-            try logs.find().story == [
+            try logs.find().verdicts == [
                 "outcomes:1 superseded pushes:\(newer)", "outcomes:2 superseded pushes:\(newer)", "outcomes:3",
             ])
-        #expect(try logs.find(including: [.superseded]).story == ["outcomes:1", "outcomes:2", "outcomes:3"])
+        #expect(try logs.find(including: [.superseded]).verdicts == ["outcomes:1", "outcomes:2", "outcomes:3"])
     }
 
     @Test func `of several letters with one collapse ID, the newest is redriven`() throws {
@@ -158,10 +158,10 @@ import Time
         let pushes = (1...3).map { _ in logs.push(collapseID: "c") }
         for push in pushes { logs.outcome("failed", push) }
         try logs.write()
-        let story = [
+        let verdicts = [
             "outcomes:1 superseded pushes:\(pushes[2])", "outcomes:2 superseded pushes:\(pushes[2])", "outcomes:3",
         ]
-        #expect(try logs.find().story == story)
+        #expect(try logs.find().verdicts == verdicts)
     }
 
     @Test func `an older push that was accepted later does not replace a newer one`() throws {
@@ -171,7 +171,7 @@ import Time
         logs.outcome("failed", newer)
         logs.outcome("accepted", old)
         try logs.write()
-        #expect(try logs.find().story == ["outcomes:1"])
+        #expect(try logs.find().verdicts == ["outcomes:1"])
     }
 
     @Test func `a redrive is as old as the push that it sends again`() throws {
@@ -184,7 +184,7 @@ import Time
         logs.add("changes", redrive)
         logs.outcome("accepted", logs.add("pushes", redrive))
         try logs.write()
-        #expect(try logs.find().story == ["outcomes:1 redriven changes:2", "outcomes:2"])
+        #expect(try logs.find().verdicts == ["outcomes:1 redriven changes:2", "outcomes:2"])
     }
 
     @Test func `a badge that a newer push has set is left out, and a push with only that badge is obsolete`() throws {
@@ -203,7 +203,7 @@ import Time
         logs.outcome("accepted", newer, "mac")
         try logs.write()
         let found = try logs.find()
-        #expect(found.story == ["outcomes:1", "outcomes:2", "outcomes:3 superseded pushes:\(newer)"])
+        #expect(found.verdicts == ["outcomes:1", "outcomes:2", "outcomes:3 superseded pushes:\(newer)"])
         let commands = RedriveCommands(folder: logs.path, now: .epoch)
         let lines = try found.letters.map { String(decoding: try commands.command($0.letter), as: UTF8.self) }
         #expect(
@@ -287,11 +287,11 @@ import Time
         logs.register("same", token: "5")
         try logs.write()
         #expect(
-            try logs.find().story == [
+            try logs.find().verdicts == [
                 "outcomes:1 device.registered_anew", "outcomes:2", "outcomes:3 device.unregistered",
                 "outcomes:4 device.retired", "outcomes:5 device.replaced", "outcomes:6",
             ])
-        #expect(try logs.find(including: [.registeredAnew]).story.first == "outcomes:1")
+        #expect(try logs.find(including: [.registeredAnew]).verdicts.first == "outcomes:1")
     }
 
     @Test func `a redriven letter is obsolete, and the failed redrive is a letter of its own`() throws {
@@ -302,8 +302,8 @@ import Time
         logs.add("changes", DeadLetterLogs.redrive(of: push, collapseID: nil))
         try logs.write()
         // Ingest has written the redrive, but deliver has not read that far.
-        #expect(try logs.find().story == ["outcomes:1 redriven changes:3", "outcomes:2"])
-        #expect(try logs.find(including: [.redriven]).story == ["outcomes:1", "outcomes:2"])
+        #expect(try logs.find().verdicts == ["outcomes:1 redriven changes:3", "outcomes:2"])
+        #expect(try logs.find(including: [.redriven]).verdicts == ["outcomes:1", "outcomes:2"])
 
         let again = try DeadLetterLogs()
         again.register("mac", token: "1")
@@ -313,7 +313,7 @@ import Time
         again.add("changes", redrive)
         again.outcome("failed", again.add("pushes", redrive))
         try again.write()
-        #expect(try again.find().story == ["outcomes:1 redriven changes:2", "outcomes:2"])
+        #expect(try again.find().verdicts == ["outcomes:1 redriven changes:2", "outcomes:2"])
     }
 
     @Test func `the page Reference/Codes.md lists each reason for being obsolete with its meaning, and nothing else`()
@@ -333,12 +333,12 @@ import Time
             logs.refuse(DeadLetterLogs.save(name), at: index + 1)
         }
         logs.add("changes", DeadLetterLogs.save("old", title: "New"))
-        // As ingest writes it, in another order of its members, at second 5: after the letter.
+        // Ingest writes the members in another order. This command is at second 5, after the letter.
         let again = DeadLetterLogs.save("twice").replacing(#""type":"record.save","#, with: "").dropLast()
         logs.add("changes", again + #","type":"record.save"}"#)
         try logs.write()
         #expect(
-            try logs.find().story == [
+            try logs.find().verdicts == [
                 "matches.dead-letters:1 superseded changes:4", "matches.dead-letters:2",
                 "matches.dead-letters:3 redriven changes:5",
             ])
@@ -353,7 +353,7 @@ import Time
         logs.refuse(DeadLetterLogs.redrive(of: 1, collapseID: nil), by: "deliver", in: "outcomes", from: "pushes")
         try logs.write()
         #expect(
-            try logs.find().story == [
+            try logs.find().verdicts == [
                 "pushes.dead-letters:1 impossible: its event is not a JSON object",
                 "pushes.dead-letters:2 impossible: its event is not a JSON object",
                 "pushes.dead-letters:3 impossible: its event is not a JSON object",
@@ -379,7 +379,8 @@ import Time
         logs.add("outcomes", #"{"type":7}"#)
         try logs.write()
         let found = try logs.find()
-        #expect(found.story.count == 1 && found.story[0].hasPrefix("outcomes:1 impossible: "), "\(found.story)")
+        let verdicts = found.verdicts
+        #expect(verdicts.count == 1 && verdicts[0].hasPrefix("outcomes:1 impossible: "), "\(verdicts)")
         #expect(DeadLetterListText(found: found, limit: nil).lines.count == 6)
     }
 
@@ -388,14 +389,14 @@ import Time
         logs.register("mac", token: "1")
         logs.outcome("unknown_transport", logs.push())
         try logs.write()
-        func story(_ transports: Set<String>) throws -> [String] {
-            var judge = RedriveEligibility(now: DeadLetterLogs.time(0))
-            judge.transports = ["deliver": transports]
-            return try DeadLetters(RecordedLogs(place: logs.path), DeadLetterFilter(), judge).story
+        func verdicts(_ transports: Set<String>) throws -> [String] {
+            var eligibility = RedriveEligibility(now: DeadLetterLogs.time(0))
+            eligibility.transports = ["deliver": transports]
+            return try DeadLetters(RecordedLogs(place: logs.path), DeadLetterFilter(), eligibility).verdicts
         }
         let missing = "impossible: deliver has no transport apns: add it to the pipeline file"
-        #expect(try story(["hook"]) == ["outcomes:1 \(missing)"])
-        #expect(try story(["apns"]) == ["outcomes:1"])
+        #expect(try verdicts(["hook"]) == ["outcomes:1 \(missing)"])
+        #expect(try verdicts(["apns"]) == ["outcomes:1"])
     }
 
     @Test func `a letter whose push is no longer in the log cannot be redriven`() throws {
@@ -404,7 +405,7 @@ import Time
         logs.outcome("failed", 40)
         try logs.write()
         #expect(
-            try logs.find().story == [
+            try logs.find().verdicts == [
                 "outcomes:1 impossible: pushes:40 is missing: retention removed it, or its whole log is missing"
             ])
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Inspect
 
-/// Of whom a mistyped name may be meant.
+/// The names among which a mistyped name is looked for.
 struct KnownNamesTests {
     private func log(_ folder: Folder, users: Int) throws -> String {
         let writer = try EventLogWriter(EventLogOptions(directory: folder.path, name: "changes", sync: .never))

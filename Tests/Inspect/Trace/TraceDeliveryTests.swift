@@ -3,7 +3,7 @@ import Testing
 
 @testable import Inspect
 
-/// What answers brought about: retired devices, and apps that were stopped.
+/// The effects of answers: retired devices and stopped apps.
 @Suite struct TraceDeliveryTests {
     private static let place = #""container":"C","environment":"development""#
     private static let app = #"\#(place),"transport":"apns","topic":"com.a""#
@@ -23,7 +23,7 @@ import Testing
             + #""registered":"2026-01-01T00:00:01Z"}"#
     }
 
-    /// The first push stops the app, the second is held with it, and retires the device in the end.
+    /// The first push stops the app. The second push is held with it, and retires the device in the end.
     private func logs() throws -> TracedLogs {
         try TracedLogs().write(
             "changes",

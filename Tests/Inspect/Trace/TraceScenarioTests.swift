@@ -81,8 +81,7 @@ import Testing
         #expect(try logs.tree("5") == subscription)
     }
 
-    /// Every event of every log is in the trace of the outcome, push or change it belongs to, and in its own.
-    @Test func `the trace of every event contains the event`() async throws {
+    @Test func `the trace of every event contains the event and its causes`() async throws {
         let logs = try await TracedLogs.scenario("tour")
         let opened = try logs.opened()
         let causality = Causality(opened)

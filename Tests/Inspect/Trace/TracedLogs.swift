@@ -37,7 +37,7 @@ final class TracedLogs {
         return logs
     }
 
-    /// Appends events to a log, a batch for each, a second apart.
+    /// Appends events to a log, each in its own batch, one second apart.
     @discardableResult
     func write(_ log: String, _ events: [String], from: String? = nil, cursors: [UInt64] = []) throws -> TracedLogs {
         let writer = try EventLogWriter(
