@@ -19,7 +19,8 @@ package struct ReplayWorker {
 
     /// Returns when the replay closes standard input.
     package func run() throws {
-        do { try serve() } catch WorkerPipe.Failure.ended { return } catch WorkerPipe.Failure.nonsense(let reason) {
+        do { try serve() } catch WorkerPipe.Failure.ended { return } catch WorkerPipe.Failure.invalidMessage(let reason)
+        {
             try pipe.send(.failed(reason: reason))
         }
     }
@@ -93,7 +94,7 @@ private final class RemoteAnswers: AnswerSource {
         switch try pipe.receiveRequest() {
         case .answer(let answer): return answer
         case .later: return nil
-        default: throw WorkerPipe.Failure.nonsense("after a delivery must come answer or later")
+        default: throw WorkerPipe.Failure.invalidMessage("after a delivery must come answer or later")
         }
     }
 }

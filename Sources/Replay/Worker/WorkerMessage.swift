@@ -51,7 +51,7 @@ struct WorkerOutput {
 }
 
 /// A message that breaks the protocol.
-struct WorkerNonsense: Error {
+struct InvalidMessage: Error {
     var reason: String
 
     init(_ reason: String) { self.reason = reason }

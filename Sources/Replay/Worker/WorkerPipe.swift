@@ -12,7 +12,7 @@ final class WorkerPipe {
         /// A system call failed with this `errno`.
         case failed(Int32)
         /// The other process sent something that is not a message.
-        case nonsense(String)
+        case invalidMessage(String)
     }
 
     private let input: Int32
@@ -49,18 +49,18 @@ final class WorkerPipe {
     /// Reads one message.
     ///
     /// - Parameter body: Decodes the message from its JSON line and the bytes after it.
-    func receive<Message>(_ body: (JSONValue, [UInt8]) throws(WorkerNonsense) -> Message) throws(Failure) -> Message {
+    func receive<Message>(_ body: (JSONValue, [UInt8]) throws(InvalidMessage) -> Message) throws(Failure) -> Message {
         let header = try line()
         let (count, text) = (try bodyCount(in: header), String(decoding: header.prefix(200), as: UTF8.self))
         let bytes = try take(count)
-        let result = header.withUnsafeBytes { header -> Result<Message, WorkerNonsense> in
+        let result = header.withUnsafeBytes { header -> Result<Message, InvalidMessage> in
             do throws(JSONError) {
                 let json = try parser.parse(header)
-                do throws(WorkerNonsense) { return .success(try body(json, bytes)) } catch { return .failure(error) }
-            } catch { return .failure(WorkerNonsense("\(error)")) }
+                do throws(InvalidMessage) { return .success(try body(json, bytes)) } catch { return .failure(error) }
+            } catch { return .failure(InvalidMessage("\(error)")) }
         }
-        do throws(WorkerNonsense) { return try result.get() } catch {
-            throw .nonsense("\(error.reason): \(text.debugDescription)")
+        do throws(InvalidMessage) { return try result.get() } catch {
+            throw .invalidMessage("\(error.reason): \(text.debugDescription)")
         }
     }
 
@@ -73,7 +73,7 @@ final class WorkerPipe {
         }
         guard let count, count <= WorkerPipe.bodyBytesMax else {
             let text = String(decoding: header.prefix(200), as: UTF8.self)
-            throw .nonsense("this is not a message of the protocol: \(text.debugDescription)")
+            throw .invalidMessage("this is not a message of the protocol: \(text.debugDescription)")
         }
         return Int(count)
     }
@@ -88,7 +88,7 @@ final class WorkerPipe {
                 return Array(waiting[position..<end])
             }
             guard waiting.count - position < WorkerPipe.headerBytesMax else {
-                throw .nonsense("a line of more than \(WorkerPipe.headerBytesMax) bytes")
+                throw .invalidMessage("a line of more than \(WorkerPipe.headerBytesMax) bytes")
             }
             searched = waiting.count
             let dropped = position

@@ -67,7 +67,7 @@ final class WorkerProcess {
             child.signal(SIGKILL)
             return "did not reply within \(patience), and was killed"
         case .failed(let code): return "cannot be reached: \(String(cString: strerror(code)))"
-        case .nonsense(let reason):
+        case .invalidMessage(let reason):
             child.signal(SIGKILL)
             return "does not speak the protocol of replay workers: \(reason)"
         }

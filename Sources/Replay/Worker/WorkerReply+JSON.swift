@@ -30,7 +30,7 @@ extension WorkerReply {
         return body
     }
 
-    init(_ json: JSONValue, _ body: [UInt8]) throws(WorkerNonsense) {
+    init(_ json: JSONValue, _ body: [UInt8]) throws(InvalidMessage) {
         switch json.text(.type) {
         case "ready":
             self = .ready(snapshotVersion: json.natural("snapshots").map { Int($0) }, deadline: json.deadline)
@@ -39,7 +39,7 @@ extension WorkerReply {
             self = .deliver(
                 Delivery(id: try Delivery.ID(json), transport: json.text(.transport) ?? "", line: body))
         case "error": self = .failed(reason: json.text(.reason) ?? "no reason given")
-        default: throw WorkerNonsense("an unknown reply")
+        default: throw InvalidMessage("an unknown reply")
         }
     }
 }
@@ -72,12 +72,12 @@ extension WorkerOutput {
         }
     }
 
-    init(_ json: JSONValue, _ body: [UInt8]) throws(WorkerNonsense) {
+    init(_ json: JSONValue, _ body: [UInt8]) throws(InvalidMessage) {
         deadline = json.deadline
         var rest = body[...]
         for letter in (json["rejected"].map { Array($0.elements) } ?? []).reversed() {
             let bytes = Int(try letter.number("bytes"))
-            guard bytes <= rest.count else { throw WorkerNonsense("the rejected lines are longer than the message") }
+            guard bytes <= rest.count else { throw InvalidMessage("the rejected lines are longer than the message") }
             rejected.insert(try WorkerOutput.rejected(letter, rest.suffix(bytes)), at: 0)
             rest = rest.dropLast(bytes)
         }
@@ -87,17 +87,17 @@ extension WorkerOutput {
         try check()
     }
 
-    private func check() throws(WorkerNonsense) {
+    private func check() throws(InvalidMessage) {
         guard lines.isEmpty || lines.last == UInt8(ascii: "\n") else {
-            throw WorkerNonsense("its last event has no line feed")
+            throw InvalidMessage("its last event has no line feed")
         }
         let isInOrder = zip(marks, marks.dropFirst()).allSatisfy { $0.bytes <= $1.bytes && $0.events <= $1.events }
         guard isInOrder, marks.allSatisfy({ $0.bytes <= lines.count && $0.events <= count }) else {
-            throw WorkerNonsense("its marks are not in order, or come after its last event")
+            throw InvalidMessage("its marks are not in order, or come after its last event")
         }
     }
 
-    private static func rejected(_ json: JSONValue, _ line: ArraySlice<UInt8>) throws(WorkerNonsense)
+    private static func rejected(_ json: JSONValue, _ line: ArraySlice<UInt8>) throws(InvalidMessage)
         -> Outbox.Rejected
     {
         let rejection = Rejection(
@@ -105,10 +105,10 @@ extension WorkerOutput {
         return Outbox.Rejected(sequence: try json.number(.sequence), rejection: rejection, line: Array(line))
     }
 
-    private static func mark(_ json: JSONValue) throws(WorkerNonsense) -> MachineOutput.Mark {
+    private static func mark(_ json: JSONValue) throws(InvalidMessage) -> MachineOutput.Mark {
         let parts = Array(json.elements).map(\.int64)
         guard parts.count == 4, let now = parts[1], let bytes = parts[2], let events = parts[3], bytes >= 0, events >= 0
-        else { throw WorkerNonsense("a mark must be [input or null, time, bytes, events]") }
+        else { throw InvalidMessage("a mark must be [input or null, time, bytes, events]") }
         return MachineOutput.Mark(
             input: parts[0].map { UInt64(clamping: $0) }, now: Instant(microseconds: now), bytes: Int(bytes),
             events: Int(events))

@@ -19,11 +19,11 @@ extension WorkerPipe {
     }
 
     func receiveRequest() throws(Failure) -> WorkerRequest {
-        try receive { json, body throws(WorkerNonsense) in try WorkerRequest(json, body) }
+        try receive { json, body throws(InvalidMessage) in try WorkerRequest(json, body) }
     }
 
     func receiveReply() throws(Failure) -> WorkerReply {
-        try receive { json, body throws(WorkerNonsense) in try WorkerReply(json, body) }
+        try receive { json, body throws(InvalidMessage) in try WorkerReply(json, body) }
     }
 }
 
@@ -73,7 +73,7 @@ extension WorkerRequest {
         header.append(.receipt, answer.receipt)
     }
 
-    init(_ json: JSONValue, _ body: [UInt8]) throws(WorkerNonsense) {
+    init(_ json: JSONValue, _ body: [UInt8]) throws(InvalidMessage) {
         switch json.text(.type) {
         case "begin": self = .begin(try WorkerBeginning(json))
         case "restore":
@@ -85,13 +85,13 @@ extension WorkerRequest {
         case "advance": self = .advance(now: try json.instant("now"))
         case "answer": self = .answer(try WorkerRequest.answer(json))
         case "later": self = .later
-        default: throw WorkerNonsense("an unknown request")
+        default: throw InvalidMessage("an unknown request")
         }
     }
 
-    private static func answer(_ json: JSONValue) throws(WorkerNonsense) -> TransportAnswer {
+    private static func answer(_ json: JSONValue) throws(InvalidMessage) -> TransportAnswer {
         guard let outcome = json.text(.outcome).flatMap(TransportAnswer.Outcome.init) else {
-            throw WorkerNonsense("an answer needs an outcome")
+            throw InvalidMessage("an answer needs an outcome")
         }
         var answer = TransportAnswer(
             try Delivery.ID(json), outcome, status: json[.status]?.int64.map { Int($0) }, reason: json.text(.reason),
@@ -123,14 +123,14 @@ extension WorkerBeginning {
         }
     }
 
-    init(_ json: JSONValue) throws(WorkerNonsense) {
+    init(_ json: JSONValue) throws(InvalidMessage) {
         guard json.natural("protocol") == WorkerBeginning.version else {
-            throw WorkerNonsense("this program speaks protocol \(WorkerBeginning.version)")
+            throw InvalidMessage("this program speaks protocol \(WorkerBeginning.version)")
         }
         guard let stage = json.text(.stage), let kind = json.text("kind"), let name = json.text("upstreamName"),
             let log = json.text(.log).flatMap(LogIdentity.init(uuid:)),
             let upstream = json.text("upstream").flatMap(LogIdentity.init(uuid:)), let settings = json["settings"]
-        else { throw WorkerNonsense("begin needs stage, kind, log, upstream, upstreamName and settings") }
+        else { throw InvalidMessage("begin needs stage, kind, log, upstream, upstreamName and settings") }
         (self.stage, self.kind, self.settings) = (stage, kind, String(decoding: settings.raw, as: UTF8.self))
         context = StageContext(log: log, upstream: upstream, upstreamName: name)
         history = []
@@ -150,7 +150,7 @@ extension Delivery.ID {
         header.append("retired", retired?.microseconds)
     }
 
-    init(_ json: JSONValue) throws(WorkerNonsense) {
+    init(_ json: JSONValue) throws(InvalidMessage) {
         self.init(push: try json.number(.push), device: json.text(.device) ?? "", retired: json.time("retired"))
     }
 }
@@ -160,13 +160,13 @@ extension JSONValue {
         member(key)?.int64.map { Instant(microseconds: $0) }
     }
 
-    func number(_ key: StaticString) throws(WorkerNonsense) -> UInt64 {
-        guard let number = natural(key) else { throw WorkerNonsense("\(key) must be a whole number") }
+    func number(_ key: StaticString) throws(InvalidMessage) -> UInt64 {
+        guard let number = natural(key) else { throw InvalidMessage("\(key) must be a whole number") }
         return number
     }
 
-    fileprivate func instant(_ key: StaticString) throws(WorkerNonsense) -> Instant {
-        guard let microseconds = self[key]?.int64 else { throw WorkerNonsense("\(key) must be a time in microseconds") }
+    fileprivate func instant(_ key: StaticString) throws(InvalidMessage) -> Instant {
+        guard let microseconds = self[key]?.int64 else { throw InvalidMessage("\(key) must be a time in microseconds") }
         return Instant(microseconds: microseconds)
     }
 }
