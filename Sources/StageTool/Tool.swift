@@ -96,5 +96,6 @@ package enum Tool {
     }
 }
 
-/// A command that reloads its file on SIGHUP. A SIGHUP that comes before the command watches for signals is held back for it.
+/// A command that reloads its file on SIGHUP. A SIGHUP that comes before the command watches for signals is held back
+/// for it.
 package protocol ReloadsOnHangup {}

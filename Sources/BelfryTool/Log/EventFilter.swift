@@ -2,8 +2,8 @@ import ArgumentParser
 import Events
 import JSON
 
-/// Selects the events that satisfy every given option. If an option is given several times, one of its values must match. For
-/// `--where`, all values must match.
+/// Selects the events that satisfy every given option. If an option is given several times, one of its values must
+/// match. For `--where`, all values must match.
 struct EventFilter: ParsableArguments {
     @Option(help: "Only events of this type, such as match or record.save.")
     var type: [String] = []

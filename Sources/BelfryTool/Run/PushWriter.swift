@@ -4,8 +4,8 @@ import Synchronization
 
 /// Writes pushes to standard output, one JSON object a line.
 ///
-/// If several stages deliver, the pushes of the first stage are written at once, and all other pushes at the end. So the
-/// output does not depend on which stage is faster.
+/// If several stages deliver, the pushes of the first stage are written at once, and all other pushes at the end. So
+/// the output does not depend on which stage is faster.
 final class PushWriter: Sendable {
     private struct State {
         var failure: OutputError?

@@ -3,7 +3,8 @@ import Signing
 
 /// Pairs of a change and a subscription that watches it: their number and their SHA-256.
 ///
-/// The hash covers one line for each pair, `<index of the change, from 0> <subscription ID>`, sorted by index, then by ID.
+/// The hash covers one line for each pair, `<index of the change, from 0> <subscription ID>`, sorted by index, then by
+/// ID.
 struct MatchPairs {
     private(set) var pairs = 0
     /// The number of changes that at least one subscription watches.

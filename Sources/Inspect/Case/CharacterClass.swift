@@ -44,7 +44,8 @@ struct CharacterClass: Hashable {
         return below.reversed() + [scalar] + above
     }
 
-    /// The characters up to the first one of another class. Capitals are skipped, since ``Pseudonyms`` stores lower case.
+    /// The characters up to the first one of another class. Capitals are skipped, since ``Pseudonyms`` stores lower
+    /// case.
     private static func neighbours(_ values: some Sequence<UInt32>, _ own: CharacterClass) -> [Unicode.Scalar] {
         var found: [Unicode.Scalar] = []
         for value in values {

@@ -9,9 +9,9 @@ import Predicates
 /// bytes stay the same. Only letters, digits and emoji are replaced. Letters without a simple capital, such as the Kelvin
 /// sign, are not replaced either; their order without regard to case may change.
 ///
-/// With `areByWord`, each word has its own pseudonym. Then the order of texts may change next to a word that is not replaced.
-/// Two words that a search treats as equal stay equal only if they differ in case alone. A case whose outcome changes with
-/// the pseudonyms is not written.
+/// With `areByWord`, each word has its own pseudonym. Then the order of texts may change next to a word that is not
+/// replaced. Two words that a search treats as equal stay equal only if they differ in case alone. A case whose outcome
+/// changes with the pseudonyms is not written.
 struct Pseudonyms {
     private struct Node {
         var children: [Unicode.Scalar: Int] = [:]

@@ -8,7 +8,8 @@ struct FiresOnceUses {
     private let saves: [Identity: SubscriptionHistory.Entry]
     private let change: UInt64
 
-    /// Up to this many subscriptions are looked up one by one. If there are more, all matches of the user are read once.
+    /// Up to this many subscriptions are looked up one by one. If there are more, all matches of the user are read
+    /// once.
     private static let lookupsMax = 8
 
     init(of histories: [SubscriptionHistory], before change: UInt64) {

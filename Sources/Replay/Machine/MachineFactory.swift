@@ -68,7 +68,8 @@ package struct MachineFactory: Sendable {
 extension RecordedStage {
     /// The settings that the stage ran with, from the file beside its log.
     ///
-    /// A log without that file was written before defaults could change: the pipeline file's settings apply to the whole log.
+    /// A log without that file was written before defaults could change: the pipeline file's settings apply to the
+    /// whole log.
     package func settingsHistory() throws -> SettingsHistory {
         let history = try SettingsHistory(logDirectory: log.directory)
         guard history.entries.isEmpty, stage.command.isEmpty else { return history }

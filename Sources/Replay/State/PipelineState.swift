@@ -69,7 +69,8 @@ package struct PipelineState: Sendable {
         return try machine(of: upstream, at: .input(last)).1
     }
 
-    /// The last event of a plugin's log when the plugin had answered the input event `last`, found by the log's cursors.
+    /// The last event of a plugin's log when the plugin had answered the input event `last`, found by the log's
+    /// cursors.
     private static func output(of stage: RecordedStage, through last: UInt64) throws -> UInt64 {
         let reader = try EventLogReader(directory: stage.log.directory, from: .beginning)
         var (cursor, sequence): (UInt64, UInt64) = (0, 0)

@@ -195,9 +195,8 @@ package struct PipelineReplay: Sendable {
             if start != .beginning || !stage.isTrimmed { return start }
             let oldest = try search.restoreOldest([machine], of: stage, problem: problem)
             if oldest != .beginning {
-                notice(
-                    "\(stage.name): the replay begins with the snapshot at \(oldest.cursor), because older events are gone"
-                )
+                let position = oldest.cursor
+                notice("\(stage.name): the replay begins with the snapshot at \(position), because older events are gone")
             }
             return oldest
         }
@@ -205,8 +204,8 @@ package struct PipelineReplay: Sendable {
         return .beginning
     }
 
-    /// Reads a source's log back, as at a restart of the source. If other stages are replayed too, they read this log as
-    /// their input, so it is not read a second time.
+    /// Reads a source's log back, as at a restart of the source. If other stages are replayed too, they read this log
+    /// as their input, so it is not read a second time.
     private func recall(_ stage: RecordedStage, _ progress: StageProgress) throws {
         guard self.progress.count == 1 else {
             return progress.add(events: Int(stage.log.lastSequence), bytes: Int(stage.log.bytes))

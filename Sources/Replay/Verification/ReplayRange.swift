@@ -15,8 +15,9 @@ package struct ReplayRange: Hashable, Sendable {
 
     /// The part of each stage's log that is in the range, by stage name.
     ///
-    /// A batch that contains an effect of an event in the range belongs to the part as a whole. A later effect, such as the
-    /// release of a held notification, belongs to the part if its batch comes before the end of the last event's effects.
+    /// A batch that contains an effect of an event in the range belongs to the part as a whole. A later effect, such as
+    /// the release of a held notification, belongs to the part if its batch comes before the end of the last event's
+    /// effects.
     package func parts(of recorded: RecordedPipeline) throws(EventLogError) -> [String: StagePart] {
         var parts: [String: StagePart] = [:]
         for stage in recorded.stages {

@@ -28,7 +28,8 @@ final class StageReplay {
     private let progress: StageProgress
     var watch: (any ReplayWatch)?
 
-    /// Feeding stops when the machine's output exceeds the log's batch by this size, because the two differ in any case.
+    /// Feeding stops when the machine's output exceeds the log's batch by this size, because the two differ in any
+    /// case.
     private static let aheadBytesMax = 64 << 20
 
     init(

@@ -35,8 +35,8 @@ package final class SharedAnswers {
     /// The final answers to such pushes, until the variant has the first answer too.
     private var finalAnswers: [PushKey: [TransportAnswer]] = [:]
 
-    /// How many stored answers are kept. The variant is never further behind the recorded stage, so it has no push for an
-    /// older answer.
+    /// How many stored answers are kept. The variant is never further behind the recorded stage, so it has no push for
+    /// an older answer.
     private static let answersMax = 65_536
 
     package static func pair(

@@ -38,7 +38,8 @@ final class WorkerPipe {
         } catch { throw error }
     }
 
-    /// A program that is not a worker may print something and exit at once. Then its output makes the better error message.
+    /// A program that is not a worker may print something and exit at once. Then its output makes the better error
+    /// message.
     private func checkLastOutput() throws(Failure) {
         let count = isSocket ? recv(input, &piece, piece.count, Int32(MSG_DONTWAIT)) : 0
         if count > 0, let line = piece[..<count].split(separator: UInt8(ascii: "\n")).first {

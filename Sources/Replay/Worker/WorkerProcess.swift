@@ -3,8 +3,8 @@ import Glibc
 import PipelineRuntime
 import Synchronization
 
-/// A program that runs a stage for a replay. Its standard input and output are one socket. It shares the replay's standard
-/// error.
+/// A program that runs a stage for a replay. Its standard input and output are one socket. It shares the replay's
+/// standard error.
 final class WorkerProcess {
     private let pipe: WorkerPipe
     private let stage: String

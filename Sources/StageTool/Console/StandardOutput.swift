@@ -51,8 +51,8 @@ private enum Descriptor {
         }
     }
 
-    /// Waits until a non-blocking descriptor can be written. Another program that shares a shell's pipe may have made the
-    /// pipe non-blocking.
+    /// Waits until a non-blocking descriptor can be written. Another program that shares a shell's pipe may have made
+    /// the pipe non-blocking.
     private static func wait(for descriptor: Int32) {
         var item = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&item, 1, -1)

@@ -31,8 +31,8 @@ extension ToolFailure {
         }
     }
 
-    /// Turns the error about a wrong setting into a usage failure, for a setting given as an option. Returns other errors
-    /// unchanged.
+    /// Turns the error about a wrong setting into a usage failure, for a setting given as an option. Returns other
+    /// errors unchanged.
     package static func usage(explaining error: any Error) -> any Error {
         guard let failure = ToolFailure(explaining: error), failure.status == .configuration else { return error }
         return ToolFailure(.usage, failure.message)

@@ -1,4 +1,5 @@
-/// The exit statuses of all tools: 0 for success, 1 for a negative answer, and the statuses of sysexits(3) for failures.
+/// The exit statuses of all tools: 0 for success, 1 for a negative answer, and the statuses of sysexits(3) for
+/// failures.
 package enum ToolStatus: Int32, CaseIterable, Sendable {
     case success = 0
     case no = 1

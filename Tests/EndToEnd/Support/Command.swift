@@ -4,8 +4,8 @@ import PipelineRuntime
 import TestSupport
 import Testing
 
-/// A command of `belfry` that runs in the process of the tests. Tests of signals, terminals and the end of a process need a
-/// ``Program``.
+/// A command of `belfry` that runs in the process of the tests. Tests of signals, terminals and the end of a process
+/// need a ``Program``.
 enum Command {
     /// Runs a command until it ends.
     ///

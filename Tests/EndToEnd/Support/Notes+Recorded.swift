@@ -4,8 +4,8 @@ import Testing
 extension Notes {
     var logs: String { folder + "/logs" }
 
-    /// Logs of five notes, one second apart. Each note replaces the held notification of the note before, so only the fifth
-    /// is pushed, with a badge.
+    /// Logs of five notes, one second apart. Each note replaces the held notification of the note before, so only the
+    /// fifth is pushed, with a badge.
     static func recorded() async throws -> Notes {
         let notes = try Notes()
         try notes.write(
