@@ -195,8 +195,8 @@ package struct PipelineReplay: Sendable {
             if start != .beginning || !stage.isTrimmed { return start }
             let oldest = try search.restoreOldest([machine], of: stage, problem: problem)
             if oldest != .beginning {
-                let position = oldest.cursor
-                notice("\(stage.name): the replay begins with the snapshot at \(position), because older events are gone")
+                let beginning = "the replay begins with the snapshot at \(oldest.cursor)"
+                notice("\(stage.name): \(beginning), because older events are gone")
             }
             return oldest
         }
