@@ -90,7 +90,7 @@ extension CommandCheck {
         guard let count = badge.int64, (0...CloudKitLimits.badgeMax).contains(count) else {
             throw ModelError(
                 "badge.range", at: "badge",
-                "a badge is a whole number from 0 to \(CloudKitLimits.badgeMax); 0 takes it off the icon")
+                "a badge is a whole number from 0 to \(CloudKitLimits.badgeMax); 0 removes it from the icon")
         }
     }
 }
@@ -143,7 +143,7 @@ extension CommandCheck {
                 "record.change", at: "change", "record.save creates or updates: send record.delete instead")
         }
         guard change == .create, command[.before] != nil else { return participants }
-        throw ModelError("member.conflict", at: "before", "a record that is created had no fields before: leave it out")
+        throw ModelError("member.conflict", at: "before", "a new record had no fields before: leave before out")
     }
 
     private func checkDelete(_ command: JSONValue) throws(ModelError) -> JSONValue? {

@@ -10,7 +10,7 @@ enum CommandWriter {
         buffer.append("}")
     }
 
-    /// - Parameter deleted: The last known version of a deleted record; it provides what the command lacks.
+    /// - Parameter deleted: The last known version of a deleted record; it provides the members that the command lacks.
     @inline(__always)
     static func write(
         _ command: JSONValue, for participant: JSONValue?, change: RecordChange, deleted: KnownRecord? = nil,

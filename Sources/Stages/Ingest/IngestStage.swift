@@ -7,10 +7,10 @@ import Time
 
 /// Checks commands and writes the accepted ones to the changes log, the input of all later stages.
 ///
-/// The log gets each command as it came, without `time`, which its batch carries. Ingest completes record commands: it
-/// adds `change`, and to a delete the record's last known fields as `before` and its `recordType`, unless the command has
-/// them. If the user already had a saved subscription's ID in another database, a `subscription.delete` for that database
-/// comes first.
+/// The log gets each command as it came, but without `time`. Ingest completes record commands: it adds `change`, and to
+/// a delete the record's last known fields as `before` and its `recordType`, unless the command has them. If a user
+/// saves a subscription ID that the user already has in another database, ingest first writes a `subscription.delete`
+/// for that database.
 package struct IngestStage: Stage {
     package static let kind = "ingest"
     package static let writes: LogKind? = .changes
@@ -71,7 +71,8 @@ package struct IngestStage: Stage {
         }
     }
 
-    /// A producer that sends `change` or `before` knows better than the memory, which may have started later.
+    /// The command's own `change` or `before` counts more than the memory, which may have started after the record was
+    /// saved.
     @inline(__always)
     private mutating func appendChange(
         _ command: JSONValue, isDelete: Bool, for participant: JSONValue?, into out: inout Outbox

@@ -2,7 +2,8 @@ import CloudKitModel
 import Events
 import JSON
 
-/// Checks the `participants` of a record command, which make it a change in the shared database of each of them.
+/// Checks the `participants` of a record command: the command changes the record in the shared database of each
+/// participant.
 struct ParticipantCheck {
     let command: JSONValue
     let scope: DatabaseScope

@@ -7,8 +7,8 @@ import PipelineKit
 /// moves the subscription there.
 ///
 /// A 64-bit fingerprint stands for each ID. Ingest does not know that match deletes a subscription that has fired once. So
-/// it may write a `subscription.delete` for a subscription that no longer exists, as it may when two fingerprints collide.
-/// Such a delete has no effect.
+/// it may write a `subscription.delete` for a subscription that no longer exists. It may also do so if two fingerprints
+/// collide. Such a delete has no effect.
 struct SubscriptionDatabases {
     /// A database from which a save moves a subscription.
     struct Former {
@@ -16,7 +16,8 @@ struct SubscriptionDatabases {
         let firesOnce: Bool
     }
 
-    /// By fingerprint: a bit for each of ``scopes``, then a bit for each of them in which the subscription fires once.
+    /// By fingerprint: a bit for each database that has the subscription, in the order of ``scopes``. Then a bit for
+    /// each database in which the subscription fires once.
     private var saved: [UInt64: UInt8] = [:]
     private var key: [UInt8] = []
 
@@ -34,7 +35,7 @@ struct SubscriptionDatabases {
         }
     }
 
-    /// Records a `subscription.save` of the log, in which the delete of a moved subscription precedes the save.
+    /// Records a `subscription.save` of the log. If the subscription moved, the log has the delete before the save.
     mutating func recall(_ command: JSONValue) {
         let print = fingerprint(command, command[.subscription]?[.subscriptionID])
         saved[print] = saved[print, default: 0] & ~Self.allBits(of: command) | Self.bits(of: command)
@@ -54,7 +55,8 @@ struct SubscriptionDatabases {
             reason:
                 "the user had \"\(subscriptionID?.string ?? "")\" in the \(former.database.word) database"
                 + (former.firesOnce ? ", where it fires once and may be gone already" : "")
-                + ": an ID is unique for its user in a container, so that one is deleted; to keep both, give one another ID"
+                + ": an ID is unique for its user in a container, so ingest deletes that subscription; to keep both, "
+                + "give one of them another ID"
         )
     }
 
@@ -68,7 +70,7 @@ struct SubscriptionDatabases {
         bit(of: command) | bit(of: command) << scopes.count
     }
 
-    /// Whether at least one database is set, and those that fire once are a subset of them.
+    /// Whether at least one database is set, and every database with a fires-once bit is set.
     private static func isValid(_ bits: UInt8) -> Bool {
         let databases = bits & (1 << scopes.count - 1)
         return databases != 0 && bits >> scopes.count & ~databases == 0

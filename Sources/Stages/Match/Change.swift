@@ -61,16 +61,18 @@ struct Change: ~Escapable {
     let recordType: JSONValue?
     let zone: Zone
     let origin: JSONValue?
-    /// The record dictionary; for a delete it contains hardly more than the record's name.
+    /// The record dictionary. In a delete it contains little more than the record's name.
     let record: JSONValue
-    /// The fields that predicates see: those of the record, or the last known fields of a deleted record.
+    /// The fields that predicates see: the fields of the record, or the last known fields of a deleted record.
     let fields: JSONValue?
     /// The recorded time of the change.
     let now: Instant
 
-    /// A record's zone. Nil stands for the default zone, and for the owner of the database.
+    /// A record's zone.
     struct Zone {
+        /// Nil for the default zone.
         let name: JSONValue?
+        /// Nil if the event names no owner, or `__defaultOwner__`.
         let owner: JSONValue?
     }
 

@@ -20,7 +20,7 @@ struct FanOut {
         isDelete = event.isOfType(EventName.recordDelete)
     }
 
-    /// Calls `body` with the change as it was when the event was received.
+    /// Parses the copy and calls `body` with the change.
     func withChange(at now: Instant, _ body: (Change) -> Void) {
         var parser = JSONParser(limits: JSONLimits(bytesMax: line.count, depthMax: 1_024))
         unsafe line.withUnsafeBytes { line in

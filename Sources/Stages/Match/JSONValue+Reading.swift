@@ -26,7 +26,7 @@ extension JSONValue {
         guard let value else { throw missing("\(place)\(key)") }
         guard value.isString, unsafe value.raw.count > 2 else {
             throw Rejection(
-                code: "field.invalid", reason: "a string that is not empty is needed", path: "\(place)\(key)")
+                code: "field.invalid", reason: "\(key) must be a string that is not empty", path: "\(place)\(key)")
         }
         return value
     }
@@ -40,7 +40,7 @@ extension JSONValue {
     ) throws(Rejection) -> JSONValue {
         guard let value else { throw missing("\(place)\(key)") }
         guard value.isObject else {
-            throw Rejection(code: "field.invalid", reason: "an object is needed", path: "\(place)\(key)")
+            throw Rejection(code: "field.invalid", reason: "\(key) must be an object", path: "\(place)\(key)")
         }
         return value
     }
@@ -49,7 +49,7 @@ extension JSONValue {
     func flag(_ key: StaticString, in place: StaticString = "") throws(Rejection) -> Bool {
         guard let value = given(key) else { return false }
         guard let flag = value.bool else {
-            throw Rejection(code: "field.invalid", reason: "true or false is needed", path: "\(place)\(key)")
+            throw Rejection(code: "field.invalid", reason: "\(key) must be true or false", path: "\(place)\(key)")
         }
         return flag
     }

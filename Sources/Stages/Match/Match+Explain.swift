@@ -61,7 +61,7 @@ private struct ChangeCheck: ~Escapable {
         .scopeSame, .zoneSame, .recordTypeSame, .recordTypeIgnored, .firesOnSame, .clauseTrue, .conditionTrue,
     ]
 
-    /// The checks; if the scope differs, the scope is the only one.
+    /// The result of all checks. If the scope differs, no other check is made.
     var explanation: Explanation {
         let parts = scope.code == .scopeSame ? [scope, zone, recordType, firesOn] + predicate : [scope]
         let isMatch = parts.allSatisfy { ChangeCheck.passed.contains($0.code) }
@@ -107,7 +107,7 @@ extension ChangeCheck {
         }
         if let owner = change.owner, owner.utf8 != identity.user.utf8 {
             return part(
-                .ownerDiffers, "the \(change.database.word) database is \(owner.text)'s",
+                .ownerDiffers, "the \(change.database.word) database belongs to \(owner.text)",
                 [.init("owner", owner.text)])
         }
         return part(.scopeSame, "the \(change.database.word) database is the one it watches")
@@ -122,7 +122,7 @@ extension ChangeCheck {
         if subscription.subject == .database {
             return name.utf8.elementsEqual(SubscriptionReader.defaultZone)
                 ? part(.zoneDefault, "a database subscription does not watch \(name)")
-                : part(.zoneSame, "it watches every zone but the default one", [.init("zone", name)])
+                : part(.zoneSame, "it watches every zone except the default zone", [.init("zone", name)])
         }
         guard case .one(let zone) = subscription.zone else { return part(.zoneSame, "it watches every zone") }
         let watched = zone?.text ?? SubscriptionReader.defaultZone.text
@@ -225,7 +225,7 @@ extension ChangeCheck {
         case (.holds, _): (.clauseTrue, "\(text) is true: \(was)")
         case (.fails, _): (.clauseFalse, "\(text) is false: \(was)")
         case (.fieldMissing, .system):
-            (.clauseFieldMissing, "\(text) is false: the record's dictionary does not say its \(field)")
+            (.clauseFieldMissing, "\(text) is false: the record has no system field \(field)")
         case (.fieldMissing, _): (.clauseFieldMissing, "\(text) is false: the record has no field \(field)")
         case (.typeDiffers, _): (.clauseTypeDiffers, "\(text) is false: \(was), which is of another type")
         }

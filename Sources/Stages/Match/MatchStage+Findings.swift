@@ -3,7 +3,7 @@ import JSON
 import PipelineKit
 
 /// Reports subscriptions that the index cannot narrow, so that they are evaluated for every change of their record type, and
-/// subscriptions that can never match. A finding covers all subscriptions that are alike.
+/// subscriptions that can never match. A finding covers all similar subscriptions.
 extension MatchStage {
     package static let checkName: String? = "subscriptions"
 
@@ -16,13 +16,13 @@ extension MatchStage {
     private func allIndexed(_ name: String) -> StageFinding {
         StageFinding(
             .ok, "subscription.indexed",
-            "\(name): \(subscriptionCount.of("subscription")), none without a place in the index",
+            "\(name): \(subscriptionCount.of("subscription")), and the index can narrow all of them",
             [.init("stage", name), .init("subscriptions", UInt64(subscriptionCount))])
     }
 
     private func more(_ name: String, _ count: Int) -> StageFinding {
         StageFinding(
-            .note, "subscription.more", "\(name): \(count.of("more group")) of such subscriptions",
+            .note, "subscription.more", "\(name): \(count.of("more group")) of subscriptions with findings",
             fix: "correct the subscriptions above first", [.init("stage", name), .init("groups", UInt64(count))])
     }
 }
@@ -30,13 +30,13 @@ extension MatchStage {
 private enum FindingLimits {
     /// Evaluating this many subscriptions for a change takes about ten microseconds; more of them deserve a warning.
     static let harmlessMax = 100
-    /// Groups of a stage.
+    /// The most groups that are reported for a stage.
     static let groupsMax = 200
-    /// Characters of a predicate.
+    /// The most characters of a predicate or part that are shown.
     static let charactersMax = 200
-    /// Subscriptions of a group that the text names.
+    /// The most subscriptions of a group that the text names.
     static let namedMax = 3
-    /// Parts of a predicate.
+    /// The most parts of a predicate that are shown.
     static let partsMax = 20
 
     static func shortened(_ text: String) -> String {

@@ -3,7 +3,7 @@ import Predicates
 /// Subscriptions that are evaluated for every change of their record type, because the index can use no part of their
 /// predicate. All have the same container, environment, database, record type and shape of predicate.
 struct UnindexedSubscriptions: Sendable {
-    /// One of the predicate's parts, all of which must be true.
+    /// A part of a predicate. All parts of the predicate must be true.
     struct Part: Sendable {
         /// The text of the part; without its values if they differ in the group.
         fileprivate(set) var text: String
@@ -23,7 +23,7 @@ struct UnindexedSubscriptions: Sendable {
 
 extension MatchStage {
     /// The subscriptions that the index cannot narrow: the most expensive groups first, then in the order of their saves.
-    /// Subscriptions without a predicate are not among them, because they ask for every record.
+    /// Subscriptions without a predicate are left out, because they ask for every record.
     var unindexed: [UnindexedSubscriptions] {
         var (groups, numbers) = ([UnindexedSubscriptions](), [[String]: Int]())
         var countByPlace: [[String]: Int] = [:]

@@ -6,11 +6,11 @@ import Time
 /// Writes the `match` events of one change.
 struct MatchWriter: ~Escapable {
     let change: Change
-    /// All matches of a change have the same, just as CloudKit's pushes share `nid`.
+    /// All matches of a change have the same ID, just as CloudKit's pushes for one change have the same `nid`.
     let notificationID: PositionID
     /// The members that describe the change.
     private let middle: [UInt8]
-    /// The fields and the notification info of the last match; the next match often has the same.
+    /// The fields and the notification info of the last match; the next match often has the same ones.
     private var end: [UInt8] = []
     private var endInfo: Int32?
 

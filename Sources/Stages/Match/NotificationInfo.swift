@@ -25,7 +25,7 @@ enum NotificationInfo {
         let names = list.elements.compactMap(\.string)
         guard list.isArray, names.count == list.count else {
             throw Rejection(
-                code: "field.invalid", reason: "a list of field names is needed",
+                code: "field.invalid", reason: "\(key) must be a list of field names",
                 path: "subscription.notificationInfo.\(key)")
         }
         return names

@@ -1,4 +1,4 @@
-/// A group of saved queries that are alike.
+/// A group of similar saved queries.
 struct QueryGroup: Sendable {
     /// The most queries in ``named``; the others are only counted.
     static let namedMax = 100

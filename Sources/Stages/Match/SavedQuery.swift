@@ -11,7 +11,7 @@ struct SavedQuery: Sendable {
     let recordType: String
     /// The sequence of its `subscription.save`.
     let savedAt: UInt64
-    /// As text, also if it was saved as `filterBy`.
+    /// The predicate as text, also if it was saved as `filterBy`.
     let predicate: String
 
     init(_ subscription: Subscription, _ saved: UInt64) {

@@ -18,7 +18,7 @@ extension Subscription {
 }
 
 extension Change {
-    /// Whether the owner of the change's zone is the watched one. A missing owner stands for any owner.
+    /// Whether the owner of the change's zone is the watched owner. A missing owner stands for any owner.
     func isInSharedZone(of watched: [UInt8]?) -> Bool {
         guard let watched, let owner = zone.owner else { return true }
         return owner.utf8 == watched

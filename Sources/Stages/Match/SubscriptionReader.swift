@@ -91,7 +91,8 @@ enum SubscriptionReader {
 extension SubscriptionReader {
     /// Reads `filterBy` or `predicate`; a query with neither matches all records of the type.
     ///
-    /// Always accepts the extended dialect: ingest rejects what its settings forbid, and a log may be older than they.
+    /// Always accepts the extended dialect: ingest rejects what its settings forbid, and a log may be older than the
+    /// settings.
     private static func predicate(_ query: JSONValue) throws(Rejection) -> RecordPredicate {
         guard query.given(.filterBy) == nil || query.given(.predicate) == nil else {
             throw Rejection(

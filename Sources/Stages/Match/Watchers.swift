@@ -20,7 +20,7 @@ package struct Watchers: ~Copyable {
     /// Writes the subscriptions in the form of the stage's snapshot.
     package func write(into snapshot: inout SnapshotWriter) { index.write(into: &snapshot) }
 
-    /// Reads the subscriptions of a snapshot; none must have been added before.
+    /// Reads the subscriptions of a snapshot. Call it before any subscription is added.
     package mutating func read(from snapshot: inout SnapshotReader) throws(SnapshotError) {
         try index.read(from: &snapshot, MatchSettings())
     }

@@ -36,7 +36,7 @@ struct RefusedCommandsTests {
             "a badge is a number, not a string"),
         Row(
             #"{"type":"badge.set",\#(place),"user":"_alice","badge":-1}"#, "badge.range", at: "badge",
-            "a badge is a whole number from 0 to 2147483647; 0 takes it off the icon"),
+            "a badge is a whole number from 0 to 2147483647; 0 removes it from the icon"),
         Row(
             #"{"type":"badge.set",\#(place),"user":"_alice","topic":"","badge":1}"#, "name.length", at: "topic",
             "a topic has 1 to 255 bytes, not 0"),
@@ -184,7 +184,7 @@ struct RefusedCommandsTests {
             #"a change cannot be "updated": did you mean "update"?"#),
         Row(
             Example.save(also: #","change":"create","before":{}"#), "member.conflict", at: "before",
-            "a record that is created had no fields before: leave it out"),
+            "a new record had no fields before: leave before out"),
         Row(
             Example.save(also: #","before":{"a":{"type":"STRING"}}"#), "member.missing", at: "before.a.value",
             "value is required: a field that has none is left out of the record"),

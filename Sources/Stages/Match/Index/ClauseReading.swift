@@ -58,7 +58,8 @@ struct ClauseReading {
 
     // MARK: Values
 
-    /// The numbers of the clause's values; nil if a clause that ignores case contains bytes, which are always exact.
+    /// The numbers of the clause's values. Nil if a value has no number, or if the clause ignores case and contains
+    /// bytes: bytes are always compared exactly.
     private mutating func numbers() -> [UInt32]? {
         var numbers: [UInt32] = []
         numbers.reserveCapacity(clause.values.count)

@@ -62,7 +62,7 @@ final class Columns {
     @exclusivity(unchecked) private var hasSystemFields = false
     // Starts with `recordType`.
     private var aspects: [Aspect] = [.value]
-    /// The number of clauses that ask for a value of each column.
+    /// For each column, the number of clauses that compare it with a value.
     private var uses = [0]
     /// For columns of numbers: the least and the greatest bound in a clause.
     private var bounds: [(least: Double, greatest: Double)] = [(.infinity, -.infinity)]

@@ -55,12 +55,13 @@ struct Forest {
             get { Int(bits[4] >> 8) }
             set { bits[4] = bits[4] & 0xFF | UInt32(newValue) << 8 }
         }
-        /// The columns of all children and of all intervals that the list has had: a bit for each column number modulo 32.
+        /// The columns of all children that the list has had: a bit for each column number modulo 32.
         @inline(__always)
         var valueColumns: UInt32 {
             get { bits[5] }
             set { bits[5] = newValue }
         }
+        /// The columns of all intervals that the list has had, in the same form.
         @inline(__always)
         var intervalColumns: UInt32 {
             get { bits[6] }

@@ -6,7 +6,7 @@ import Predicates
 enum Grid {
     static let levelMax = 16
 
-    /// At most four cells that contain a circle, on the finest level on which four are enough.
+    /// At most four cells that together contain the circle, on the finest level on which four cells are enough.
     static func cells(_ circle: Circle) -> (level: Int, cells: [UInt64]) {
         // In degrees, about a millimetre: far more than all rounding errors.
         let slack = 1e-8

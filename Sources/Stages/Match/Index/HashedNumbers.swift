@@ -3,7 +3,7 @@
 /// It uses open addressing with linear probing, eight bytes per place, and is at most half full. So a lookup usually needs
 /// one memory access.
 struct HashedNumbers {
-    /// 0 for an empty place; else 32 bits of the hash above the number plus one.
+    /// 0 for an empty place. Otherwise the upper half of the hash, and in the lower 32 bits the number plus one.
     private var places: Slab<UInt64>
     private(set) var count = 0
 
@@ -15,7 +15,7 @@ struct HashedNumbers {
     /// All numbers, in no order.
     var all: [Int32] { unsafe places.view.lazy.filter { $0 != 0 }.map { HashedNumbers.number($0) } }
 
-    /// - Parameter isMatch: Whether a number with this hash stands for the value that is searched.
+    /// - Parameter isMatch: Whether a number with this hash stands for the wanted value.
     @inline(__always)
     func find(_ hash: Int, where isMatch: (Int32) -> Bool) -> Int32? { unsafe view.find(hash, where: isMatch) }
 

@@ -3,8 +3,8 @@ import JSON
 
 /// The entries of a list that require a column's number to lie in an interval, in blocks sorted by the intervals' starts.
 ///
-/// Each block has its greatest end, so a search skips blocks whose intervals all end too early. Intervals without a start
-/// are stored mirrored, sorted by their ends.
+/// Each block stores its greatest end, so a search skips blocks whose intervals all end too early. Intervals without a
+/// start are stored mirrored, sorted by their ends.
 struct Intervals {
     /// The ID of the list.
     let parent: UInt32
@@ -30,7 +30,7 @@ struct Intervals {
     fileprivate struct Run {
         var start: Int32 = 0
         var count: Int32 = 0
-        /// The run has room for 2 to the power of this blocks; -1: it has no room.
+        /// The run has room for 2^`sizeClass` blocks; -1: it has no room.
         var sizeClass: Int32 = -1
     }
 }
@@ -44,9 +44,9 @@ struct IntervalStore {
         /// The first lane.
         var lane: Int32
         var count: Int32 = 0
-        /// At most the key of any interval in the block, and greater than the keys in all earlier blocks.
+        /// A lower bound of the keys in the block. Earlier blocks have no greater keys.
         var first: UInt64 = .max
-        /// At least the end of any interval in the block.
+        /// An upper bound of the ends of the intervals in the block.
         var end: UInt32 = 0
         /// The number of lanes.
         var lanes: Int32 = 1
@@ -147,7 +147,7 @@ extension IntervalStore.View {
 // MARK: - Adding and removing
 
 extension IntervalStore {
-    /// - Returns: The number of the intervals for a list and a column, and whether they are new.
+    /// - Returns: The number of the ``Intervals`` for a list and a column, and whether this call made them.
     mutating func intern(_ parent: UInt32, _ column: Columns.Number) -> (number: Int32, isNew: Bool) {
         if let known = unsafe view.find(parent, column) { return (known, false) }
         let number = lists.add(Intervals(parent: parent, column: column))

@@ -1,7 +1,8 @@
 import JSON
 import PipelineKit
 
-/// The notification infos of all subscriptions. Equal texts are stored once, because many subscriptions of an app have them.
+/// The notification infos of all subscriptions. Equal texts are stored once, because many subscriptions of an app have
+/// the same text.
 struct NotificationInfos {
     struct Info {
         let text: [UInt8]

@@ -1,6 +1,7 @@
 /// A 32-bit key for a number or a text, from 1. A smaller value never has a greater key.
 ///
-/// The key of a double has its first 31 bits and says whether others are set. If none are, no other value has the key.
+/// The key of a double consists of the double's first 31 bits, and a bit that says whether any of its other bits is
+/// set. If none of them is set, no other value has the key.
 struct OrderedKey {
     let bits: UInt32
     /// Whether no other value has the key.

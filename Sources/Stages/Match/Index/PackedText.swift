@@ -132,7 +132,8 @@ enum PackedText {
         }
     }
 
-    /// At most 123 phrases of at least four bytes. They may change at any time, because only memory contains packed texts.
+    /// At most 123 phrases of at least four bytes. A new version may change them, because packed texts are only in
+    /// memory.
     private static let phrases = usersPhrases + identifierPhrases + otherPhrases
 
     private static let usersPhrases: [String] = [

@@ -29,7 +29,9 @@ struct Pool<Element: BitwiseCopyable> {
 struct Rooms {
     private var free: [[Int32]] = []
 
-    /// The start of a free range, which is no longer free then; nil if there is none.
+    /// Takes a free range.
+    ///
+    /// - Returns: The start of the range; nil if no range of the class is free.
     mutating func take(_ sizeClass: Int) -> Int32? {
         while free.count <= sizeClass { free.append([]) }
         return free[sizeClass].popLast()

@@ -2,7 +2,7 @@ import Predicates
 
 /// Keeps parsed predicates, so that they are not parsed again for each change.
 ///
-/// It has only predicates that the index cannot decide by the tests of their ``Shape`` alone.
+/// It contains only predicates that had to be evaluated, because the tests of their ``Shape`` were not enough.
 struct PredicateCache {
     struct Predicate {
         let predicate: RecordPredicate

@@ -30,7 +30,7 @@ struct Shape {
     /// Whether there is a condition, but each cover only requires that a field has a value.
     private(set) var isScanned = false
 
-    /// The most covers; the predicate itself decides about further clauses.
+    /// The most covers. The predicate itself decides about further clauses.
     private static let countMax = 32
 
     /// The likelihood that a field has a value.

@@ -82,7 +82,7 @@ extension SubscriptionIndex {
         )
     }
 
-    /// Whether the predicate is true. Called if the tests could not decide.
+    /// Whether the predicate is true. Only called if the tests could not decide.
     @inline(never)
     private mutating func predicateHolds(_ slot: Int32, for change: Change) -> Bool {
         predicates.predicate(of: slot) { store.withSubscription(slot) { PredicateCache.Predicate($0) } }
@@ -127,7 +127,7 @@ struct LastEnvironment {
     let record: RecordColumns.View
     let intervals: IntervalStore.View
     let reason: Reason
-    /// Slots shifted by one bit, which says whether the predicate must decide.
+    /// Slots shifted left by one bit. The lowest bit says whether the predicate must decide.
     let hits: Slab<UInt32>
 
     func visit(_ offset: Int) {

@@ -10,7 +10,7 @@ extension SubscriptionIndex {
         guard store.hasRoom else {
             throw Rejection(
                 code: "subscription.limit",
-                reason: "match holds \(Entry.slotMax) subscriptions or 32 GiB of their packed texts, and no more",
+                reason: "match is full: it can hold \(Entry.slotMax) subscriptions and 32 GiB of their packed texts",
                 path: "subscription")
         }
         let info = try store.addInfo(subscription.notificationInfo)
@@ -98,7 +98,7 @@ extension SubscriptionIndex {
     ///
     /// - Parameters:
     ///   - covers: A bit for each cover that is not used yet.
-    ///   - used: A bit for each test that every record which reaches the list passes.
+    ///   - used: A bit for each test that a record has already passed when it reaches the list.
     private mutating func place(
         _ slot: Int32, _ firesOn: Reason, in list: UInt32, covers: UInt64, used: UInt64
     ) {

@@ -45,7 +45,7 @@ struct SubscriptionIndex {
     var store = SubscriptionStore()
     var forest = Forest()
     var intervals = IntervalStore()
-    /// The placements of subscriptions that have several.
+    /// The placements of each subscription that has several placements.
     var placements: [Int32: [SubscriptionStore.Placement]] = [:]
     var shape = Shape()
     let defaultZone: Int32

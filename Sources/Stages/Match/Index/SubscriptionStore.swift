@@ -13,11 +13,12 @@ struct SubscriptionStore {
         var info: Int32
         /// The place in the index.
         var placement: Placement
-        /// The lengths of user and subscription ID, these two as written but without quotes, and the packed text.
+        /// The place of four parts: the lengths of user and subscription ID, the user, the subscription ID, and the
+        /// packed text. User and ID are as written, but without quotes.
         var text: TextStore.Place
         var subject: Subscription.Subject
         var firesOnce: Bool
-        /// Whether it is evaluated for every change of its record type.
+        /// Whether the subscription is evaluated for every change of its record type.
         var isScanned: Bool
     }
 

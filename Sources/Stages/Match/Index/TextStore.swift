@@ -7,7 +7,8 @@ struct TextStore {
     private var rooms = Rooms()
 
     private static let unitBytes = MemoryLayout<UInt64>.size
-    /// Up to this many units each size is a class of its own; larger classes are this size times a power of two.
+    /// Up to this many units, each size has its own class. The size of a larger class is this size times a power of
+    /// two.
     private static let unitsOfOwnSize = 128
 
     /// Whether a text of up to 128 MiB can be added: a place has 32 bits.
