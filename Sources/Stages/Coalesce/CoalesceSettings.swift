@@ -8,7 +8,7 @@ package struct CoalesceSettings: PluginSettings {
     ///
     /// The default of one second is enough for the saves of one editing step to arrive, and short enough to feel immediate.
     package var window = Duration.seconds(1)
-    /// The longest time that newer notifications may delay one; ten windows by default.
+    /// The longest time for which newer notifications may delay a notification; ten windows by default.
     package var maximumDelay = Duration.seconds(10)
     /// How many notifications may be held for one user, in one container and environment.
     package var pendingPerUser = 100
@@ -37,8 +37,8 @@ extension CoalesceSettings {
     }
 }
 
-/// What happens to a user's notifications when one more than the limit would be held. A notification that leaves early for
-/// this reason records it.
+/// What happens to a user's notifications when one more than the limit would be held. A notification that leaves early
+/// because of the limit records the reason.
 package enum AtLimit: String, CaseIterable, Sendable, Hashable {
     /// The oldest held notification leaves at once.
     case flushOldest = "flush-oldest"

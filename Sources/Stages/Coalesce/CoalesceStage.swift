@@ -3,13 +3,14 @@ import JSON
 import PipelineKit
 import Time
 
-/// Turns matches into notifications, and holds those that a newer one may replace for as long as its policy says.
+/// Turns matches into notifications. Holds each notification that a newer one may replace, for as long as the policy
+/// says.
 ///
 /// Notifications with a collapse ID replace each other for one user, silent notifications for one subscription. All others
 /// pass at once. A notification lists all changes that it stands for and describes the newest, so a deletion after a
 /// creation is still reported.
 ///
-/// A notification that is due at a moment leaves before a match that arrives at that moment is handled.
+/// If a notification is due when a match arrives, the notification leaves first.
 package struct CoalesceStage: Stage {
     package static let kind = "coalesce"
     package static let writes: LogKind? = .notifications
@@ -80,7 +81,7 @@ package struct CoalesceStage: Stage {
         }
     }
 
-    /// Makes a key only if it is needed: that costs as much as all other steps together.
+    /// Makes a key only if it is needed, because making one costs as much as all other steps together.
     private mutating func takeReplaceable(_ match: Match, at now: Instant, into out: inout Outbox) {
         let key = held.isEmpty ? nil : HoldKey(match)
         let slot = key.flatMap { held.slot(of: $0) }

@@ -4,7 +4,8 @@ import Time
 
 /// The newest of several matches that replaced each other, and the changes that it stands for.
 struct HeldNotification {
-    /// The most changes that one notification lists, which bounds the size of its event; then it leaves at once.
+    /// The most changes that one notification lists. A notification with that many leaves at once, so its event stays
+    /// small.
     static let causesMax = 10_000
 
     /// When the first match came.
@@ -18,7 +19,7 @@ struct HeldNotification {
     private(set) var origin: OriginKey
     private(set) var isOriginShared = true
     private(set) var newest: HeldMatch
-    /// Set if the limit per user makes it leave early.
+    /// Set if the notification leaves early because of the limit per user.
     var atLimit: AtLimit?
 
     var isFull: Bool { causes.count >= HeldNotification.causesMax }

@@ -5,7 +5,8 @@ import PipelineKit
 import Time
 
 extension HeldNotifications {
-    /// Writes held notifications in the order in which they were first held, then departures in their order.
+    /// Writes the held notifications in the order in which they were first held, then the keys whose notifications left
+    /// recently, the earliest first.
     func write(into snapshot: inout SnapshotWriter) {
         snapshot.write(all: heldSlots.sorted { self[$0].first < self[$1].first }) { slot, snapshot in
             snapshot.write(due(slot))

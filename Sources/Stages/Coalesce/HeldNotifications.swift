@@ -4,7 +4,7 @@ import Time
 ///
 /// Every operation takes logarithmic time at most.
 struct HeldNotifications {
-    /// A key with a held notification, with one that left recently, or both.
+    /// A key with a held notification, with a notification that left recently, or with both.
     private struct Slot {
         let key: HoldKey
         var held: HeldNotification?
@@ -61,7 +61,8 @@ struct HeldNotifications {
 
     mutating func move(_ slot: Int, to due: Instant) { deadlines.move(slot, to: due) }
 
-    /// Removes the next notification due by `now`; of several due at one time, the first held leaves first.
+    /// Removes the next notification that is due by `now`. Of several with the same time, the one that was held first
+    /// leaves first.
     ///
     /// - Parameter isRemembered: Whether to record when it left.
     mutating func removeFirst(dueAt now: Instant, isRemembered: Bool) -> HeldNotification? {
@@ -90,7 +91,7 @@ struct HeldNotifications {
 
     // MARK: Times at which notifications left
 
-    /// - Parameter slot: The slot of the key; nil if it has none.
+    /// - Parameter slot: The slot of the key; nil if the key has no slot.
     mutating func note(_ slot: Int?, _ key: HoldKey, leftAt now: Instant) {
         let slot = slot ?? self.slot(for: key)
         if slots[slot]?.lastLeft != nil { leftLinks.remove(slot, from: &left) }

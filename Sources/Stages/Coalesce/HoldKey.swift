@@ -74,7 +74,7 @@ struct OriginKey: Equatable {
 }
 
 extension [UInt8] {
-    /// Appends the length of the decoded text and the text; a missing text differs from an empty one.
+    /// Appends the length of the decoded text, and the text. A missing text differs from an empty text.
     fileprivate mutating func append(text: JSONValue?) {
         guard let text, text.isString else { return append(length: .max) }
         text.withUTF8 { utf8 in

@@ -26,7 +26,7 @@ struct Match: ~Escapable {
         (self.json, self.sequence) = (json, sequence)
         guard let change = json[.change]?.int64, change > 0 else {
             throw Rejection(
-                code: "match.change", reason: "a match names the sequence of its change, from 1", path: "change")
+                code: "match.change", reason: "change must be the sequence of a change, from 1", path: "change")
         }
         self.change = UInt64(change)
         container = try json.text(.container)
@@ -48,7 +48,7 @@ struct Match: ~Escapable {
         guard let info = json[.notificationInfo], !info.isNull else { return nil }
         guard info.isObject else {
             throw Rejection(
-                code: "match.notification_info", reason: "a notification info is an object", path: "notificationInfo")
+                code: "match.notification_info", reason: "notificationInfo must be an object", path: "notificationInfo")
         }
         return info
     }
@@ -57,7 +57,8 @@ struct Match: ~Escapable {
         guard let collapseID = info?["collapseIDKey"], !collapseID.isUnset else { return nil }
         guard collapseID.isString else {
             throw Rejection(
-                code: "match.collapse_id", reason: "a collapse ID is a text", path: "notificationInfo.collapseIDKey")
+                code: "match.collapse_id", reason: "the collapse ID is not a text",
+                path: "notificationInfo.collapseIDKey")
         }
         return collapseID
     }
@@ -86,7 +87,7 @@ extension JSONValue {
 
     fileprivate func text(_ key: StaticString) throws(Rejection) -> JSONValue {
         guard let value = self[key], value.isString else {
-            throw Rejection(code: "match.member", reason: "a match has the text \"\(key)\"", path: "\(key)")
+            throw Rejection(code: "match.member", reason: "the match has no text \"\(key)\"", path: "\(key)")
         }
         return value
     }

@@ -24,13 +24,13 @@ struct AppState {
     var hold: AppHold?
     /// The number of scheduled holds.
     var holdsComing = 0
-    /// Devices whose address was unknown before the first push was accepted.
+    /// Devices whose address was unknown to the transport before it accepted the app's first push.
     var suspects: [Retirement] = []
 
     /// With this many suspects the configuration must be wrong, not the addresses.
     static let suspectsMax = 20
 
-    /// Whether another accepted push changes nothing.
+    /// Whether another accepted push leaves the state as it is.
     @inline(__always)
     var isHealthy: Bool { hasAccepted && hold == nil && holdsComing == 0 && suspects.isEmpty }
 

@@ -48,8 +48,8 @@ extension DeliverStage {
         if let hold = registry.apps[device.appIndex].hold {
             return Explanation(
                 DeliverStage.kind, .appStopped,
-                "transport \(device.transport) rejects every push of the app of \(device.name): Belfry tries one push "
-                    + "again at \(hold.probeAt.rfc3339)", details)
+                "transport \(device.transport) rejects every push of the app of \(device.name): Belfry sends one push "
+                    + "as a test at \(hold.probeAt.rfc3339)", details)
         }
         return Explanation(
             DeliverStage.kind, .transportKnown, "\(device.name) is reached through transport \(device.transport)",

@@ -38,7 +38,8 @@ package struct DeliverSettings: PluginSettings {
     }
 
     package enum RetryTo: String, CaseIterable, Sendable, Hashable {
-        /// To the device's present registration, unless it is for another app: payload and badge are for the old one.
+        /// To the device's present registration. If that registration is for another app, the push is not sent: its
+        /// payload and badge are for the old app.
         case sameApp = "same-app"
         /// To the device's present registration.
         case latest

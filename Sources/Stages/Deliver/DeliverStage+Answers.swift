@@ -127,7 +127,7 @@ extension DeliverStage {
     }
 
     private static let standardDelay = Duration.seconds(60)
-    /// Applies also if the transport asks for an immediate retry.
+    /// The shortest wait before a retry, even if the transport asks for an immediate retry.
     private static let leastDelay = Duration.seconds(1)
 
     private mutating func unregister(
@@ -156,7 +156,7 @@ extension DeliverStage {
         answer.since == nil && taken <= push.device.registered
     }
 
-    /// For how long a registration counts more than an answer that says that its token became invalid earlier.
+    /// For how long a registration counts more than an answer that says that the token became invalid before it.
     private static let registrationTrust = Duration.seconds(86_400)
 
     private func retirement(_ push: PendingPush, _ answer: TransportAnswer, _ since: Instant) -> Retirement {
@@ -205,7 +205,7 @@ extension DeliverStage {
         schedule(.hold(app: app, status: status, reason: reason, wasProbe: wasProbe), taken, &note)
     }
 
-    /// Ends the hold if the push was the app's probe. Every answer to a probe does so, except `stopped`.
+    /// Ends the hold if the push was the app's probe. Every answer to a probe ends the hold, except `stopped`.
     private mutating func resumeIfProbed(by push: PendingPush, _ taken: Instant, _ note: inout PushNote) {
         let app = push.device.appIndex
         guard registry.apps[app].hold?.probe == push.key else { return }
@@ -217,7 +217,7 @@ extension DeliverStage {
         note.taken = taken
     }
 
-    /// Inserts the effect after those that are due at the same time.
+    /// Inserts the effect after all effects that are due at the same time.
     mutating func schedule(_ effect: ScheduledEffect) {
         effects.insert(effect, at: (effects.lastIndex { $0.due <= effect.due } ?? -1) + 1)
     }
@@ -283,7 +283,7 @@ extension AppState {
 }
 
 extension Instant {
-    /// This time rounded up to a whole second: one wake handles all that is due within a second.
+    /// This time rounded up to a whole second, so that one wake handles all pushes that are due within a second.
     var wholeSecond: Instant {
         let second: Int64 = 1_000_000
         return Instant(

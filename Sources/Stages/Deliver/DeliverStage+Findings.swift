@@ -15,7 +15,7 @@ extension DeliverStage {
             "\(name): \(key.transport) rejects every push of \(key.appText): \(waiting.of("push")) waiting, "
                 + "next try at \(hold.probeAt)",
             fix: registry.apps[app].isSuspicious
-                ? "its devices are unknown there, and none was known yet: \(Self.remedyOfSuspicion)"
+                ? "the transport has not accepted any of its devices yet: \(Self.remedyOfSuspicion)"
                 : "belfry doctor apns says what is wrong; app.stopped in the log of \(name) has the answer",
             [
                 .init("stage", name), .init("app", key.appText), .init("transport", key.transport),
@@ -23,7 +23,8 @@ extension DeliverStage {
             ])
     }
 
-    /// Tells the operator about a stop that is the stage's own decision. A transport reports those that it answers itself.
+    /// Tells the operator that the stage itself has stopped the app. If a transport stops an app, the transport reports
+    /// it.
     func reportSuspicion(of app: Int, into out: inout Outbox) {
         let key = registry.apps.keys[app]
         out.tell(
@@ -33,11 +34,11 @@ extension DeliverStage {
 
     func reportRecovery(of app: Int, into out: inout Outbox) {
         let key = registry.apps.keys[app]
-        out.tell("\(key.transport): \(key.appText): a device is known there: pushes are sent again")
+        out.tell("\(key.transport): \(key.appText): the transport accepted a device: pushes are sent again")
     }
 
     /// What to do if all devices of an app are unknown.
     private static let remedyOfSuspicion =
-        "Compare the transport's host and the app's environment and topic with what the app is built for, and the "
-        + "tokens with what it was given (a probe does not show which tokens are known)"
+        "Compare the transport's host and the app's environment and topic with those that the app is built for, and "
+        + "the tokens with those that the app received (a probe does not show which tokens are known)"
 }

@@ -4,7 +4,7 @@ import Time
 
 /// What the stage does when its deadline comes.
 extension DeliverStage {
-    /// The most that one wake hands out; the next wake continues.
+    /// The most bytes of deliveries that one wake hands out; the next wake continues.
     private static let handOutBytesMax = 1 << 20
 
     package mutating func wake(at now: Instant, into out: inout Outbox) {
@@ -90,7 +90,7 @@ extension DeliverStage {
         handOut(push, at: now, into: &out)
     }
 
-    /// The first push that is held for the app. Pushes whose devices are gone or have another app by now leave the hold.
+    /// The first push that is held for the app. A push leaves the hold if its device is gone or now has another app.
     private mutating func firstHeld(of app: Int, at now: Instant, into out: inout Outbox) -> PendingPush? {
         guard settings.retryTo != .first else { return pending.held(of: app).first }
         var first: PendingPush?
@@ -205,6 +205,6 @@ extension DeliverStage {
 }
 
 extension TransportAnswer {
-    /// Whether the push was withdrawn before it reached a transport, because its device was retired.
+    /// Whether the push was withdrawn before it reached a transport, because its device is gone.
     var isWithdrawal: Bool { outcome == .unregistered && attempts == 0 && since == nil }
 }

@@ -21,7 +21,7 @@ package struct DeliverStage: Stage {
     var ledger = OutcomeLedger()
     /// Pushes that wait for another attempt, or for the answer to one.
     var pending = PendingPushes()
-    /// In the order of their times.
+    /// In the order in which they are due.
     var effects: [ScheduledEffect] = []
     /// The earliest time of the next wake, if one wake could not hand out all due pushes.
     var notBefore = Instant.epoch

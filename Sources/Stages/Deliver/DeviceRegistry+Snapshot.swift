@@ -105,7 +105,8 @@ extension DeviceRegistry {
 }
 
 extension Device {
-    /// The number of shown characters of a token, at most half of it: a token is as good as the device's identity.
+    /// How many characters of a token the state shows, but at most half of the token: whoever has it can reach the
+    /// device.
     private static let tokenCharactersShown = 8
 
     fileprivate func writeState(_ pending: Int?, _ app: AppState, into lines: inout ByteBuffer) {

@@ -1,7 +1,7 @@
 import PipelineKit
 import Time
 
-/// All registered devices by user. At most one device has an address.
+/// All registered devices by user. No two devices have the same address.
 struct DeviceRegistry {
     /// The most devices of one user. Every push is sent to all of them.
     static let devicesPerUserMax = 1000
@@ -23,7 +23,7 @@ struct DeviceRegistry {
 
     func device(_ name: DeviceName) -> Device? { byUser[name.user]?.first { $0.isNamed(name.name) } }
 
-    /// The present registration of the device; nil if it is not registered any more.
+    /// The present registration of the device; nil if the device is no longer registered.
     func current(_ device: Device) -> Device? { byUser[device.owner]?.first { $0.isNamed(device.name) } }
 
     /// Registers a device. It replaces the user's device with its name, and the device that has its address: a token belongs
@@ -64,7 +64,7 @@ struct DeviceRegistry {
         else { return }
         throw Rejection(
             code: "device.too_many",
-            reason: "the user has \(devices.count) devices, the most there may be: unregister one", path: "device")
+            reason: "the user already has \(devices.count) devices, the maximum: unregister one", path: "device")
     }
 
     private mutating func remove(_ device: Device) {

@@ -4,9 +4,9 @@ import Time
 
 /// The pushes that were handed out for the first time and wait for answers.
 ///
-/// A device's outcome is written when its answer comes, independently of other devices and pushes. The outcome of a device
-/// that needs no transport follows that of the device before it. So if answers come at once and in order, the outcomes of
-/// a push are in the order of its devices.
+/// A device's outcome is written when its answer comes, independently of other devices and pushes. If a device needs no
+/// transport, its outcome is written after the outcome of the device before it. So if answers come at once and in
+/// order, the outcomes of a push are in the order of its devices.
 struct OutcomeLedger {
     /// The state of a push at a device.
     enum Result {
@@ -25,7 +25,7 @@ struct OutcomeLedger {
         /// What the transport gets; nil if no transport is needed.
         var delivery: Delivery?
         var result: Result
-        /// The key that it shares with newer pushes that replace it; nil if no push can.
+        /// The key that this push shares with newer pushes that replace it; nil if no push can replace it.
         var collapseKey: [UInt8]?
         /// The older waiting push that this push replaces.
         var replaced: PendingKey?

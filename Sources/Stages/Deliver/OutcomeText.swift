@@ -3,7 +3,7 @@ import JSON
 import PipelineKit
 import Time
 
-/// The text that all outcomes and attempts of a push share, or those of a notice.
+/// The text that all outcomes and attempts of a push or a notice share.
 struct OutcomeText {
     /// The event up to the user, then from the causes to its end.
     private let text: [UInt8]
@@ -123,10 +123,10 @@ struct PushNote {
     var superseder: UInt64?
     var status: Int?
     var reason: String?
-    /// The transport's reason if `reason` is deliver's own; empty if the transport gave none.
+    /// The transport's reason, if `reason` is from deliver; empty if the transport gave no reason.
     var said: String?
     var attempts = 0
-    /// Attempts since the push was last handed out, if there were earlier ones.
+    /// Attempts since the push was last handed out, if there were earlier attempts.
     var tries: Int?
     var until: Instant?
     var since: Instant?

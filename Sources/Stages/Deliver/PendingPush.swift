@@ -27,7 +27,7 @@ struct PendingPush {
     var superseder: UInt64?
     var status: Int?
     var reason: String?
-    /// When to act on the push; nil while it is handed out or a newer push replaces it.
+    /// When to act on the push; nil while it is handed out, or once a newer push replaces it.
     var due: Instant?
     var isHeld = false
 
@@ -85,12 +85,12 @@ struct PendingPush {
         return moment.map { max(end, $0.advanced(by: .microseconds(1))) } ?? end
     }
 
-    /// The end of the time in which the push is sent.
+    /// The last time at which the push may be sent.
     func lastMoment(_ retryFor: Duration) -> Instant {
         min(headers.expiresAt ?? .distantFuture, came.advanced(by: retryFor))
     }
 
-    /// For how much longer the transport is asked about a push that it still has.
+    /// For how much longer deliver asks the transport about a push that the transport still has.
     private static let lastAnswerWait = Duration.seconds(300)
 
     mutating func add(_ answer: TransportAnswer) {

@@ -1,7 +1,7 @@
 import PipelineKit
 import Time
 
-/// All pushes that wait for another attempt or for its answer.
+/// All pushes that wait for another attempt, or for the answer to one.
 struct PendingPushes {
     private(set) var byKey: [PendingKey: PendingPush] = [:]
     private var byCollapseKey: [[UInt8]: PendingKey] = [:]
@@ -12,7 +12,8 @@ struct PendingPushes {
     var count: Int { byKey.count }
     var isEmpty: Bool { byKey.isEmpty }
 
-    /// The number of waiting pushes for each device with any, by ``Device/collapseKey(_:)`` of an empty collapse ID.
+    /// The number of waiting pushes for each device that has some. The key is ``Device/collapseKey(_:)`` for an empty
+    /// collapse ID.
     var countByDevice: [[UInt8]: Int] {
         byKey.values.reduce(into: [:]) { if !$1.isNotice { $0[$1.device.collapseKey([]), default: 0] += 1 } }
     }
@@ -37,8 +38,8 @@ struct PendingPushes {
     /// The pushes that were handed out and have no answer yet, in order.
     var outInOrder: [PendingPush] { byKey.values.filter(\.isOut).sorted { $0.key < $1.key } }
 
-    /// The newer push that already waits with the push's collapse ID. Only a redriven push has one, because a new push
-    /// replaces older ones.
+    /// The newer push that already waits with the push's collapse ID. Only a redriven push has such a successor,
+    /// because a new push replaces older pushes.
     func successor(of push: PendingPush) -> PendingPush? {
         guard let key = push.collapseKey.flatMap({ byCollapseKey[$0] }), key != push.key else { return nil }
         return byKey[key]

@@ -16,10 +16,10 @@ struct Push: ~Escapable {
     /// The complete payload, if parts were left out.
     let unpruned: JSONValue?
     let causes: JSONValue
-    /// The user's device that made the change, if it was one.
+    /// The device that made the change, if it is a device of the user.
     private let origin: JSONValue?
 
-    /// - Parameter isRedriven: True ignores the device that made the change.
+    /// - Parameter isRedriven: Whether the device that made the change gets the push, too.
     @_lifetime(copy event)
     init(_ event: JSONView, isRedriven: Bool = false) throws(Rejection) {
         let event = event.value

@@ -14,7 +14,7 @@ struct PushLine: ~Escapable {
     }
 
     private var end: End?
-    /// For the topics with badges of their own.
+    /// The ends for topics with badges of their own.
     private var otherEnds: [End] = []
 
     let unpruned: [UInt8]?

@@ -21,7 +21,7 @@ struct Redrive: ~Escapable {
             throw Rejection(code: error.code, reason: error.reason, path: "push.\(error.path)")
         }
         guard push.user == device.user else {
-            throw Rejection(code: "field.value", reason: "the push is another user's", path: "push.user")
+            throw Rejection(code: "field.value", reason: "the push is for another user", path: "push.user")
         }
     }
 }

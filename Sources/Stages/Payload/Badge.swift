@@ -12,7 +12,7 @@ struct Badge: Equatable {
     /// The most topics of one user with numbers of their own: each adds a payload to every push.
     static let topicsMax = 16
 
-    /// The number of all topics without one of their own.
+    /// The number of all topics that have no number of their own.
     private(set) var count = 0
     /// Sorted by the bytes of the names. A topic whose number equals `count` is not listed: both numbers rise together.
     private(set) var topics: [Topic] = []

@@ -12,7 +12,8 @@ struct BadgeCounters {
 
         init(bytes: [UInt8]) { self.bytes = bytes }
 
-        /// Joins the environment, and container and user, each as its length and its decoded text.
+        /// Joins the environment, the container and the user. Container and user are each a length and the decoded
+        /// text.
         init(environment: ContainerEnvironment, container: JSONValue, user: JSONValue) {
             var bytes: [UInt8] = []
             bytes.reserveCapacity(96)
@@ -62,8 +63,8 @@ extension Rejection {
     fileprivate static var tooManyTopics: Rejection {
         Rejection(
             code: "badge.topics",
-            reason: "\(Badge.topicsMax) topics of the user have badges of their own, the most there may be: set the "
-                + "badge without a topic, and they have one again",
+            reason: "\(Badge.topicsMax) topics of the user have badges of their own, the maximum: set the badge "
+                + "without a topic, and all topics have the same badge again",
             path: "topic")
     }
 }

@@ -32,11 +32,11 @@ extension JSONValue? {
 extension Rejection {
     @inline(never)
     fileprivate static func missing(_ key: StaticString, _ kind: JSONValue.Kind) -> Rejection {
-        Rejection(code: "notification.missing", reason: "a notification has a \(kind) \"\(key)\"", path: "\(key)")
+        Rejection(code: "notification.missing", reason: "the event has no \(kind) \"\(key)\"", path: "\(key)")
     }
 
     @inline(never)
     fileprivate static func wrongKind(_ path: StaticString, _ kind: JSONValue.Kind) -> Rejection {
-        Rejection(code: "notification.kind", reason: "must be a \(kind)", path: "\(path)")
+        Rejection(code: "notification.kind", reason: "must be of type \(kind)", path: "\(path)")
     }
 }

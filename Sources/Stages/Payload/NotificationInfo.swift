@@ -81,12 +81,12 @@ extension Rejection {
     fileprivate static func wrongKind(of property: NotificationProperty) -> Rejection {
         let kind = property.jsonKind == .true ? "boolean" : "\(property.jsonKind)"
         return Rejection(
-            code: "notification.kind", reason: "must be a \(kind)", path: "notificationInfo.\(property)")
+            code: "notification.kind", reason: "must be of type \(kind)", path: "notificationInfo.\(property)")
     }
 
     fileprivate static func tooMany(in property: NotificationProperty) -> Rejection {
         Rejection(
-            code: "notification.arguments", reason: "names at most \(CloudKitLimits.localizationArgumentsMax) fields",
+            code: "notification.arguments", reason: "has more than \(CloudKitLimits.localizationArgumentsMax) fields",
             path: "notificationInfo.\(property)")
     }
 }
@@ -97,7 +97,7 @@ extension PayloadWriter {
     /// Writes the `aps` dictionary. A push without visible parts is a background push, which APNs accepts only with
     /// `content-available`.
     ///
-    /// - Returns: Whether the record has a value for an argument whose type arguments cannot have.
+    /// - Returns: Whether the record has a value that should be an argument but cannot, because of its type.
     func writeAPS(_ kept: PayloadParts, _ badge: Int, into buffer: inout ByteBuffer) -> Bool {
         guard kept.isVisible else {
             buffer.append("{\"content-available\":1}")

@@ -45,7 +45,7 @@ extension PayloadStage {
         return [
             Explanation(
                 PayloadStage.kind, .payloadUnfit,
-                "left out, because payloads cannot contain values of these types: " + names.joined(separator: ", "),
+                "left out, because payloads cannot contain values of their types: " + names.joined(separator: ", "),
                 [.init("fields", names)])
         ]
     }
@@ -57,7 +57,7 @@ extension PayloadStage {
                 PayloadStage.kind, .payloadSilent, "the push is silent: its subscription has nothing to show or play")
     }
 
-    /// - Parameter topic: The topic whose devices get this payload; nil for all without a badge of their own.
+    /// - Parameter topic: The topic whose devices get this payload; nil for all topics without a badge of their own.
     private func pruned(_ payload: PayloadWriter, _ kept: PayloadParts, _ badge: Int, _ topic: String?) -> Explanation {
         let (before, after) = (payload.bytes(payload.parts, badge), payload.bytes(kept, badge))
         let names = payload.parts.subtracting(kept).names(payload.notification)

@@ -1,8 +1,8 @@
 /// The parts that a payload may leave out, in the order in which they are left out when it is too long.
 ///
-/// Desired keys go first, beginning with the last one (Apple, CKNotification.isPruned). Then follows the list in
-/// CKNotification.h, from its least important end, then the parts that it does not name. The IDs of notification and
-/// subscription, the database and the dictionary for the kind of notification always stay.
+/// Desired keys go first, beginning with the last one (Apple, CKNotification.isPruned). The parts in the list of
+/// CKNotification.h follow, the least important first, and then the parts that the list does not name. The IDs of
+/// notification and subscription, the database and the dictionary for the kind of notification always stay.
 struct PayloadParts: OptionSet {
     let rawValue: UInt32
 
@@ -51,7 +51,7 @@ struct PayloadParts: OptionSet {
         .launchImage, .actionKey, .body, .bodyArguments, .bodyKey,
     ]
 
-    /// The parts that make a push an alert: what a user notices, and what prepares it.
+    /// The parts that make a push an alert: the parts that a user notices, and the parts that prepare them.
     static let visible: PayloadParts = alert.union([.sound, .badge, .mutableContent, .category])
 
     var isVisible: Bool { !isDisjoint(with: .visible) }
@@ -73,7 +73,8 @@ struct PayloadParts: OptionSet {
 
     var count: Int { rawValue.nonzeroBitCount }
 
-    /// The visible parts, then those that only the app reads; each group in reverse order of leaving out.
+    /// The visible parts, then the parts that only the app reads. In each group, the part that would be left out last
+    /// comes first.
     var mostValuableFirst: [PayloadParts] {
         [intersection(.visible), subtracting(.visible)].flatMap { parts in
             (0..<UInt32.bitWidth).reversed().map { PayloadParts(rawValue: 1 << $0) }.filter(parts.contains)

@@ -21,8 +21,9 @@ extension PayloadWriter {
     /// The parts that remain when as few as possible are left out in order.
     ///
     /// Each part that is left out makes the payload shorter, so a binary search finds their number. There is one exception:
-    /// without its last visible part the push gets the longer `aps` of a background push. So the search first covers the
-    /// numbers up to that point, and the numbers beyond it only if none of the first is enough.
+    /// without its last visible part the push gets the longer `aps` of a background push. So the search first tries
+    /// only the parts before the last visible one. If the payload is still too long without them, it also tries the
+    /// rest.
     private func partsInOrder(of all: PayloadParts, _ badge: Int) -> PayloadParts {
         func isTooLong(without count: Int) -> Bool { bytes(all.dropping(count), badge) > Push.payloadBytesMax }
         let visible = all.countBeforeLastVisible

@@ -1,7 +1,7 @@
 import Events
 import JSON
 
-/// A notification and what its push needs besides: badge and expiration.
+/// A notification, with the badge and the expiration of its push.
 struct Push: ~Escapable {
     /// APNs: a payload is at most 4,096 bytes (Sending notification requests to APNs).
     static let payloadBytesMax = 4096
@@ -13,7 +13,7 @@ struct Push: ~Escapable {
     static let collapseIDBytesMax = 64
 
     let notification: Notification
-    /// Unset if the notification does not change it.
+    /// Unset if the notification does not change the badge.
     let badge: Badge
     /// Seconds since 1970 until which APNs stores the push; 0: APNs tries once; nil: APNs decides.
     let expirationSeconds: Int64?
@@ -41,7 +41,7 @@ struct Push: ~Escapable {
         buffer.append(byte: UInt8(ascii: "}"))
     }
 
-    /// The parts that stay in the payload, and in that of each topic with a badge of its own.
+    /// The parts that stay in the payload, and in the payload of each topic with a badge of its own.
     struct Kept {
         let own: PayloadParts
         let byTopic: [PayloadParts]
