@@ -3,8 +3,8 @@ import JSON
 
 /// All places within a distance of a centre.
 ///
-/// Distances are great circles on a sphere with the Earth's mean radius, by the haversine formula. They differ from those
-/// on an ellipsoid by up to 0.6 %. CloudKit's own index has a resolution of 10 km (CKQuery).
+/// Distances are great circles on a sphere with the Earth's mean radius, by the haversine formula. They differ from
+/// distances on an ellipsoid by up to 0.6 %. CloudKit's own index has a resolution of 10 km (CKQuery).
 package struct Circle: Sendable, Hashable {
     // IUGG, mean radius R1, in metres.
     package static let earthRadius = 6_371_008.8

@@ -21,23 +21,23 @@ enum ClauseRules {
     }
 
     private static func check(_ value: FieldValue, _ comparator: Clause.Comparator) throws(BrokenRule) {
-        if comparator.isPrefix, !value.isText { throw BrokenRule("only strings begin with something") }
+        if comparator.isPrefix, !value.isText { throw BrokenRule("only strings can be compared by their beginning") }
         if comparator.isOrdering, case .reference = value {
             throw BrokenRule("references have no order: use == or IN (EQUALS or IN in filterBy)")
         }
         if value == .now, comparator.takesList {
-            throw BrokenRule("now() stands in no list: compare with it by itself, as in due < now()")
+            throw BrokenRule("now() cannot be in a list: compare with it alone, as in due < now()")
         }
         if comparator == .isNear { return }
-        if case .circle = value { throw BrokenRule("a location is compared by its distance only") }
+        if case .circle = value { throw BrokenRule("a location can only be compared by its distance") }
     }
 
     private static func checked(
         _ field: SystemField, _ comparator: Clause.Comparator, _ values: [FieldValue]
     ) throws(BrokenRule) -> [FieldValue] {
-        guard !comparator.isForLists else { throw BrokenRule("\(field.spellings) is no list") }
+        guard !comparator.isForLists else { throw BrokenRule("\(field.spellings) is not a list") }
         guard comparator != .isNear, !comparator.isWordSearch else {
-            throw BrokenRule("\(field.spellings) is no location and no text to search")
+            throw BrokenRule("\(field.spellings) is neither a location nor a text to search")
         }
         if field.isDate, !values.allSatisfy(\.isNumber) {
             throw BrokenRule(
@@ -65,7 +65,7 @@ enum ClauseRules {
         for value in values {
             switch value {
             case .text(let name), .reference(let name): references.append(.reference(name))
-            default: throw BrokenRule("\(field.spellings) is compared with record names")
+            default: throw BrokenRule("\(field.spellings) can only be compared with record names")
             }
         }
         return references
@@ -78,6 +78,6 @@ enum FieldName {
     static func check(_ name: String) throws(BrokenRule) {
         guard !NameRule.fieldName.accepts(name) else { return }
         throw BrokenRule(
-            "\"\(name.prefix(64))\" is no field's name: \(NameRule.fieldName.rule)", code: "predicate.syntax")
+            "\"\(name.prefix(64))\" cannot be a field's name: \(NameRule.fieldName.rule)", code: "predicate.syntax")
     }
 }

@@ -133,7 +133,8 @@ extension FieldView {
         return circle.contains(latitude: place.latitude, longitude: place.longitude)
     }
 
-    /// Whether a test holds for an element. Nil unless this is a list, and nil if no element could be compared.
+    /// Whether a test holds for an element. Nil if this is not a list, or if it has elements but none could be
+    /// compared.
     func anyElement(_ test: (FieldView) -> Bool?) -> Bool? {
         guard case .list(let list) = self else { return nil }
         var some = list.count == 0 ? false : nil as Bool?

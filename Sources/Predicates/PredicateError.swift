@@ -7,9 +7,10 @@ package struct PredicateError: Error, Hashable, Sendable {
     package var code: String
     /// The position in the query, such as `filterBy[1].fieldValue` or `arguments[0]`; empty for a predicate's text.
     package var path: String
-    /// The byte offset in a predicate's text, from 0; for an argument that of its placeholder. Nil for `filterBy`.
+    /// The byte offset in a predicate's text, from 0. For an argument, the offset of its placeholder. Nil for
+    /// `filterBy`.
     package var offset: Int?
-    /// A sentence with the rule and what to do.
+    /// A sentence that says what is wrong and what to write instead.
     package var reason: String
 
     package init(code: String, path: String = "", offset: Int? = nil, reason: String) {
@@ -43,7 +44,8 @@ extension PredicateError {
     /// The position in a query: `predicate` for its text, else the path.
     package var queryPath: String { path.isEmpty ? "predicate" : path }
 
-    /// The reason. For a predicate's text also the offset, and the excerpt with the caret on two more lines.
+    /// The reason. For a predicate's text, it is followed by the offset, and on two more lines by the excerpt with the
+    /// caret.
     package func queryReason(in query: JSONValue) -> String {
         guard let offset, let text = query["predicate"]?.string else { return reason }
         return "\(description)\n\(PredicateError.excerpt(of: text, at: offset))"

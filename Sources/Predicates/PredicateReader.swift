@@ -5,13 +5,13 @@ package struct PredicateReader: Sendable {
     package enum Dialect: Sendable, Hashable {
         /// Only predicates that CloudKit accepts.
         case cloudKit
-        /// Text may also have `OR`, `ALL`, and `NOT` before everything that `AND` and `OR` join.
+        /// Text may also have `OR`, `ALL`, and `NOT` before `BETWEEN` and before groups with `AND` and `OR`.
         case extended
     }
 
     package struct Reading: Sendable {
         package let predicate: RecordPredicate
-        /// Contradictions: those of the whole predicate first, then those of its parts.
+        /// The contradictions of the whole predicate, then the contradictions of its parts.
         package let warnings: [PredicateWarning]
     }
 
@@ -22,14 +22,14 @@ package struct PredicateReader: Sendable {
     /// Reads a query's `predicate` with its `arguments`, or its `filterBy`. A query without them matches every record.
     /// Null counts as missing.
     ///
-    /// - Parameter warns: False saves the time to look for contradictions.
+    /// - Parameter warns: Whether to look for contradictions, which takes time.
     /// - Throws: The first mistake, with its path in the query or its offset in `predicate`.
     package func read(query: JSONValue, warns: Bool = true) throws(PredicateError) -> Reading {
         let (text, filterBy, arguments) = (query.given("predicate"), query.given("filterBy"), query.given("arguments"))
         guard let text else {
             guard arguments == nil else {
                 throw PredicateError(
-                    code: "predicate.arguments", path: "arguments", reason: "arguments go with a predicate's text")
+                    code: "predicate.arguments", path: "arguments", reason: "arguments need a predicate as text")
             }
             return try filterBy.map { filterBy throws(PredicateError) in try read(filterBy: filterBy, warns: warns) }
                 ?? Reading(predicate: .always, warnings: [])

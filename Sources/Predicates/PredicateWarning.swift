@@ -1,6 +1,6 @@
 import JSON
 
-/// A valid predicate, or a part of it, that cannot be meant.
+/// A part of a valid predicate that can never be true, or is true only for an empty list: probably a mistake.
 package struct PredicateWarning: Sendable, Hashable {
     /// A position in a query.
     package struct Place: Sendable, Hashable {
@@ -13,7 +13,8 @@ package struct PredicateWarning: Sendable, Hashable {
     }
 
     /// A stable word for programs: `predicate.never` for a predicate that can never be true, `predicate.never_side` for
-    /// such a side of an OR, `predicate.only_empty` for a comparison that only an empty list satisfies.
+    /// a side of an OR that can never be true, `predicate.only_empty` for a comparison that only an empty list
+    /// satisfies.
     package var code: String
     package var place: Place
     /// A sentence.
@@ -36,7 +37,7 @@ extension PredicateWarning {
 
     static func onlyEmpty(_ reason: String, at place: Place) -> PredicateWarning {
         PredicateWarning(
-            code: "predicate.only_empty", place: place, reason: "only an empty list fulfils this: \(reason)")
+            code: "predicate.only_empty", place: place, reason: "only an empty list satisfies this: \(reason)")
     }
 
     /// See ``PredicateError/queryReason(in:)``.

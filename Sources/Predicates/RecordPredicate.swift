@@ -5,8 +5,8 @@ import JSON
 /// It is read from `filterBy` of CloudKit Web Services or from the text of an `NSPredicate`, and can be written as both.
 /// Rules for all comparisons:
 ///
-/// - A comparison is false if the record does not have the field, or if the types differ. That is also so for a negated
-///   comparison. `field != nil` (`NOT_EQUALS` null) holds for a field of any type, even an asset.
+/// - A comparison is false if the record does not have the field, or if the types differ. A negated comparison is then
+///   also false. `field != nil` (`NOT_EQUALS` null) holds for a field of any type, even an asset.
 /// - Strings are compared by their UTF-8 bytes, never by canonical equivalence. `filterBy` compares exactly. In text,
 ///   `BEGINSWITH` compares exactly, and all other comparisons ignore case (CKQuery): they use the lower-case mapping of
 ///   each Unicode scalar.
@@ -17,7 +17,7 @@ import JSON
 /// - `now()` is the recorded time of the change, so that a replay has the same result.
 /// - References are equal if their record names are equal. Bytes are given as base64 and compared as bytes.
 /// - Words are searched for in one string field or in all of them, ignoring case and diacritics.
-/// - Distances are those of ``Circle``.
+/// - ``Circle`` defines distances.
 ///
 /// Belfry extends the text, so that every `filterBy` can be written as text: `==[n]` compares strings exactly;
 /// `CONTAINS ALL {…}`; and `reference('name')`, `bytes('base64')` and `location(latitude, longitude)` are values that an
@@ -61,7 +61,7 @@ package struct RecordPredicate: Sendable, Hashable {
     /// Whether the predicate holds for a dictionary of CloudKit fields: `{"title":{"value":"Hi","type":"STRING"}}`.
     ///
     /// - Parameters:
-    ///   - fields: Nil or any value but an object counts as a record without fields.
+    ///   - fields: Nil, or a value that is not an object, counts as a record without fields.
     ///   - record: The record dictionary, for system fields: `{"recordName":…,"created":{"timestamp":…},…}`.
     ///   - now: The value of `now()` in milliseconds since 1970; if it is nil, no comparison with `now()` holds.
     package func matches(_ fields: JSONValue?, of record: JSONValue? = nil, now: Int64? = nil) -> Bool {

@@ -4,7 +4,7 @@ import JSON
 package struct RecordView {
     /// The record dictionary with the system fields.
     package let record: JSONValue?
-    /// The field dictionaries; for a delete the last known ones.
+    /// The field dictionaries. For a delete, the last known field dictionaries.
     package let fields: JSONValue?
     /// The value of `now()` in milliseconds since 1970; if it is nil, no comparison with `now()` holds.
     package let now: Int64?

@@ -3,7 +3,7 @@ import JSON
 extension Clause {
     /// The part of a record that a clause compares.
     package enum Subject: Sendable, Hashable {
-        /// A field of the app's own.
+        /// A field of the app.
         case field(String)
         case system(SystemField)
         /// The words of all string fields.
@@ -27,7 +27,8 @@ package enum SystemField: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Accepts the names that an app's field cannot have: CKRecord's, `recordName`, and those of the schema language.
+    /// Accepts the names that an app's field cannot have: the names in CKRecord, `recordName`, and the names in the
+    /// schema language.
     package init?(inText name: String) {
         guard let field = SystemField(rawValue: name) ?? SystemField.schemaNames[name] else { return nil }
         self = field

@@ -54,7 +54,7 @@ struct Contradictions {
         return reasons
     }
 
-    /// Checks the sides of an OR, of which one must hold.
+    /// Checks the sides of an OR. At least one side must hold.
     private mutating func look(atSides sides: [Condition], from first: Int) -> [Reason] {
         var (never, number) = ([Reason](), first)
         let before = neverSides.count
@@ -68,7 +68,7 @@ struct Contradictions {
             return []
         }
         neverSides.removeSubrange(before...)
-        return never.map { Reason(clause: $0.clause, text: "no side of OR can be, and here \($0.text)") }
+        return never.map { Reason(clause: $0.clause, text: "no side of OR can be true; on this side, \($0.text)") }
     }
 
     private mutating func look(atSide side: Condition, from first: Int) -> Reason? {
@@ -100,12 +100,12 @@ struct Contradictions {
 }
 
 extension Clause {
-    /// Why the comparison can never hold, whatever the others are.
+    /// Why the comparison can never hold, whatever the other comparisons are.
     var ownContradiction: String? {
         guard values.isEmpty, !isNegated else { return nil }
         return switch comparator {
         case .isIn, .listContainsAny: "\(field) would have to be in an empty list"
-        case .containsAnyWord, .containsAllWords: "the search has no words but stop words"
+        case .containsAnyWord, .containsAllWords: "the search has no words, or only stop words"
         default: nil
         }
     }

@@ -9,17 +9,17 @@ struct Demands {
     private var upper: [Bool: Clause] = [:]
     /// The longest beginning that the value must have.
     private var prefix: [UInt8]?
-    /// The value must be one of these. Strings are folded if any clause so far ignores case.
+    /// The only possible values; nil if no clause lists them. Strings are folded if any clause so far ignores case.
     private var candidates: Set<Candidate>?
     private var areFolded = false
-    /// The value must not be one of these, by whether case is ignored.
+    /// The values that the clauses exclude, by whether case is ignored.
     private var excluded: [Bool: Set<Candidate>] = [:]
 
     /// How many values a check has to look at.
     var size: Int { (candidates?.count ?? 0) + excluded.values.reduce(0) { $0 + $1.count } }
 
-    /// - Parameter asksForType: Whether only a value of the clause's type satisfies it.
-    /// - Returns: Why no value can satisfy the clause together with those before; nil if one may.
+    /// - Parameter asksForType: Whether only a value of the clause's type satisfies the clause.
+    /// - Returns: Why no value can satisfy the clause and the clauses before it; nil if some value may.
     mutating func add(_ clause: Clause, asksForType: Bool = true) -> String? {
         // A string may be the base64 of bytes, and now() any time. So nothing is certain about them.
         guard clause.values.first != .now, !clause.values.contains(where: \.isBytes) else { return nil }
@@ -74,7 +74,7 @@ struct Demands {
         let before = candidates.map { areFolded ? Set($0.map(\.folded)) : $0 }
         let left = (before.map { own.intersection($0) } ?? own).filter { isAllowed($0) }
         candidates = left
-        return left.isEmpty ? "\(clause.field) has no value that satisfies this and what stands before" : nil
+        return left.isEmpty ? clause.noValue : nil
     }
 
     private mutating func exclude(_ clause: Clause) -> String? {
@@ -84,8 +84,7 @@ struct Demands {
         guard let before = candidates else { return nil }
         let left = before.filter { $0.value.isText && areFolded != clause.foldsCase || !values.contains($0) }
         candidates = left
-        return left.isEmpty && !before.isEmpty
-            ? "\(clause.field) has no value that satisfies this and what stands before" : nil
+        return left.isEmpty && !before.isEmpty ? clause.noValue : nil
     }
 
     /// Removes the candidates that a bound forbids.
@@ -93,8 +92,7 @@ struct Demands {
         guard let before = candidates else { return nil }
         let left = before.filter { mayHold(clause, $0) }
         candidates = left
-        return left.isEmpty && !before.isEmpty
-            ? "\(clause.field) has no value that satisfies this and what stands before" : nil
+        return left.isEmpty && !before.isEmpty ? clause.noValue : nil
     }
 
     private func isAllowed(_ candidate: Candidate) -> Bool {
@@ -133,17 +131,19 @@ struct Demands {
     private mutating func begin(_ clause: Clause) -> String? {
         guard case .text(let bytes) = clause.values[0] else { return nil }
         if let prefix, !prefix.starts(with: bytes), !bytes.starts(with: prefix) {
-            return "\(clause.field) would have to begin in two ways"
+            return "\(clause.field) would have to begin with two different texts"
         }
         if prefix.map({ $0.count < bytes.count }) ?? true { prefix = bytes }
         guard let before = candidates else { return nil }
         let left = before.filter { $0.mayBegin(with: bytes) }
         candidates = left
-        return left.isEmpty && !before.isEmpty ? "\(clause.field) would have to begin with something else" : nil
+        return left.isEmpty && !before.isEmpty ? "no possible value of \(clause.field) begins with this text" : nil
     }
 }
 
 extension Clause {
+    fileprivate var noValue: String { "no value of \(field) can satisfy this comparison and the ones before it" }
+
     /// Whether there is no value between two bounds.
     fileprivate func crosses(_ other: Clause, isLower: Bool) -> Bool {
         let (low, high) = isLower ? (self, other) : (other, self)

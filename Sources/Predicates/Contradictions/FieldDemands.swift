@@ -10,17 +10,17 @@ struct FieldDemands {
     private var value = Demands()
     /// The demands on each element of a list.
     private var every = Demands()
-    /// Each of these must be satisfied by some element.
+    /// Clauses that each need at least one element that satisfies them.
     private var some: [Clause] = []
     private var isOnlyEmpty = false
 
-    /// Further clauses are not compared with the demands on each element.
+    /// The most clauses in `some`. Later demands on each element are not compared with further clauses.
     private static let someMax = 16
 
     /// How many values a check has to look at.
     var size: Int { value.size + every.size }
 
-    /// Returns whether the field can satisfy the clause together with those before.
+    /// Returns whether the field can satisfy the clause and the clauses before it.
     mutating func add(_ clause: Clause) -> Outcome {
         if let reason = value.add(clause) { return .never(reason) }
         guard clause.comparator.isForLists else { return .possible }
@@ -66,7 +66,7 @@ struct FieldDemands {
     }
 
     private func none(_ clause: Clause) -> String {
-        "\(clause.field) has no element that satisfies this and what stands before"
+        "no element of \(clause.field) can satisfy this comparison and the ones before it"
     }
 }
 

@@ -55,7 +55,7 @@ enum FilterReader {
     }
 }
 
-// MARK: - What is compared
+// MARK: - Subject and comparator
 
 extension FilterReader {
     private static func subject(
@@ -74,7 +74,7 @@ extension FilterReader {
             let names = SystemField.allCases.map(\.filterName).joined(separator: ", ")
             throw PredicateError(
                 code: "predicate.unsupported", path: path() + ".systemFieldName",
-                reason: "a system field is one of \(names); a field of the app's own is named by fieldName")
+                reason: "a system field is one of \(names); for a field of the app, use fieldName")
         }
         return .system(field)
     }
@@ -82,7 +82,7 @@ extension FilterReader {
     private static func fieldName(_ filter: JSONValue, path: @autoclosure () -> String) throws(PredicateError) -> String
     {
         guard let name = filter["fieldName"]?.string, !name.isEmpty else {
-            throw PredicateError(code: "predicate.missing", path: path(), reason: "a filter names a field: a string")
+            throw PredicateError(code: "predicate.missing", path: path(), reason: "a filter needs the name of a field")
         }
         try LiteralReader.at(path()) { () throws(BrokenRule) in
             guard SystemField(inText: name) == nil || NameRule.fieldName.accepts(name) else {
@@ -99,19 +99,19 @@ extension FilterReader {
         guard let name = filter["comparator"]?.string else {
             throw PredicateError(
                 code: "predicate.missing", path: path() + ".comparator",
-                reason: "a filter has a comparator, such as \"EQUALS\"")
+                reason: "a filter needs a comparator, such as \"EQUALS\"")
         }
         guard let comparator = FilterComparators.byName[name] else {
             let names = FilterComparators.byName.keys.sorted().joined(separator: ", ")
             throw PredicateError(
                 code: "predicate.unsupported", path: path() + ".comparator",
-                reason: "there is no comparator \"\(name.prefix(64))\"; there are \(names)")
+                reason: "\"\(name.prefix(64))\" is not a comparator: use one of \(names)")
         }
         return comparator
     }
 }
 
-// MARK: - What it is compared with
+// MARK: - Values
 
 extension FilterReader {
     /// - Returns: The values with their comparator: NOT_EQUALS null becomes `exists`.
@@ -120,14 +120,14 @@ extension FilterReader {
     ) throws(PredicateError) -> (Clause.Comparator, [FieldValue]) {
         guard let fieldValue = filter["fieldValue"], fieldValue.isObject else {
             throw PredicateError(
-                code: "predicate.missing", path: path(), reason: "a filter compares with {\"value\":…,\"type\":…}")
+                code: "predicate.missing", path: path(), reason: "a filter needs a value: {\"value\":…,\"type\":…}")
         }
         let literal = try LiteralReader.literal(fieldValue: fieldValue, path: path())
         let distance = filter["distance"]
         guard distance == nil || comparator == .isNear else {
             throw PredicateError(
                 code: "predicate.unsupported", path: filterPath(path()) + ".distance",
-                reason: "only NEAR has a distance")
+                reason: "only NEAR takes a distance: leave it out")
         }
         if case .place(let place) = literal, comparator == .isNear {
             return (comparator, [try circle(place, distance, path: filterPath(path()) + ".distance")])
@@ -144,7 +144,7 @@ extension FilterReader {
     ) throws(PredicateError) -> FieldValue {
         guard let distance else {
             throw PredicateError(
-                code: "predicate.missing", path: path(), reason: "NEAR has a distance in metres: add it")
+                code: "predicate.missing", path: path(), reason: "NEAR needs a distance in metres: add it")
         }
         guard let metres = distance.double, metres >= 0 else {
             throw PredicateError(
@@ -160,12 +160,12 @@ extension FilterReader {
         case .nothing where comparator == .equals && isNegated: return (.exists, [])
         case .nothing:
             throw BrokenRule(
-                "a comparison with null is false; NOT_EQUALS null asks whether the field has a value; for one that has "
-                    + "none let the app set a field, as in has_title EQUALS 0")
+                "null cannot be compared: to find records that have the field, use NOT_EQUALS null; to find records "
+                    + "that lack it, let the app set a field, as in has_title EQUALS 0")
         case .list(let values):
             guard comparator.takesList else { throw BrokenRule("this comparator takes one value, not an array") }
             return (comparator, values)
-        case .place: throw BrokenRule("a location is compared by its distance: use NEAR with a distance")
+        case .place: throw BrokenRule("a location can only be compared by its distance: use NEAR")
         case .value(let value): return (comparator, try single(value, comparator))
         }
     }
@@ -176,7 +176,7 @@ extension FilterReader {
         guard !comparator.takesList else { throw BrokenRule("this comparator takes an array of values") }
         guard comparator != .isNear else { throw BrokenRule("NEAR takes a location: {\"latitude\":…,\"longitude\":…}") }
         guard comparator.isWordSearch else { return [value] }
-        guard case .text(let text) = value else { throw BrokenRule("words are searched for with a string") }
+        guard case .text(let text) = value else { throw BrokenRule("a search for words takes a string") }
         return try Words.checked(String(decoding: text, as: UTF8.self))
     }
 }
@@ -199,6 +199,6 @@ extension PredicateError {
         let name = String((key.string ?? "").prefix(64))
         return PredicateError(
             code: "predicate.unknown_key", path: "\(path()).\(name)",
-            reason: "there is no member \"\(name)\" here: \(Spelling.advice(for: name, among: known))")
+            reason: "\"\(name)\" is not a member here: \(Spelling.advice(for: name, among: known))")
     }
 }

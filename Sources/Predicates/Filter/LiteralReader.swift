@@ -19,7 +19,7 @@ enum LiteralReader {
         }
         guard let value = fieldValue["value"] else {
             throw PredicateError(
-                code: "predicate.missing", path: path(), reason: "a filter compares with {\"value\":…,\"type\":…}")
+                code: "predicate.missing", path: path(), reason: "a filter needs a value: {\"value\":…,\"type\":…}")
         }
         let type = try type(fieldValue, path: path())
         return try at(path() + ".value") { () throws(BrokenRule) in try literal(value, type) }
@@ -30,7 +30,7 @@ enum LiteralReader {
         if value.isNull { return .nothing }
         guard value.isArray else { return try scalar(value, type) }
         guard type == nil || type?.strippingList != type else {
-            throw BrokenRule("the value is not of its type, \(type ?? "")")
+            throw BrokenRule("the value is not of type \(type ?? "")")
         }
         guard value.count <= PredicateLimits.valuesMax else {
             throw BrokenRule(
@@ -40,7 +40,7 @@ enum LiteralReader {
         values.reserveCapacity(value.count)
         for element in value.elements {
             guard case .value(let value) = try scalar(element, type?.strippingList) else {
-                throw BrokenRule("a list holds strings, numbers, timestamps, references or bytes")
+                throw BrokenRule("a list can only contain strings, numbers, timestamps, references or bytes")
             }
             values.append(value)
         }
@@ -108,7 +108,7 @@ extension LiteralReader {
 
     private static func place(_ object: JSONValue, _ type: String?) throws(BrokenRule) -> Place {
         if type == "ASSET" || type == "ASSETID" {
-            throw BrokenRule("assets are compared with nothing: NOT_EQUALS null asks whether there is one")
+            throw BrokenRule("assets cannot be compared: to find records with an asset, use NOT_EQUALS null")
         }
         guard object["latitude"] != nil || object["longitude"] != nil || type == "LOCATION" else { throw incomparable }
         try expect(type, ["LOCATION"])
@@ -120,11 +120,11 @@ extension LiteralReader {
 
     private static func expect(_ type: String?, _ fitting: [String]) throws(BrokenRule) {
         guard let type, !fitting.contains(type), type != "UNKNOWN" else { return }
-        throw BrokenRule("the value is not of its type, \(type)")
+        throw BrokenRule("the value is not of type \(type)")
     }
 
     private static var incomparable: BrokenRule {
-        BrokenRule("only strings, numbers, timestamps, references and bytes are compared, and locations by distance")
+        BrokenRule("only strings, numbers, timestamps, references, bytes and distances of locations can be compared")
     }
 }
 

@@ -31,7 +31,7 @@ struct Arguments {
         guard let name = json.string else {
             throw PredicateError(
                 code: "predicate.arguments", path: path, offset: place.offset,
-                reason: "%K stands for a field: its name, a string")
+                reason: "the argument for %K must be a field's name, as a string")
         }
         guard SystemField(inText: name) == nil else { return name }
         do { try FieldName.check(name) } catch {
@@ -46,7 +46,7 @@ struct Arguments {
         guard rest?.next() != nil else { return }
         throw PredicateError(
             code: "predicate.arguments", path: "arguments[\(taken)]",
-            reason: "the predicate has \(taken) placeholders: take out the arguments after those")
+            reason: "the predicate has only \(taken) placeholders: take out the other arguments")
     }
 
     private mutating func next(for place: Token) throws(PredicateError) -> (JSONValue, String) {

@@ -41,13 +41,13 @@ extension Lexer {
 
     private mutating func quotedWord() throws(PredicateError) -> Token.Kind {
         position += 1
-        guard let first = byte(at: position), Lexer.isWord(first) else { throw error("a field's name follows '#'") }
+        guard let first = byte(at: position), Lexer.isWord(first) else { throw error("write a field's name after '#'") }
         return .word(word(), isQuoted: true)
     }
 
     private mutating func placeholder() throws(PredicateError) -> Token.Kind {
         guard let letter = byte(at: position + 1), letter == UInt8(ascii: "@") || letter == UInt8(ascii: "K") else {
-            throw error("of placeholders there are %@ for a value and %K for a field")
+            throw error("the only placeholders are %@ for a value and %K for a field")
         }
         position += 2
         return .argument(isName: letter == UInt8(ascii: "K"))
@@ -60,7 +60,7 @@ extension Lexer {
             return .sign(pair)
         }
         let single = String(UnicodeScalar(text[position]))
-        guard "=<>!(){},.:[]".contains(single) else { throw error("'\(single)' means nothing in a predicate") }
+        guard "=<>!(){},.:[]".contains(single) else { throw error("'\(single)' is only allowed in a string") }
         position += 1
         return .sign(single)
     }
@@ -112,7 +112,7 @@ extension Lexer {
         skipDigits()
         let hasFraction = skipFraction()
         let hasExponent = try skipExponent()
-        if let byte = byte(at: position), Lexer.isWord(byte) { throw error("not a number", at: start) }
+        if let byte = byte(at: position), Lexer.isWord(byte) { throw error("this is not a number", at: start) }
         let digits = String(decoding: text[start..<position], as: UTF8.self)
         if !hasFraction && !hasExponent {
             guard let integer = Int64(digits) else { throw error("this number does not fit 64 bits", at: start) }
@@ -137,7 +137,7 @@ extension Lexer {
         guard let letter = byte(at: position), letter | 0x20 == UInt8(ascii: "e") else { return false }
         position += 1
         if let sign = byte(at: position), sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { position += 1 }
-        guard Lexer.isDigit(byte(at: position)) else { throw error("an exponent has digits") }
+        guard Lexer.isDigit(byte(at: position)) else { throw error("the exponent has no digits") }
         skipDigits()
         return true
     }

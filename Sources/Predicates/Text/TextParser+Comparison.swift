@@ -11,9 +11,9 @@ extension TextParser {
         case .value(let value): return try mirrored(start, value, isNegated: isNegated)
         case .distance(let subject, let centre):
             return try near(start, subject, centre, try comparisonOperator(), nil, isNegated: isNegated)
-        case .words: throw refused("before tokenize stands ANY or ALL, after it IN self", at: start)
-        case .list: throw refused("a list stands after IN or BETWEEN, before it the field", at: start)
-        case .place: throw refused("a location stands in distanceToLocation:fromLocation:(field, location)", at: start)
+        case .words: throw refused("write ANY or ALL before tokenize, and IN self after it", at: start)
+        case .list: throw refused("write the field first, then IN or BETWEEN, then the list", at: start)
+        case .place: throw refused("write a location in distanceToLocation:fromLocation:(field, location)", at: start)
         case .nothing: throw noNull(at: start)
         }
     }
@@ -59,7 +59,7 @@ extension TextParser {
 
     /// Reads BETWEEN as two comparisons, like CloudKit.
     private mutating func between(_ found: Comparison, _ place: Token) throws(PredicateError) -> Condition {
-        guard isExtended || !found.isNegated else { throw refused("CloudKit takes no NOT before BETWEEN", at: place) }
+        guard isExtended || !found.isNegated else { throw refused("CloudKit has no NOT before BETWEEN", at: place) }
         let start = token
         let bounds = try list()
         guard bounds.count == 2 else {
@@ -81,7 +81,7 @@ extension TextParser {
         let operation = try comparisonOperator()
         if operation.comparator == .isIn, token.isSign("{") { throw unexpected("a field") }
         guard let comparator = operation.comparator == .isIn ? .listContains : operation.comparator?.mirrored else {
-            throw refused("before \(place.name) stands the field, after it the value", at: place)
+            throw refused("write the field before \(place.name), and the value after it", at: place)
         }
         let rightPlace = token
         switch try operand() {
@@ -93,7 +93,7 @@ extension TextParser {
         case .distance(let subject, let centre):
             let turned = Operation(place: place, comparator: comparator, isOpposite: operation.isOpposite)
             return try near(start, subject, centre, turned, value, isNegated: isNegated)
-        default: throw refused("one side of \(place.name) is a field of the record", at: rightPlace)
+        default: throw refused("one side of \(place.name) must be a field of the record", at: rightPlace)
         }
     }
 }
@@ -108,7 +108,7 @@ extension TextParser {
         switch try operand() {
         case .words(let words): return try search(start, words, all: false, isNegated: isNegated)
         case .subject(let found) where found != .allText: subject = found
-        default: throw refused("after ANY stands a field", at: start)
+        default: throw refused("write a field after ANY", at: start)
         }
         let operation = try comparisonOperator()
         let comparison = Comparison(
@@ -117,7 +117,7 @@ extension TextParser {
         case (.equals, false): return try clause(comparison, .listContains, valueAt: token)
         case (.isIn, _): return try clause(comparison, .listContainsAny, listOrArgument: token)
         case (.beginsWith, _): return try clause(comparison, .listMemberBeginsWith, valueAt: token)
-        default: throw refused("after ANY stands ==, IN or BEGINSWITH", at: operation.place)
+        default: throw refused("the operator after ANY and the field must be ==, IN or BEGINSWITH", at: operation.place)
         }
     }
 
@@ -126,13 +126,13 @@ extension TextParser {
         let start = try take()
         guard isExtended || token.isKeyword("TOKENIZE") else {
             throw refused(
-                "CloudKit has no ALL: join a CONTAINS or NOT … CONTAINS for each value with AND", at: start)
+                "CloudKit has no ALL: write CONTAINS or NOT … CONTAINS for each value, joined with AND", at: start)
         }
         let subject: Clause.Subject
         switch try operand() {
         case .words(let words): return try search(start, words, all: true, isNegated: isNegated)
         case .subject(let found) where isExtended && found != .allText: subject = found
-        default: throw refused("after ALL stands a field, or tokenize('…', 'Cdl') IN self", at: start)
+        default: throw refused("write a field after ALL, or tokenize('…', 'Cdl') IN self", at: start)
         }
         let operation = try comparisonOperator()
         let comparison = Comparison(
@@ -140,7 +140,9 @@ extension TextParser {
         // ALL field != value means that no element equals the value.
         if operation.isOpposite { return try clause(comparison, .listContains, valueAt: token) }
         guard let test = operation.comparator?.test else {
-            throw refused("after ALL stands ==, !=, <, <=, >, >=, IN or BEGINSWITH", at: operation.place)
+            throw refused(
+                "the operator after ALL and the field must be ==, !=, <, <=, >, >=, IN or BEGINSWITH",
+                at: operation.place)
         }
         return test == .isIn
             ? try clause(comparison, .every(test), listOrArgument: token)
@@ -155,14 +157,14 @@ extension TextParser {
     private mutating func search(_ found: Comparison) throws(PredicateError) -> Condition {
         let place = token
         guard token.isKeyword("CONTAINS") || token.isKeyword("TOKENMATCHES") else {
-            throw refused("self is searched for words: self CONTAINS 'word'")
+            throw refused("self can only be searched for words: self CONTAINS 'word'")
         }
         let all = try take().isKeyword("TOKENMATCHES")
         if token.isSign("[") { _ = try options(allowed: "cdl") }
         guard !found.isNegated else { throw refusedNegation(of: "a search for words", at: place) }
         let textPlace = token
         guard case .text(let text) = try value() else {
-            throw wrongType("words are searched for with a string", at: textPlace)
+            throw wrongType("a search for words takes a string", at: textPlace)
         }
         let words = try at(textPlace) { () throws(BrokenRule) in
             try Words.checked(String(decoding: text, as: UTF8.self))
@@ -177,21 +179,21 @@ extension TextParser {
         try take()
         let place = token
         guard case .subject(let subject) = try operand() else {
-            throw refused("after IN stands self or a field", at: place)
+            throw refused("write self or a field after IN", at: place)
         }
         guard !isNegated else { throw refusedNegation(of: "a search for words", at: start) }
         let comparison = Comparison(start: start, subject: subject, isNegated: false)
         return try clause(comparison, all ? .containsAllWords : .containsAnyWord, words, at: start)
     }
 
-    /// - Parameter metres: The distance, if it came first; nil to read it.
+    /// - Parameter metres: The distance, if it came first; nil to read it now.
     private mutating func near(
         _ start: Token, _ subject: Clause.Subject, _ centre: Place, _ operation: Operation, _ metres: FieldValue?,
         isNegated: Bool
     ) throws(PredicateError) -> Condition {
         guard !isNegated else { throw refusedNegation(of: "a distance", at: start) }
         guard operation.comparator == .lessThan || operation.comparator == .lessThanOrEquals else {
-            throw refused("CloudKit finds what is inside a circle only: < or <=", at: operation.place)
+            throw refused("CloudKit only finds records inside a circle: use < or <=", at: operation.place)
         }
         let place = metres == nil ? token : start
         let radius =

@@ -52,11 +52,11 @@ extension TextParser {
     private func endingSubject(_ subject: Clause.Subject) throws(PredicateError) -> Operand {
         guard token.isSign("(") || token.isSign(":") else { return .subject(subject) }
         throw refused(
-            "CloudKit has no such function, nor blocks and subqueries: there are distanceToLocation:fromLocation:, "
-                + "tokenize and CAST(…, 'NSDate')")
+            "CloudKit has no such function, no blocks and no subqueries: use distanceToLocation:fromLocation:, "
+                + "tokenize or CAST(…, 'NSDate')")
     }
 
-    /// Words that are a field's name only after '#'.
+    /// Words that can be a field's name only after '#'.
     static let keywords: Set<String> = [
         "AND", "OR", "NOT", "ANY", "SOME", "ALL", "NONE", "IN", "BETWEEN", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE",
         "MATCHES", "TOKENMATCHES", "TRUEPREDICATE", "FALSEPREDICATE", "TRUE", "FALSE", "YES", "NO", "NULL", "NIL",
@@ -84,12 +84,12 @@ extension TextParser.Operand {
 // MARK: - Functions
 
 extension TextParser {
-    /// Reads a function after its name; nil if the name is that of a field.
+    /// Reads a function after its name; nil if the name is a field's name.
     private mutating func function(_ name: String, at place: Token) throws(PredicateError) -> Operand? {
         let isCalled = token.isSign("(")
         guard isCalled || token.isSign(":") else { return nil }
         // The deepest nesting is a location in a distance.
-        guard functionDepth < 2 else { throw refused("a function stands in no other here: write the value", at: place) }
+        guard functionDepth < 2 else { throw refused("a function cannot be here: write the value", at: place) }
         functionDepth += 1
         defer { functionDepth -= 1 }
         switch name {
@@ -129,7 +129,7 @@ extension TextParser {
         let place = token
         let text = Array(try onlyString().utf8)
         guard text.withUnsafeBytes(Base64.isValid) else {
-            throw wrongType("bytes are written in base64, with its padding", at: place)
+            throw wrongType("bytes must be in base64 with padding", at: place)
         }
         return .bytes(text)
     }
@@ -163,7 +163,7 @@ extension TextParser {
         let operand = try operand()
         try expect(sign: ",")
         let typePlace = token
-        guard try string() == "NSDate" else { throw refused("only dates are cast: 'NSDate'", at: typePlace) }
+        guard try string() == "NSDate" else { throw refused("only a CAST to 'NSDate' is possible", at: typePlace) }
         try expect(sign: ")")
         return try at(place) { () throws(BrokenRule) in
             guard case .value(let value) = operand else { throw BrokenRule(Dates.rule) }
@@ -180,7 +180,7 @@ extension TextParser {
         try expect(sign: ",")
         let options = token
         guard ["cdl", "cd"].contains(try string().lowercased()) else {
-            throw refused("words are compared regardless of case and diacritics: 'Cdl'", at: options)
+            throw refused("words are always compared regardless of case and diacritics: write 'Cdl'", at: options)
         }
         try expect(sign: ")")
         return try at(place) { () throws(BrokenRule) in try Words.checked(text) }
@@ -200,7 +200,7 @@ extension TextParser {
             return .distance(subject, centre)
         default:
             throw wrongType(
-                "a distance is from a field to a location: %@ with its argument, or location(52.5, 13.4)", at: place)
+                "a distance needs a field and a location: %@ with its argument, or location(52.5, 13.4)", at: place)
         }
     }
 

@@ -21,7 +21,9 @@ extension TextParser {
         guard case .word(let options, isQuoted: false) = token.kind,
             options.lowercased().allSatisfy({ allowed.contains($0) })
         else {
-            throw refused("CloudKit takes no [c] or [d]: BEGINSWITH heeds case, everything else ignores it", at: place)
+            throw refused(
+                "CloudKit has no [c] and no [d]: BEGINSWITH is case-sensitive, all other operators ignore case",
+                at: place)
         }
         try take()
         try expect(sign: "]")
@@ -55,10 +57,10 @@ extension TextParser {
         switch token.keyword {
         case "ENDSWITH", "LIKE", "MATCHES":
             refused("CloudKit has no \(token.name): write BEGINSWITH, or == with the whole string")
-        case "NOT": refused("NOT stands before the comparison: NOT field IN {…}")
+        case "NOT": refused("write NOT before the comparison: NOT field IN {…}")
         default:
             token.isSign(".")
-                ? refused("CloudKit takes no key paths: name a field of the record")
+                ? refused("CloudKit has no key paths: name a field of the record")
                 : unexpected("an operator such as == or BEGINSWITH")
         }
     }
@@ -87,16 +89,16 @@ extension TextParser {
         case .value(let value): return value
         case .nothing: throw noNull(at: place)
         case .list: throw wrongType("one value is needed here, not a list", at: place)
-        case .place: throw refused("a location is compared by its distance only", at: place)
+        case .place: throw refused("a location can only be compared by its distance", at: place)
         case .subject, .distance, .words:
-            throw refused("a field is compared with a value: a string stands in quotes", at: place)
+            throw refused("a field can only be compared with a value: write a string in quotes", at: place)
         }
     }
 
     func noNull(at place: Token) -> PredicateError {
         refused(
-            "there is no null, and a comparison with a field that is missing is false: write field != nil for one that "
-                + "has a value; for one that has none let the app set a field, as in has_title == 0",
+            "null cannot be compared: to find records that have the field, write field != nil; to find records that "
+                + "lack it, let the app set a field, as in has_title == 0",
             at: place)
     }
 
@@ -105,7 +107,7 @@ extension TextParser {
         if token.kind == .argument(isName: false) {
             let place = token
             guard case .list(let values) = try operand() else {
-                throw wrongType("the argument here is a list of values", at: place)
+                throw wrongType("the argument here must be a list of values", at: place)
             }
             return values
         }

@@ -12,7 +12,7 @@ import JSON
 ///                | "self" "CONTAINS" string | words-of "TOKENMATCHES[cdl]" string
 ///                | ("ANY" | "SOME" | "ALL") "tokenize" "(" string "," "'Cdl'" ")" "IN" words-of
 ///
-/// It looks one token ahead. Parentheses recurse, up to a limit.
+/// The parser looks one token ahead. Parentheses recurse, up to a limit.
 struct TextParser {
     /// Byte offsets in the text.
     struct Places {
@@ -88,7 +88,7 @@ extension TextParser {
         while token.isKeyword("AND") || token.isSign("&&") {
             guard isExtended || !isNegated else {
                 throw refused(
-                    "NOT stands before one comparison only: NOT (a AND b) would be an OR, which CloudKit lacks")
+                    "NOT can only precede one comparison: NOT (a AND b) would be an OR, and CloudKit has no OR")
             }
             try take()
             parts.append(try term(isNegated: isNegated, depth: depth))
@@ -147,7 +147,7 @@ extension TextParser {
             code: "predicate.syntax", offset: token.offset, reason: "\(token.name) where \(expected) is needed")
     }
 
-    /// CloudKit does not accept it.
+    /// The error for text that CloudKit does not accept.
     func refused(_ reason: String, at place: Token? = nil) -> PredicateError {
         PredicateError(code: "predicate.unsupported", offset: (place ?? token).offset, reason: reason)
     }
@@ -156,11 +156,11 @@ extension TextParser {
         PredicateError(code: "predicate.type", offset: place.offset, reason: reason)
     }
 
-    /// Neither dialect accepts it, because it cannot be indexed.
+    /// The error for a NOT that neither dialect accepts, because the index cannot use it.
     func refusedNegation(of what: String, at place: Token) -> PredicateError {
         let extended = isExtended ? "; extended predicates take NOT before all other comparisons, AND, OR and ALL" : ""
         return refused(
-            "CloudKit takes no NOT before \(what)\(extended): let the app set a field for it, as in is_other == 1",
+            "CloudKit has no NOT before \(what)\(extended): let the app set a field for it, as in is_other == 1",
             at: place)
     }
 
