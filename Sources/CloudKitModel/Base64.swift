@@ -9,7 +9,7 @@ package enum Base64 {
             let order = Int(digit(left[index]) ?? -1) - Int(digit(right[index]) ?? -1)
             if order != 0 { return order }
         }
-        // Without its padding a text equals no padded text, as in a comparison of strings.
+        // A text without padding never equals a padded text, as in a comparison of strings.
         return leftCount != rightCount ? leftCount - rightCount : left.count - right.count
     }
 

@@ -4,7 +4,7 @@ package enum CloudKitLimits {
     package static let recordNameBytesMax = 255
     // CKRecordZone.ID: at most 255 ASCII characters.
     package static let zoneNameBytesMax = 255
-    // CloudKit publishes no limit for the following: Belfry applies the record name's.
+    // CloudKit publishes no limit for the following names: Belfry applies the limit of record names.
     package static let recordTypeBytesMax = 255
     package static let fieldNameBytesMax = 255
     package static let subscriptionIDBytesMax = 255

@@ -19,7 +19,7 @@ package enum Fields {
     private static func check(field: JSONValue) throws(ModelError) {
         guard field.isObject else { throw field.kindError("a field is an object {\"value\": …, \"type\": …}") }
         guard let value = field["value"] else {
-            throw ModelError.missing("value", "is required: a field that has none is left out of the record")
+            throw ModelError.missing("value", "is required: leave a field without a value out of the record")
         }
         guard let word = field[.type] else {
             return try under("value") { () throws(ModelError) in try checkUntyped(value) }
@@ -58,10 +58,10 @@ package enum Fields {
     private static func checkUntyped(_ value: JSONValue) throws(ModelError) {
         switch value.kind {
         case .string, .object: return
-        case .number: guard value.double != nil else { throw misfit("a number lies in the range of a double") }
+        case .number: guard value.double != nil else { throw misfit("the number is too large for a double") }
         case .array: try checkUntypedList(value)
         case .true, .false: throw misfit("CloudKit has no Boolean type: write 1 or 0 as INT64")
-        case .null: throw misfit("null is no value: leave the field out of the record")
+        case .null: throw misfit("null is not a value: leave the field out of the record")
         }
     }
 
@@ -69,8 +69,8 @@ package enum Fields {
         var (index, first) = (0, JSONValue.Kind.null)
         for element in list.elements {
             try under(element: index) { () throws(ModelError) in
-                guard !element.isArray else { throw misfit("a list holds no lists") }
-                guard index == 0 || element.kind == first else { throw misfit("a list's elements are of one type") }
+                guard !element.isArray else { throw misfit("a list cannot contain lists") }
+                guard index == 0 || element.kind == first else { throw misfit("the elements of a list have one type") }
                 try checkUntyped(element)
             }
             (index, first) = (index + 1, element.kind)

@@ -72,7 +72,7 @@ extension JSONValue {
 
     private var kindName: String {
         switch kind {
-        case .null: "null: leave it out if there is none"
+        case .null: "null: leave it out if it has no value"
         case .true, .false: "a Boolean"
         case .number: "a number"
         case .string: "a string"

@@ -27,7 +27,7 @@ package enum NotificationInfo {
         }
         guard !desiredKeys.allSatisfy({ json[$0] != nil }) else {
             throw ModelError(
-                "member.conflict", at: "additionalFields", "additionalFields is desiredKeys: keep one of them")
+                "member.conflict", at: "additionalFields", "additionalFields and desiredKeys are the same: keep one")
         }
         try check(collapseIDs, of: json) { id, _ throws(ModelError) in try NameRule.collapseID.check(id) }
     }
@@ -70,7 +70,7 @@ package enum NotificationInfo {
         for name in list.elements.compactMap(\.string) {
             guard !seen.contains(name) else {
                 throw ModelError(
-                    "notification.desired_keys", at: "[\(seen.count)]", "\"\(name)\" stands twice: take one out")
+                    "notification.desired_keys", at: "[\(seen.count)]", "\"\(name)\" is listed twice: take one out")
             }
             seen.append(name)
         }

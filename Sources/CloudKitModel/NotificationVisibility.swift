@@ -3,7 +3,7 @@ import JSON
 
 /// Decides whether a notification is visible (sent at once, as an alert) or silent (sent in the background).
 package enum NotificationVisibility {
-    /// Whether the user would see and hear nothing: no property of the notification info is one that a user notices.
+    /// Whether the user would see and hear nothing: the notification info sets no property that a user notices.
     package static func isSilent(_ info: JSONValue?) -> Bool {
         guard let info else { return true }
         for (key, value) in info.members where !value.isUnset && NotificationProperty(key)?.isNoticed == true {

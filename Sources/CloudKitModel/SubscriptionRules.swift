@@ -33,7 +33,7 @@ struct SubscriptionRules {
 
     private func checkZone(anyScope: Bool) throws(ModelError) {
         guard subscription.zoneID == nil || !subscription.zoneWide else {
-            throw conflict("zoneWide", "zoneWide means all zones and zoneID one: keep one of them")
+            throw conflict("zoneWide", "zoneWide means all zones, zoneID means one zone: keep one of them")
         }
         switch subscription.form {
         case .query: return
@@ -53,7 +53,7 @@ struct SubscriptionRules {
         guard zone.isDefault, !anyScope else { return }
         throw ModelError(
             "subscription.zone", at: "zoneID.zoneName",
-            "a zone subscription watches a custom zone, for \(ZoneID.defaultZone) has no change feed: use a query")
+            "a zone subscription cannot watch \(ZoneID.defaultZone), which has no change feed: use a query")
     }
 
     private func conflict(_ key: StaticString, _ reason: String) -> ModelError {
@@ -88,7 +88,7 @@ struct SubscriptionRules {
             try under(.predicate) { () throws(ModelError) in try predicate.expectString("a predicate") }
         }
         guard query["arguments"] == nil || query[.predicate] != nil else {
-            throw conflict("arguments", "arguments stand for the placeholders of a predicate: add it, or take them out")
+            throw conflict("arguments", "arguments are values for a predicate: add predicate, or take arguments out")
         }
         for key in ["filterBy", "sortBy", "arguments"] as [StaticString] {
             guard let list = query[key] else { continue }

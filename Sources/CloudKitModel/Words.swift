@@ -2,7 +2,7 @@ import JSON
 
 /// One of a container's three databases.
 package enum DatabaseScope: Int, CaseIterable, Sendable {
-    /// Raw values are the wire codes of `ck.qry.dbs`, which are not those of `CKDatabase.Scope`.
+    /// Raw values are the wire codes of `ck.qry.dbs`, which differ from the raw values of `CKDatabase.Scope`.
     case `private` = 1
     case `public` = 2
     case shared = 3
@@ -18,7 +18,7 @@ package enum DatabaseScope: Int, CaseIterable, Sendable {
     package var word: StaticString { DatabaseScope.words[rawValue - 1] }
 }
 
-/// Development or production: two sets of data of one container, which share nothing.
+/// Development or production: two separate sets of data in one container.
 package enum ContainerEnvironment: Int, CaseIterable, Sendable {
     /// Raw values are the wire codes of `ck.ce`.
     case production = 1

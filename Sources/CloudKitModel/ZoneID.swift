@@ -27,7 +27,7 @@ package struct ZoneID {
 
     package var isDefault: Bool { zoneName.equals(ZoneID.defaultZone) }
 
-    /// Whether the owner follows from the database: the zone names none, or one of CloudKit's placeholders.
+    /// Whether the owner follows from the database: the zone names no owner, or one of CloudKit's placeholders.
     package var isOwnedByDatabase: Bool {
         guard let owner else { return true }
         return owner.equals(ZoneID.currentUser) || owner.equals(ZoneID.defaultOwner)
@@ -52,7 +52,7 @@ package struct ZoneID {
     private static func owner(of json: JSONValue) throws(ModelError) -> JSONValue? {
         let (usual, other) = (json[.ownerRecordName], json["ownerName"])
         guard usual == nil || other == nil else {
-            throw ModelError("member.conflict", at: "ownerName", "ownerName is ownerRecordName: keep one of them")
+            throw ModelError("member.conflict", at: "ownerName", "ownerName and ownerRecordName are the same: keep one")
         }
         guard let owner = usual ?? other else { return nil }
         try under(usual == nil ? "ownerName" : .ownerRecordName) { () throws(ModelError) in
@@ -67,6 +67,6 @@ package struct ZoneID {
         try NameRule.zoneName.check(name)
         guard name.withText({ $0[0] == UInt8(ascii: "_") }) == true, !name.equals(defaultZone) else { return }
         throw ModelError(
-            "name.reserved", "zone names that start with '_' are CloudKit's, and \(defaultZone) is the only one")
+            "name.reserved", "a zone name cannot start with '_', except \(defaultZone): CloudKit reserves such names")
     }
 }

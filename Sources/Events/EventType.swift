@@ -53,7 +53,7 @@ extension EventType.Entry {
 // MARK: - Checking
 
 extension EventType {
-    /// The type of an event; nil if it has none, or one that is not declared.
+    /// The type of an event; nil if the event has no type, or a type that is not declared.
     package static func of(_ event: JSONValue) -> EventType? {
         guard let type = event[.type] else { return nil }
         return all.first { type.equals($0.name) }

@@ -1,7 +1,7 @@
 import JSON
 
-/// The properties of a notification info: those of `CKSubscription.NotificationInfo` with their native names, and the
-/// name that CloudKit Web Services has for the desired keys.
+/// The properties of a notification info: the properties of `CKSubscription.NotificationInfo` with their native names,
+/// and the name that CloudKit Web Services has for the desired keys.
 ///
 /// A new property needs a case and a row here, the rule that puts it into a payload, and the client's name.
 package enum NotificationProperty: UInt8, CaseIterable, Sendable {

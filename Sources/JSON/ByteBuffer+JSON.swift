@@ -23,7 +23,7 @@ extension ByteBuffer {
     @inlinable
     public mutating func appendJSON(_ flag: Bool) { flag ? append("true") : append("false") }
 
-    /// The index of the first byte from `start` on that must be escaped; the text's length without such a byte.
+    /// The index of the first byte from `start` on that must be escaped; the text's length if there is no such byte.
     @inline(__always)
     private static func firstToEscape(_ text: UnsafeRawBufferPointer, from start: Int) -> Int {
         guard let base = text.baseAddress else { return 0 }
@@ -36,7 +36,7 @@ extension ByteBuffer {
         return index
     }
 
-    /// The index of the first byte to escape among eight bytes; nil without one.
+    /// The index of the first byte to escape among eight bytes; nil if there is no such byte.
     @inline(__always)
     private static func firstToEscape(inEightAt address: UnsafeRawPointer) -> Int? {
         // The first byte is in the lowest bits.

@@ -67,7 +67,7 @@ extension JSONError: CustomStringConvertible {
         case .badNumber: "a number with a leading zero"
         case .tooDeep(let limit): "nested deeper than the limit of \(limit)"
         case .tooLong(let bytes, let limit): "\(bytes) bytes, over the limit of \(limit)"
-        case .duplicateKey(let key): "key \(JSONError.quoted(key)) stands twice in one object"
+        case .duplicateKey(let key): "key \(JSONError.quoted(key)) appears twice in one object"
         }
     }
 

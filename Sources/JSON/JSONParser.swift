@@ -37,8 +37,8 @@
         return unsafe JSONValue(nodes: UnsafePointer(nodes), bytes: bytes, index: 0)
     }
 
-    /// A complete value of n nodes has at least 2n - 1 bytes, a separator one, and an open container one. So a text never
-    /// has more than (bytes + depth + 1) / 2 nodes.
+    /// A complete value of n nodes has at least 2n - 1 bytes. A separator has one byte, and so has an open container.
+    /// So a text never has more than (bytes + depth + 1) / 2 nodes.
     private mutating func reserveNodes(for bytes: Int) {
         let count = (bytes + min(limits.depthMax, bytes)) / 2 + 2
         guard count > nodesCapacity else { return }

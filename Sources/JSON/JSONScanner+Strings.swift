@@ -121,7 +121,7 @@ extension JSONScanner {
         return position
     }
 
-    /// The length of the well-formed sequence at a position (Unicode 15, table 3-7); 0 without one.
+    /// The length of the well-formed sequence at a position (Unicode 15, table 3-7); 0 if there is none.
     @inline(__always)
     private func sequenceLength(_ position: Int) -> Int {
         switch unsafe bytes[position] {

@@ -1,7 +1,7 @@
 /// Checks grammar, UTF-8 and limits of a text in one pass, and notes one node for each value and key.
 ///
-/// Open containers are on an explicit stack, so that depth needs no call stack. Each step takes a position and returns the
-/// position after what it read, so that the position stays in a register.
+/// Open containers are on an explicit stack, so that nested containers need no recursion. Each step takes a position
+/// and returns the position after the bytes that it read, so that the position stays in a register.
 @unsafe struct JSONScanner {
     let bytes: UnsafePointer<UInt8>
     let count: Int

@@ -56,7 +56,7 @@ enum JSONText {
             value = unsafe 0x10000 + ((value - 0xD800) << 10) + (codeUnit(text, at: read) - 0xDC00)
             read += 6
         }
-        guard let scalar = Unicode.Scalar(value) else { preconditionFailure("half a surrogate pair after the scanner") }
+        guard let scalar = Unicode.Scalar(value) else { preconditionFailure("the scanner accepted a lone surrogate") }
         return scalar
     }
 
@@ -65,7 +65,7 @@ enum JSONText {
         // The formatter would remove the space in `for unsafe`.
         // swift-format-ignore
         for unsafe byte in unsafe text[(index + 2)..<(index + 6)] {
-            guard let digit = hexDigit(byte) else { preconditionFailure("a bad escape after the scanner") }
+            guard let digit = hexDigit(byte) else { preconditionFailure("the scanner accepted a bad escape") }
             unit = unit << 4 | digit
         }
         return unit

@@ -1,7 +1,7 @@
 import Glibc
 
 extension UnsafeRawBufferPointer {
-    /// Whether both hold the same bytes.
+    /// Whether both buffers have the same bytes.
     @inlinable
     package func isSame(as other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }

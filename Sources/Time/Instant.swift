@@ -2,7 +2,7 @@ import Glibc
 
 /// A point in time, in microseconds since 1970-01-01T00:00:00Z (POSIX time: no leap seconds).
 ///
-/// Every batch of a log has one. Within a log they never go back.
+/// Every batch of a log has a time. The times of a log never go back.
 public struct Instant: Hashable, Comparable, Sendable {
     /// Microseconds since 1970-01-01T00:00:00Z, without leap seconds.
     public var microseconds: Int64
@@ -35,7 +35,8 @@ public struct Instant: Hashable, Comparable, Sendable {
         return Instant(microseconds: min(max(moved, Instant.epoch.microseconds), Instant.distantFuture.microseconds))
     }
 
-    /// The time of the machine's clock. It may go back, so a log's writer uses the later of this and the last time.
+    /// The time of the machine's clock. The clock may go back, so a log's writer uses the last time of the log if that
+    /// is later.
     package static func wall() -> Instant {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

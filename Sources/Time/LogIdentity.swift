@@ -1,11 +1,11 @@
-/// The UUID of a log. It is drawn when the log is made and never changes. Identifiers of events are derived from it.
+/// The UUID of a log. It is drawn when the log is made, and never changes. Identifiers of events are derived from it.
 public struct LogIdentity: Hashable, Sendable, CustomStringConvertible {
     /// The first eight bytes, big-endian.
     public let high: UInt64
     /// The last eight bytes, big-endian.
     public let low: UInt64
 
-    /// Makes an identity from its two halves, such as those in a file's header.
+    /// Makes an identity from its two halves, such as the halves in a file's header.
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
@@ -40,7 +40,7 @@ public struct LogIdentity: Hashable, Sendable, CustomStringConvertible {
 
     /// The identifier of a position in this log. It never changes, and its 122 bits make it unique.
     ///
-    /// - Parameter salt: Distinguishes identifiers of one position, such as those of one notification's devices.
+    /// - Parameter salt: Distinguishes the identifiers of one position, such as one for each device of a notification.
     package func uuid(position: UInt64, salt: UInt64 = 0) -> PositionID {
         var mixer = Mixer(high: high, low: low)
         mixer.absorb(position)

@@ -2,7 +2,7 @@ import CloudKitModel
 import JSON
 import Testing
 
-/// The error of a check over a JSON text; nil when the text passes.
+/// The error that a check throws for a JSON text; nil if the text passes.
 func error(
     in text: String, _ check: (JSONValue) throws(ModelError) -> Void
 ) throws -> ModelError? {
@@ -29,7 +29,7 @@ func infoError(_ text: String) throws -> ModelError? {
     try error(in: text) { json throws(ModelError) in try NotificationInfo.check(json) }
 }
 
-/// One row of a table of what is refused.
+/// A text that must be refused, and the expected error.
 struct Refused: Sendable, CustomTestStringConvertible {
     let text: String
     let error: ModelError

@@ -37,7 +37,7 @@ struct FieldsTests {
             #"{"a":1}"#, "member.kind", at: "a", #"a field is an object {"value": …, "type": …}, not a number"#),
         Refused(
             #"{"a":{"type":"STRING"}}"#, "member.missing", at: "a.value",
-            "value is required: a field that has none is left out of the record"),
+            "value is required: leave a field without a value out of the record"),
         Refused(#"{"1a":{"value":1}}"#, "name.characters", at: "1a", #"\#(identifier) "1a" is not"#),
         Refused(
             #"{"a\nb":{"value":1}}"#, "name.characters", at: "a\nb", #"\#(identifier) "a\u{a}b" is not"#),
@@ -91,17 +91,17 @@ struct FieldsTests {
         Refused(
             #"{"a":{"value":{"recordName":"n","zoneID":{"zoneName":"_z"}},"type":"REFERENCE"}}"#, "name.reserved",
             at: "a.value.zoneID.zoneName",
-            "zone names that start with '_' are CloudKit's, and _defaultZone is the only one"),
+            "a zone name cannot start with '_', except _defaultZone: CloudKit reserves such names"),
         Refused(
             #"{"a":{"value":"x","type":"ASSETID"}}"#, "field.value", at: "a.value",
             "an ASSETID is an object that describes the asset"),
         Refused(#"{"a":{"value":true}}"#, "field.value", at: "a.value", untyped),
         Refused(
             #"{"a":{"value":null}}"#, "field.value", at: "a.value",
-            "null is no value: leave the field out of the record"),
+            "null is not a value: leave the field out of the record"),
         Refused(
-            #"{"a":{"value":[1,"b"]}}"#, "field.value", at: "a.value[1]", "a list's elements are of one type"),
-        Refused(#"{"a":{"value":[[1]]}}"#, "field.value", at: "a.value[0]", "a list holds no lists"),
+            #"{"a":{"value":[1,"b"]}}"#, "field.value", at: "a.value[1]", "the elements of a list have one type"),
+        Refused(#"{"a":{"value":[[1]]}}"#, "field.value", at: "a.value[0]", "a list cannot contain lists"),
     ]
 
     @Test(arguments: refused)

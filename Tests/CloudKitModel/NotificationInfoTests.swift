@@ -25,7 +25,7 @@ struct NotificationInfoTests {
     }
 
     @Test(arguments: ["shouldBadge", "shouldSendContentAvailable", "shouldSendMutableContent"])
-    func `a switch must be true or false`(key: String) throws {
+    func `a flag must be true or false`(key: String) throws {
         let expected = ModelError("member.kind", at: key, "\(key) is true or false, not a string")
         #expect(try infoError(#"{"\#(key)":"true"}"#) == expected)
     }
@@ -52,7 +52,7 @@ struct NotificationInfoTests {
                 == ModelError("notification.desired_keys", at: "\(key)[3]", reason))
         #expect(
             try infoError(#"{"\#(key)":["a","b","a"]}"#)
-                == ModelError("notification.desired_keys", at: "\(key)[2]", #""a" stands twice: take one out"#))
+                == ModelError("notification.desired_keys", at: "\(key)[2]", #""a" is listed twice: take one out"#))
     }
 
     @Test(arguments: ["alertLocalizationArgs", "titleLocalizationArgs", "subtitleLocalizationArgs"])
@@ -67,7 +67,7 @@ struct NotificationInfoTests {
 
     @Test func `desiredKeys together with additionalFields is refused`() throws {
         let expected = ModelError(
-            "member.conflict", at: "additionalFields", "additionalFields is desiredKeys: keep one of them")
+            "member.conflict", at: "additionalFields", "additionalFields and desiredKeys are the same: keep one")
         #expect(try infoError(#"{"desiredKeys":["a"],"additionalFields":["a"]}"#) == expected)
     }
 

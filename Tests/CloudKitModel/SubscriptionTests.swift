@@ -80,7 +80,7 @@ struct SubscriptionTests {
             "a query subscription names its record type in query.recordType: move it there"),
         Refused(
             #"{\#(query),\#(fires),"zoneID":{"zoneName":"Z"},"zoneWide":true}"#, "member.conflict", at: "zoneWide",
-            "zoneWide means all zones and zoneID one: keep one of them"),
+            "zoneWide means all zones, zoneID means one zone: keep one of them"),
         Refused(
             #"{\#(zone),"zoneID":{"zoneName":"Z"},"firesOn":["create"]}"#, "subscription.fires_on", at: "firesOn",
             "only a query subscription chooses what it fires on: take firesOn out"),
@@ -98,13 +98,13 @@ struct SubscriptionTests {
             #"zoneID names the zone to watch: add it, or "zoneWide": true for all zones"#),
         Refused(
             #"{\#(zone),"zoneID":{"zoneName":"_defaultZone"}}"#, "subscription.zone", at: "zoneID.zoneName",
-            "a zone subscription watches a custom zone, for _defaultZone has no change feed: use a query"),
+            "a zone subscription cannot watch _defaultZone, which has no change feed: use a query"),
         Refused(
             #"{\#(zone),"zoneID":{"ownerRecordName":"_a"}}"#, "member.missing", at: "zoneID.zoneName",
             "zoneName is required: add it"),
         Refused(
             #"{\#(zone),"zoneID":{"zoneName":"Z","ownerRecordName":"_a","ownerName":"_a"}}"#, "member.conflict",
-            at: "zoneID.ownerName", "ownerName is ownerRecordName: keep one of them"),
+            at: "zoneID.ownerName", "ownerName and ownerRecordName are the same: keep one"),
         Refused(
             #"{\#(database),"recordType":"No te"}"#, "name.characters", at: "recordType",
             #"a record type is ASCII letters, digits, '.', '-' and '_', which "No te" is not"#),

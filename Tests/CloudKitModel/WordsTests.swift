@@ -2,8 +2,8 @@ import CloudKitModel
 import Testing
 
 struct WordsTests {
-    @Test func scopesHaveTheirWireCodes() {
-        // reference: ck.qry.dbs is 1 private, 2 public, 3 shared
+    @Test func `databases, environments and changes have their wire codes`() {
+        // In captured pushes, ck.qry.dbs is 1 for private, 2 for public and 3 for shared.
         #expect(DatabaseScope.allCases.map(\.rawValue) == [1, 2, 3])
         #expect(DatabaseScope.allCases.map { "\($0.word)" } == ["private", "public", "shared"])
         #expect(ContainerEnvironment.production.rawValue == 1 && ContainerEnvironment.development.rawValue == 2)
@@ -11,31 +11,31 @@ struct WordsTests {
     }
 
     @Test(arguments: DatabaseScope.allCases)
-    func aWordIsReadBackAsItself(scope: DatabaseScope) throws {
+    func `a database's word is read back as the same database`(scope: DatabaseScope) throws {
         _ = try error(in: "\"\(scope.word)\"") { json throws(ModelError) in #expect(try DatabaseScope(json) == scope) }
     }
 
     @Test(arguments: ContainerEnvironment.allCases)
-    func anEnvironmentIsReadBackAsItself(environment: ContainerEnvironment) throws {
+    func `an environment's word is read back as the same environment`(environment: ContainerEnvironment) throws {
         _ = try error(in: "\"\(environment.word)\"") { json throws(ModelError) in
             #expect(try ContainerEnvironment(json) == environment)
         }
     }
 
     @Test(arguments: [1, 255])
-    func aNameHasUpTo255Bytes(length: Int) throws {
+    func `a name has up to 255 bytes`(length: Int) throws {
         let name = String(repeating: "n", count: length)
         #expect(try error(in: "\"\(name)\"") { json throws(ModelError) in try NameRule.recordName.check(json) } == nil)
     }
 
-    @Test func aNameOf256BytesIsTooLong() throws {
+    @Test func `a name of 256 bytes is too long`() throws {
         let name = String(repeating: "n", count: 256)
         #expect(
             try error(in: "\"\(name)\"") { json throws(ModelError) in try NameRule.recordName.check(json) }
                 == ModelError("name.length", "a record name has 1 to 255 bytes, not 256"))
     }
 
-    @Test func pathsJoinKeysAndIndexes() {
+    @Test func `a path joins keys and indexes`() {
         let error = ModelError("c", "r").under("[3]").under("desiredKeys").under("notificationInfo")
         #expect(error.path == "notificationInfo.desiredKeys[3]")
     }

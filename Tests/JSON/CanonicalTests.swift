@@ -16,7 +16,7 @@ struct CanonicalTests {
         (#"{"n":1500}"#, #"{"n":1.5e3}"#), (#"{"n":0.5}"#, #"{"n":5E-1}"#), (#""é/""#, #""\u00e9\/""#),
         ("[9223372036854775807]", "[ 9223372036854775807 ]"), ("{}", " {\n}"), ("0", "-0.0"),
     ])
-    func `what is only written in another way is the same`(one: String, other: String) throws {
+    func `equal values have the same canonical form`(one: String, other: String) throws {
         #expect(try Self.canonical(one) == Self.canonical(other))
     }
 
@@ -24,11 +24,11 @@ struct CanonicalTests {
         (#"{"a":"1"}"#, #"{"a":1}"#), ("[1,2]", "[2,1]"), (#""é""#, #""e\u0301""#),
         ("9223372036854775807", "9223372036854775806"), ("[]", "{}"), (#"{"a":null}"#, "{}"),
     ])
-    func `what says something else is another`(one: String, other: String) throws {
+    func `different values have different canonical forms`(one: String, other: String) throws {
         #expect(try Self.canonical(one) != Self.canonical(other))
     }
 
-    @Test func `it reads as what it was`() throws {
+    @Test func `the canonical form sorts members and shortens numbers`() throws {
         #expect(try Self.canonical(#"{ "b": [1, 2.50], "a": {"\u0022": "\n"} }"#) == #"{"a":{"\"":"\n"},"b":[1,2.5]}"#)
     }
 }

@@ -66,7 +66,7 @@ struct LimitTests {
         }
     }
 
-    @Test func `views are right after a big text, a small one and a big one again`() {
+    @Test func `a parser can read a big text, a small text and a big text again`() {
         var parser = JSONParser()
         let big = "[" + (0..<100_000).map { String($0) }.joined(separator: ",") + "]"
         let memory = GuardedText(bytesMax: big.utf8.count)
@@ -78,7 +78,7 @@ struct LimitTests {
         }
     }
 
-    @Test func `limits beyond those of the parser's notes are refused`() async {
+    @Test func `limits that the parser's notes cannot hold are refused`() async {
         await #expect(processExitsWith: .failure) { _ = JSONLimits(bytesMax: JSONLimits.bytesMaxHighest + 1) }
         await #expect(processExitsWith: .failure) { _ = JSONLimits(depthMax: -1) }
     }

@@ -48,6 +48,6 @@ struct RepeatedKeyTests {
         let description = refusal("{\"\(key)\":1,\"\(key)\":2}", limits: strict)?.description
         #expect(description?.hasPrefix("key \"kkk") == true && (description?.count ?? 0) < 150)
         let lines = refusal(#"{"a\nb":1,"a\nb":2}"#, limits: strict)?.description
-        #expect(lines == #"key "a\nb" stands twice in one object at byte 10"#)
+        #expect(lines == #"key "a\nb" appears twice in one object at byte 10"#)
     }
 }

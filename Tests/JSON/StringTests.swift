@@ -43,7 +43,7 @@ struct StringTests {
         #expect(read("12") { $0.equals("12") } == .success(false))
         let text = String("é")
         #expect(read("\"é\"") { $0.equals(text) } == .success(true))
-        #expect(read("\"e\u{301}\"") { $0.equals(text) } == .success(false), "equal to the eye, other bytes")
+        #expect(read("\"e\u{301}\"") { $0.equals(text) } == .success(false), "looks equal, but has other bytes")
     }
 
     @Test func `a long string of escapes is decoded`() {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Predicates
 
-/// A predicate names a field exactly when a record can have it.
+/// A predicate can name a field if and only if a record can have the field.
 struct NameTests {
     /// Whether ingest accepts a record with this field.
     private static func isOfRecords(_ name: String) throws -> Bool {

@@ -97,7 +97,8 @@ struct WarningTests {
     private static let lists =
         values.map { "[\($0)]" } + ["[]", "[1,2]", "[1,1.5,2]", "[\"a\",\"A\"]", "[\"ab\",\"B\"]", "[1,\"a\"]"]
 
-    /// Each side of an OR with the comparisons outside is a predicate. If there is a warning, no value may satisfy it.
+    /// Tests each side of an OR together with the comparisons outside the OR. If there is a warning, no value may
+    /// satisfy them.
     @Test(arguments: Seeded.seeds)
     func `no value satisfies a side of OR or an element with a warning`(seed: UInt64) throws {
         var random = Seeded(seed)

@@ -27,7 +27,7 @@ struct WordTests {
         #expect(try !RecordPredicate(text: text).matches("{}"))
     }
 
-    @Test func `filterBy searches all texts, or those of one field`() throws {
+    @Test func `filterBy searches all texts, or the texts of one field`() throws {
         func holds(_ comparator: String, _ value: String, _ more: String = "") throws -> Bool {
             try RecordPredicate.filter(
                 #"[{"comparator":"\#(comparator)"\#(more),"fieldValue":{"value":"\#(value)","type":"STRING"}}]"#

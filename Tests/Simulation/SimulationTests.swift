@@ -82,6 +82,6 @@ import Testing
             world.end()
             if problems.contains(where: { $0.hasPrefix(canary.finding) }) { return }
         }
-        Issue.record("forty worlds did not notice")
+        Issue.record("forty worlds did not detect it")
     }
 }

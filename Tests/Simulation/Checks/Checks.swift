@@ -35,13 +35,13 @@ struct Checks {
         for (index, event) in try LogLines.read(directory(world.file.sourceStage)).enumerated() {
             let sender = left.firstIndex { $0.first.map { event.hasPrefix($0.dropLast()) } ?? false }
             guard let sender else {
-                problems.append("change \(index + 1) is nobody's next line: \(event)")
+                problems.append("change \(index + 1) is not the next line of any producer: \(event)")
                 return
             }
             left[sender].removeFirst()
         }
         for (producer, missing) in zip(world.producers, left) where !missing.isEmpty {
-            problems.append("\(producer.name): \(missing.count) lines are lost, first \(missing[missing.startIndex])")
+            problems.append("\(producer.name): \(missing.count) lines are lost, from \(missing[missing.startIndex])")
         }
     }
 

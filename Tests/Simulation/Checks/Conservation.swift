@@ -77,7 +77,7 @@ struct Conservation {
         coalescing()
         let keys = { (type: String, events: [Event]) in events.filter { $0.type == type }.map(\.key) }
         if keys("push", pushes) != keys("notification", notifications) {
-            problems.append("conservation: the pushes are not those of the notifications")
+            problems.append("conservation: the pushes and the notifications differ")
         }
         delivering()
         telling()
@@ -85,7 +85,7 @@ struct Conservation {
         repeating(transports.tally)
     }
 
-    /// An outcome must say that a push may repeat exactly if the push was sent again without a recorded answer.
+    /// An outcome must say that a push may repeat if and only if the push was sent again without a recorded answer.
     private mutating func repeating(_ tally: RepeatTally) {
         var receipts: [Delivery.ID: Set<String>] = [:]
         for event in outcomes {
@@ -125,7 +125,7 @@ struct Conservation {
             let inside = records.count { first <= $0 && $0 <= last && !matched.contains($0) }
             if inside != range.numbers["count"].map(Int.init) {
                 problems.append(
-                    "conservation: \(inside) changes from \(first) to \(last) are unmatched, not as counted")
+                    "conservation: \(inside) changes from \(first) to \(last) are unmatched, but the count differs")
             }
         }
         let counted = unmatched.reduce(0) { $0 + ($1.numbers["count"] ?? 0) }

@@ -85,7 +85,7 @@ final class SimulatedNetwork {
         dealers.removeAll { $0 === dealer }
     }
 
-    /// When a message that is sent now arrives; not before earlier messages.
+    /// When a message that is sent now will arrive, but not before earlier messages.
     func arrival(after last: Duration) -> Duration {
         var delay = Duration.microseconds(random.below(3_000))
         if isFaulty, random.isOneIn(150) {

@@ -187,7 +187,7 @@ struct RefusedCommandsTests {
             "a new record had no fields before: leave before out"),
         Row(
             Example.save(also: #","before":{"a":{"type":"STRING"}}"#), "member.missing", at: "before.a.value",
-            "value is required: a field that has none is left out of the record"),
+            "value is required: leave a field without a value out of the record"),
         Row(
             Example.delete(also: #","before":[]"#), "member.kind", at: "before",
             "a dictionary of fields is an object, not an array"),
