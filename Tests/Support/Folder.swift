@@ -32,7 +32,7 @@ package final class Folder: Sendable {
         return file(name)
     }
 
-    /// The lines of a file, or none if there is no file.
+    /// The lines of a file; empty if there is no such file.
     package func lines(of name: String) throws -> [String] {
         guard FileManager.default.fileExists(atPath: file(name)) else { return [] }
         let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: file(name))), as: UTF8.self)

@@ -43,7 +43,7 @@ package struct ReferencePage: Sendable {
         }
     }
 
-    /// The first cells of all rows in which some text stands, without the marks of code.
+    /// The first cells of all rows that contain `text`, without backticks.
     package func keys(ofRowsWith text: String) throws -> Set<String> {
         let lines = try String(contentsOfFile: path, encoding: .utf8).components(separatedBy: "\n")
         let rows = lines.filter { $0.hasPrefix("|") && $0.contains(text) }

@@ -100,7 +100,7 @@ package struct StageRun<S: Stage> {
 
 /// The outputs, snapshots and state of a stage for the remaining lines of a history.
 package struct StageRecord: Equatable {
-    /// The outputs for each line, and those at the end.
+    /// The outputs for each line, and the outputs at the end.
     package var said: [[String]] = []
     /// Some snapshots between lines, and the last one.
     package var snapshots: [[UInt8]] = []
@@ -120,7 +120,8 @@ package struct StageRecord: Equatable {
 }
 
 extension StageRun {
-    /// Makes a snapshot after `cut` lines, and gives the other lines to the stage and to one restored from the snapshot.
+    /// Makes a snapshot after `cut` lines, and gives the other lines to the stage and to a stage restored from the
+    /// snapshot.
     package static func split(
         _ history: [Arrival], at cut: Int, answer: @escaping (Delivery) -> TransportAnswer, fresh: () throws -> S
     ) throws -> (itself: StageRecord, restored: StageRecord) {

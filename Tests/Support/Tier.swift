@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// Which tests run: those of the ordinary check, which runs for every change, or all tests.
+/// Which tests run: the tests of the ordinary check, which runs for every change, or all tests.
 ///
 /// `deploy/test` runs the ordinary tier, `deploy/test --full` both tiers. `Tests/tiers.json` limits the cost of a test of the
 /// ordinary tier; `deploy/test` fails a test that costs more.
@@ -11,10 +11,10 @@ package enum Tier: String, Sendable {
     /// The tier in `BELFRY_TIER`, or the ordinary tier.
     package static let current = getenv("BELFRY_TIER").flatMap { Tier(rawValue: String(cString: $0)) } ?? .ordinary
 
-    /// The number of rounds of a test: few in the ordinary check, more in the full one.
+    /// The number of rounds of a test: few in the ordinary check, more in the full check.
     package static func rounds(_ ordinary: Int, full: Int) -> Int { current == .full ? full : ordinary }
 
-    /// Some of several costly cases: one drawn from the seed of the run, or in the full check all.
+    /// In the ordinary check, one case that the seed of the run selects; in the full check, all cases.
     package static func some<Case>(of cases: [Case]) -> [Case] {
         current == .full ? cases : [cases[Int(Seeded.ofThisRun % UInt64(cases.count))]]
     }

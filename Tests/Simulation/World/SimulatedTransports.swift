@@ -13,7 +13,7 @@ final class SimulatedTransports: Sendable {
         var life: Life
         var due: Duration
         var pushes: [(delivery: Delivery, receipt: String)]
-        /// Whether their first answer was "under way", and this is the final one.
+        /// Whether the first answer to these pushes was "under way", and the final answer is due now.
         var isLate = false
         /// Whether this is a status query, or a push that the transport already has. It takes no room.
         var isJoined = false
@@ -27,7 +27,7 @@ final class SimulatedTransports: Sendable {
     }
 
     fileprivate struct State {
-        /// One for each transport, because the order of the transports may vary.
+        /// Each transport has its own random numbers, because the order of the transports may vary.
         var randoms: [String: Seeded]
         var windows: [Window] = []
         var sent: [Delivery.ID: String] = [:]
@@ -44,7 +44,7 @@ final class SimulatedTransports: Sendable {
         var livesSeen = 0
         /// The number of the transport that sent a push last.
         var senders: [Delivery.ID: Int] = [:]
-        /// By transport, how many of its pushes without a recorded outcome others have sent again.
+        /// For each transport, how many of its pushes without a recorded outcome other transports have sent again.
         var repeats: [Int: Int] = [:]
         /// False after a power failure, because a log may lose more than the pushes that were under way.
         var keepsRecord = true

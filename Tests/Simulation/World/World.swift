@@ -168,7 +168,7 @@ final class World {
         network.isFaulty = false
     }
 
-    /// Continues until no stage has written for longer than any timer.
+    /// Continues until the stages have written nothing for longer than any timer lasts.
     private func drain() throws {
         var (quiet, last) = (Duration.zero, positions)
         for _ in 0..<5_000 where problems.isEmpty {

@@ -48,8 +48,8 @@ import Testing
     func `gives the same result whatever the batches are`(seed: UInt64) throws {
         let stream = Stream(seed: seed)
         var random = Seeded(seed)
-        let cuts = Set(stream.arrivals.indices.filter { _ in Bool.random(using: &random) })
-        #expect(try stream.outputs().lines == stream.outputs(cuts: cuts).lines, "seed \(seed)")
+        let joins = Set(stream.arrivals.indices.filter { _ in Bool.random(using: &random) })
+        #expect(try stream.outputs().lines == stream.outputs(joins: joins).lines, "seed \(seed)")
     }
 
     @Test func `covers every policy, replacements, waits and limits`() throws {
@@ -100,8 +100,8 @@ private struct Stream {
 
     var arrivals: [Arrival] { zip(times, matches).map { Arrival(time: $0, line: $1.line) } }
 
-    func outputs(cuts: Set<Int> = []) throws -> StageOutput {
-        try CoalesceTests.outputs(of: arrivals, settings, cuts: cuts)
+    func outputs(joins: Set<Int> = []) throws -> StageOutput {
+        try CoalesceTests.outputs(of: arrivals, settings, joins: joins)
     }
 
     /// The longest time that a change may wait under the policy.

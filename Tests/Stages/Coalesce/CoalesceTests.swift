@@ -84,7 +84,7 @@ private func picture(
 }
 
 @Suite struct `The policy none` {
-    @Test func `releases each notification at once, and replaces none`() throws {
+    @Test func `releases each notification at once, and replaces no notification`() throws {
         let seen = try picture("aab-a", policy: "none")
         #expect(seen.line == "aab-a")
         #expect(seen.causes == [[1], [2], [3], [4]])
@@ -99,7 +99,7 @@ private func picture(
         #expect(seen.causes == [[1]])
     }
 
-    @Test func `are replaced by a newer one, which restarts the window`() throws {
+    @Test func `are replaced by a newer notification, which restarts the window`() throws {
         let seen = try picture("a-a--------")
         #expect(seen.line == "-----a")
         #expect(seen.causes == [[1, 2]])
@@ -222,7 +222,7 @@ private func picture(
 }
 
 @Suite struct `An origin` {
-    @Test func `is kept if all changes have the same one`() throws {
+    @Test func `is kept if all changes have the same origin`() throws {
         let matches = [SampleMatch.collapsing("a"), .collapsing("a", change: 2)]
         #expect(try lines(of: matches).last == matches[1].notification(causes: [1, 2]))
     }

@@ -33,18 +33,18 @@ extension Registry {
 
 /// Feeds a stage like its host, and wakes it until nothing is held.
 ///
-/// - Parameter cuts: The numbers of events after which a batch ends. There the outbox is emptied and the clock is
-///   moved.
+/// - Parameter joins: The numbers of events after which the batch goes on. After every other event the outbox is
+///   emptied.
 func outputs(
     of arrivals: [Arrival], policy: String = "debounce", window: Duration = .milliseconds(100),
-    maximumDelay: Duration? = nil, cuts: Set<Int> = []
+    maximumDelay: Duration? = nil, joins: Set<Int> = []
 ) throws -> StageOutput {
     let settings = CoalesceSettings(
         policy: PluginChoice(policy), window: window, maximumDelay: maximumDelay ?? window * 10)
-    return try outputs(of: arrivals, settings, cuts: cuts)
+    return try outputs(of: arrivals, settings, joins: joins)
 }
 
-func outputs(of arrivals: [Arrival], _ settings: CoalesceSettings, cuts: Set<Int> = []) throws -> StageOutput {
+func outputs(of arrivals: [Arrival], _ settings: CoalesceSettings, joins: Set<Int> = []) throws -> StageOutput {
     var clock = StageClock(try CoalesceStage(settings, context: context))
     var parser = JSONParser()
     var outbox = Outbox()
@@ -61,7 +61,7 @@ func outputs(of arrivals: [Arrival], _ settings: CoalesceSettings, cuts: Set<Int
             let event = InputEvent(sequence: UInt64(index + 1), json: json, line: bytes)
             clock.receive(event, at: time, into: &outbox)
         }
-        if !cuts.contains(index) { output.take(&outbox, at: clock.now) }
+        if !joins.contains(index) { output.take(&outbox, at: clock.now) }
     }
     while let deadline = clock.stage.deadline {
         output.take(&outbox, at: clock.now)

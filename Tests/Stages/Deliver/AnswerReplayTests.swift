@@ -8,7 +8,7 @@ import Time
 /// A replay of the log repeats a history in which answers come in any order, between events and wakes.
 struct AnswerReplayTests {
     @Test(arguments: Seeded.seeds)
-    func `a replay writes the same events, whenever answers came`(seed: UInt64) throws {
+    func `a replay writes the same events, no matter when the answers came`(seed: UInt64) throws {
         var draw = Seeded(seed)
         for _ in 0..<8 {
             let history = try LiveHistory(&draw)

@@ -47,7 +47,7 @@ import Time
         #expect(addresses[0] == addresses[3] && addresses[1] == addresses[2])
     }
 
-    @Test func `the complete payload of a pruned push goes along, shared by all devices`() throws {
+    @Test func `the deliveries of a pruned push share its complete payload`() throws {
         var harness = try DeliverHarness()
         let whole = #"{"aps":{"alert":"Hi, all of you"},"ck":{}}"#
         try harness.feed(
@@ -125,7 +125,7 @@ import Time
         #expect(try harness.takeSummary() == summary)
     }
 
-    @Test func `the outcome of a device that needs no transport follows that of the device before it`() throws {
+    @Test func `the outcome of a device that needs no transport follows the outcome of the device before it`() throws {
         var harness = try DeliverHarness()
         try harness.feed(
             register("a", transport: "pigeon"), register("mac"), register("mouse", transport: "pigeon"),

@@ -18,7 +18,7 @@ import Time
         return (harness, delivery)
     }
 
-    @Test func `it has the newly registered token and the same apns-id`() throws {
+    @Test func `a waiting push goes to the newly registered token, with the same apns-id`() throws {
         var (harness, first) = try harness()
         try harness.feed(register("mac", token: "new"))
         harness.advance(to: 10)
@@ -40,7 +40,7 @@ import Time
         #expect(DeliverSettings.changedDefaults.contains(ChangedDefault("retryTo", before: "first", now: "same-app")))
     }
 
-    @Test func `it follows its device to another transport, even to one without topics`() throws {
+    @Test func `a waiting push follows its device to another transport, even if that has no topics`() throws {
         var (harness, first) = try harness()
         try harness.feed(register("mac", transport: "hook", token: "h", topic: nil))
         harness.advance(to: 10)
@@ -54,7 +54,7 @@ import Time
         #expect(try harness.takeSummary() == ["deferred 2 mac", "deferred 2 mac", "unknown_transport 2 mac"])
     }
 
-    @Test func `it does not follow its device to another app, which has another badge`() throws {
+    @Test func `a waiting push does not follow its device to another app, which has another badge`() throws {
         for settings in ["", "retryTo: same-app"] {
             var (harness, _) = try harness(settings)
             try harness.feed(register("mac", token: "new", topic: "com.example.Other"))
@@ -70,7 +70,7 @@ import Time
         }
     }
 
-    @Test func `under retryTo latest it follows its device to another app`() throws {
+    @Test func `under retryTo latest, a waiting push follows its device to another app`() throws {
         var (harness, first) = try harness("retryTo: latest")
         try harness.feed(register("mac", token: "new", topic: "com.example.Other"))
         harness.advance(to: 10)
@@ -81,7 +81,7 @@ import Time
                 && again.text.contains(#""apns-topic":"com.example.Other""#))
     }
 
-    @Test func `it ends when its device is gone, without asking a transport`() throws {
+    @Test func `a waiting push whose device is gone ends without asking a transport`() throws {
         var (harness, _) = try harness()
         try harness.feed(unregister("mac"))
         harness.advance(to: 10)
@@ -96,7 +96,7 @@ import Time
         #expect(harness.stage.pending.isEmpty && harness.stage.deadline == nil)
     }
 
-    @Test func `a token that moves to another user's device takes no push along`() throws {
+    @Test func `a waiting push does not follow its token to another user's device`() throws {
         var (harness, _) = try harness()
         try harness.feed(register("mac", of: "_bob", token: "old"))
         harness.advance(to: 10)

@@ -189,7 +189,7 @@ import Time
         #expect(try harness.takeSummary() == ["unregistered 4 mac", "device.retired 4 mac"])
     }
 
-    @Test func `the record of such an answer by an earlier version has a time and retires no device`() throws {
+    @Test func `an answer that an earlier version recorded with the registration's time retires no device`() throws {
         var harness = try DeliverHarness()
         harness.advance(to: 5)
         try harness.feed(register("mac"), push())
@@ -269,7 +269,7 @@ import Time
         #expect(summary.contains("app.resumed"))
     }
 
-    @Test func `the operator is told once that all devices of an app are unknown, and when one is known`() throws {
+    @Test func `the operator is told once that all devices of an app are unknown, and once that one is known`() throws {
         var harness = try DeliverHarness()
         for number in 0..<25 { try harness.feed(register("d\(number)")) }
         try harness.feed(push())
@@ -294,7 +294,7 @@ import Time
         #expect(harness.said.dropFirst() == ["\(app): the transport accepted a device: pushes are sent again"])
     }
 
-    @Test func `a stop that the transport answered is reported by the transport alone`() throws {
+    @Test func `only the transport reports a stop that it answered`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("mac"), push())
         answers(&harness, .stopped)

@@ -27,7 +27,7 @@ import Time
         #expect(again[0].text.contains(#""payload":{"aps":{"alert":"Hi"},"ck":{}}"#))
     }
 
-    @Test func `its outcome names the original push`() throws {
+    @Test func `the outcome of a redriven push names the original push`() throws {
         var harness = try harness()
         try harness.feed(redrive(push(), of: 17))
         harness.acceptAll()
@@ -38,7 +38,7 @@ import Time
         #expect(outcome.contains(#""device":"mac""#) && outcome.contains(#""outcome":"accepted","attempts":1"#))
     }
 
-    @Test func `nothing is sent if the device is gone, not even to other devices`() throws {
+    @Test func `if the device is gone, nothing is sent, not even to other devices`() throws {
         var harness = try harness(unregister("mac"))
         try harness.feed(redrive(push(), of: 1))
         #expect(harness.deliveries.isEmpty && harness.outcomes.count == 1)
@@ -46,7 +46,7 @@ import Time
         #expect(try harness.takeSummary() == ["no_device 4"])
     }
 
-    @Test func `the device that made the change gets it too`() throws {
+    @Test func `a redriven push is also sent to the device that made the change`() throws {
         var harness = try harness()
         try harness.feed(redrive(push(origin: #"{"user":"_alice","device":"mac"}"#)))
         #expect(harness.takeDeliveries().map(\.id.device) == ["mac"])
@@ -59,7 +59,7 @@ import Time
         #expect(try harness.takeSummary() == ["expired 3 mac"])
     }
 
-    @Test func `it waits while its app is stopped`() throws {
+    @Test func `a redriven push waits while its app is stopped`() throws {
         var harness = try harness(push())
         for delivery in harness.takeDeliveries() { harness.answer(TransportAnswer(delivery.id, .stopped)) }
         harness.advance(to: 2)
@@ -77,7 +77,7 @@ import Time
         #expect(harness.stage.pending.count == 2)
     }
 
-    @Test func `a redriven push that would wait beside it is dropped`() throws {
+    @Test func `a redriven push ends when it would have to wait beside a push with its collapse ID`() throws {
         var harness = try harness(push())
         for delivery in harness.takeDeliveries() { harness.answer(deferred(delivery)) }
         try harness.feed(redrive(push(), of: 1))

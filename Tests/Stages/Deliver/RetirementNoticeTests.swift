@@ -10,7 +10,7 @@ import Time
 
     private func at(_ second: Int64) -> Instant { Instant(microseconds: second * 1_000_000) }
 
-    /// A harness whose one device was retired at second 6, and the notice of it.
+    /// A harness whose only device was retired at second 6, and the notice of that.
     private func harness(_ settings: String = "") throws -> (DeliverHarness, Delivery) {
         var harness = try DeliverHarness(transports: Self.settings + settings)
         harness.advance(to: 5)
@@ -51,7 +51,7 @@ import Time
                 + #""registered":"1970-01-01T00:00:05Z"}"#)
         #expect(try harness.takeSummary() == ["unregistered 2 mac", "device.retired 2 mac", "accepted 2 mac"])
         #expect(harness.stage.pending.isEmpty && harness.stage.deadline == nil)
-        #expect(!harness.stage.registry.apps[0].hasAccepted, "a backend's answer is none of the app's transport")
+        #expect(!harness.stage.registry.apps[0].hasAccepted, "the answer came from a backend, not from APNs")
     }
 
     @Test(arguments: [nil, 408, 429, 500, 503])

@@ -75,7 +75,7 @@ struct AcceptedCommandsTests {
     }
 
     /// A changed setting applies to later saves. Match still accepts the older ones in the log.
-    @Test func `a stage without extended predicates continues a log that contains some`() throws {
+    @Test func `a stage without extended predicates continues a log that contains such predicates`() throws {
         let command = Example.query(#"{"recordType":"Note","predicate":"a == 1 OR ALL b > 2"}"#)
         var strict = try Door(recalling: [command])
         let refused = try strict.send(command)

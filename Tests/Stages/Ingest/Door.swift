@@ -28,7 +28,7 @@ struct Door {
         }
     }
 
-    /// Sends one command; nil when it is accepted.
+    /// Sends one command. Returns its rejection, or nil if the command is accepted.
     @discardableResult
     mutating func send(_ line: String) throws -> Rejection? {
         var out = Outbox()

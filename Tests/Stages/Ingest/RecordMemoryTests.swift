@@ -96,7 +96,7 @@ struct RecordMemoryTests {
         #expect(door.log[2].contains(#""before":\#(Example.title)"#))
     }
 
-    @Test func `a rejected command leaves no trace`() throws {
+    @Test func `a rejected command changes neither the records nor the log`() throws {
         var door = try Door()
         try door.send(Example.save(also: #","time":"never""#))
         try door.send(Example.save())

@@ -109,5 +109,3 @@ enum Line {
         return #"{"type":"record.save",\#(head),"record":\#(record),"fields":\#(fields)},"change":"\#(change)"}"#
     }
 }
-
-/// Reads a `subscription.save`.

@@ -40,7 +40,7 @@ struct MatchEventTests {
         #expect(try feed.watchers(Line.change("delete", fields: #"{"a":{"value":2}}"#)) == [])
     }
 
-    @Test func `zone and owner have defaults, other members have none`() throws {
+    @Test func `zone and owner have defaults, other members do not`() throws {
         var feed = try Feed()
         _ = try feed.send(Line.save(Line.query(), database: "public"))
         let out = try feed.send(Line.change(database: "public", owner: nil))
@@ -60,7 +60,7 @@ struct MatchEventTests {
         "container", "environment", "database", "owner", "record", "recordName", "recordType", "zoneID", "zoneName",
         "fields", "before", "change", "origin",
     ])
-    func `a key with escapes counts like one without`(_ key: String) throws {
+    func `a key with escapes is read like the same key without escapes`(_ key: String) throws {
         func told(_ escape: (String) -> String) throws -> [String] {
             var feed = try Feed()
             _ = try feed.send(Line.save(Line.query(#""predicate":"a == 1""#, more: #","zoneWide":true"#)))

@@ -38,7 +38,7 @@ struct NowTests {
         #expect(found > all / 5 && found < all * 4 / 5, "\(found) of \(all)")
     }
 
-    @Test func `an explanation uses that time too`() throws {
+    @Test func `an explanation uses the time of the change, too`() throws {
         var feed = try Feed()
         _ = try feed.send(Self.save("due < now()", 0))
         let line = Line.change(fields: #"{"due":{"value":1000}}"#)

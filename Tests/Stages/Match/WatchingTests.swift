@@ -12,7 +12,7 @@ struct WatchingTests {
         return try !feed.watchers(change).isEmpty
     }
 
-    @Test func `a private subscription watches its owner's changes, a public one those of all users`() throws {
+    @Test func `a private subscription watches its owner's changes, a public subscription all users' changes`() throws {
         #expect(try watches(Line.save(Line.query()), Line.change()))
         #expect(try !watches(Line.save(Line.query()), Line.change(owner: "_b")))
         #expect(try !watches(Line.save(Line.query()), Line.change(database: "shared")))
@@ -118,7 +118,7 @@ struct WatchingTests {
         #expect(try feed.watchers(Line.change(fields: #"{"a":{"value":1}}"#)) == ["always"])
     }
 
-    @Test func `a saved subscription replaces only the one with its identity, and a delete removes it`() throws {
+    @Test func `saving a subscription replaces only the one with its identity, and a delete removes it`() throws {
         var feed = try Feed()
         let change = Line.change(fields: #"{"a":{"value":1}}"#)
         #expect(try feed.watchers(change) == [])

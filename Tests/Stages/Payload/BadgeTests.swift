@@ -15,7 +15,7 @@ import Testing
         SampleNotification(container: "i", environment: "production", user: user, info: info).line
     }
 
-    /// The badges of each push: that of the payload, then those of its topics in order.
+    /// The badges of each push: first the badge of the payload, then the badges of its topics in order.
     private static func badges(_ events: [String]) throws -> [[String]] {
         try outputs(of: events).lines.map { line in
             let push = try Tree(line)
@@ -55,7 +55,7 @@ import Testing
         #expect(badges == [["2147483647", "a2147483647"], ["2147483647", "a2147483647"]])
     }
 
-    @Test func `is one number for all topics except those with their own`() throws {
+    @Test func `is one number for all topics that have no number of their own`() throws {
         let badges = try Self.badges([
             Self.notification(), Self.set("0", topic: "b"), Self.notification(), Self.set("10", topic: "a"),
             Self.notification(), Self.notification("_b"), Self.set("5"), Self.notification(),

@@ -36,7 +36,7 @@ struct DrawnNotification {
     /// The paths that must never be missing.
     var identifying: Set<[String]> { [["ck", "nid"], ["ck", family, "sid"], ["ck", family, "dbs"]] }
 
-    /// The expected paths that are missing, and those with other values.
+    /// The expected paths that are missing, and the expected paths that have other values.
     func difference(from payload: Tree) -> (missing: Set<[String]>, wrong: [[String]]) {
         var (missing, wrong) = (Set<[String]>(), [[String]]())
         for (path, value) in expected {
@@ -55,7 +55,7 @@ struct DrawnNotification {
     private var family: String { ["query": "qry", "zone": "fet", "database": "met"][notification.type] ?? "" }
 }
 
-// MARK: - What changed, and who is told
+// MARK: - Place and fields
 
 extension DrawnNotification {
     private mutating func drawPlace(using random: inout Seeded) {
@@ -121,7 +121,7 @@ extension DrawnNotification {
     }
 }
 
-// MARK: - What is to be told
+// MARK: - Notification info
 
 extension DrawnNotification {
     private mutating func drawInfo(using random: inout Seeded) {

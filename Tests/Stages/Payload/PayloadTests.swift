@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `is a background push exactly if coalesce treats it as silent`() throws {
+    @Test func `is a background push if coalesce treats it as silent, and otherwise an alert`() throws {
         for property in NotificationProperty.allCases {
             let value =
                 switch property.kind {
@@ -211,7 +211,7 @@ import Testing
         }
         #expect(
             try outputs(of: [String(line.dropLast()) + #","user":"_eve","causes":[]}"#]) == plain,
-            "the first one counts")
+            "the first member counts")
     }
 
     @Test(arguments: [

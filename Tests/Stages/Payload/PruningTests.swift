@@ -54,7 +54,7 @@ import Testing
         .actionKey, .body, .bodyArguments, .bodyKey, .badge, .mutableContent, .category,
     ]
 
-    /// The algorithm of the manual, one part at a time.
+    /// The parts that the algorithm of the manual keeps, which removes and adds one part at a time.
     private static func told(_ writer: PayloadWriter, _ badge: Int) -> PayloadParts {
         var kept = writer.parts
         var lost: [PayloadParts] = []
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `loses its parts in the documented order, and gets back those that fit`() throws {
+    @Test func `loses its parts in the documented order, and gets back the parts that fit`() throws {
         var lost: PayloadParts = []
         for length in stride(from: 3000, to: 4200, by: 3) {
             try Self.withWriter(.full(zoneName: String(repeating: "z", count: length))) { writer in
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `loses nothing at 4,096 bytes and says so at 4,097`() throws {
+    @Test func `loses nothing at 4,096 bytes, and loses a part and has the pruning flag at 4,097`() throws {
         let empty = try bytes(ofBody: 0)
         let (fits, fitting) = try payload(bodyBytes: 4096 - empty)
         #expect(fitting == 4096)

@@ -52,7 +52,7 @@ extension StageOutput {
     }
 }
 
-/// A notification as the coalesce stage writes it; defaults are those of the reference payloads.
+/// A notification as the coalesce stage writes it. The reference payloads have the same defaults.
 struct SampleNotification {
     static let alice = "_0123456789abcdef0123456789abcdef"
 
@@ -67,7 +67,7 @@ struct SampleNotification {
     var record = "record-2"
     var zoneName = "Notes"
     var zoneOwner = SampleNotification.alice
-    /// JSON, as the members below.
+    /// JSON, like the two members below.
     var origin: String?
     var fields: String?
     var info: String?

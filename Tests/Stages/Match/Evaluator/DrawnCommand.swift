@@ -153,7 +153,7 @@ struct DrawnChange {
     }
 }
 
-/// Reads a JSON text and hands its view to `body`.
+/// Parses a JSON text and calls `body` with its value.
 func withJSON<Result>(_ text: String, _ body: (JSONValue) throws -> Result) throws -> Result {
     var parser = JSONParser()
     var text = text

@@ -5,7 +5,7 @@ import Time
 
 @testable import Match
 
-/// Compares the matches of the stage with those of ``PlainEvaluator``, which has no index.
+/// The stage finds the same matches as ``PlainEvaluator``, which has no index.
 struct PlainEvaluatorTests {
     @Test(arguments: Seeded.seeds)
     func `every change finds the same subscriptions as without an index, in every scope`(seed: UInt64) throws {

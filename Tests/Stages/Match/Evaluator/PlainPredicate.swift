@@ -124,7 +124,7 @@ private enum PlainValue: Equatable {
         one == other ? 0 : one.lexicographicallyPrecedes(other) ? -1 : 1
     }
 
-    /// A decimal can represent both.
+    /// Compares decimals, because a decimal represents both numbers exactly.
     private func order(_ one: Int64, _ other: Double) -> Int {
         guard abs(other) < 1e19 else { return other > 0 ? -1 : 1 }
         let whole = other.rounded(.towardZero)

@@ -53,7 +53,7 @@ struct FieldPool {
         (0, 179.999), (0, -179.999), (45, -180), (45, 180), (-33.9, 151.2),
     ]
 
-    /// A field dictionary. A few have the type of another field, an unknown type or no value.
+    /// A field dictionary. A few dictionaries have the type of another field, an unknown type or no value.
     static func field(of kind: Kind, _ random: inout Seeded) -> String {
         if random.isOneIn(40) { return random.one(of: [#"{"value":null}"#, "{}", "7", #"{"value":true}"#]) }
         let kind = random.isOneIn(15) ? random.one(of: all).kind : kind
