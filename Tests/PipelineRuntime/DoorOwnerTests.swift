@@ -173,4 +173,12 @@ import ZeroMQ
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
         #expect(throws: ProducerSecretError.self) { try ProducerSecret.kept(in: path) }
     }
+    @Test func `a secret that is not text is refused, and nobody is told to remove it`() throws {
+        let folder = try Folder()
+        let path = folder.file("producer.secret")
+        try Data([0xFF, 0xFE, 0xFD]).write(to: URL(fileURLWithPath: path))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        let error = #expect(throws: ProducerSecretError.self) { try ProducerSecret.kept(in: path) }
+        #expect(error?.description.contains("restore the file") == true)
+    }
 }

@@ -61,6 +61,12 @@ package struct DeadLetterListText {
         letters.sorted { $0.letter.time < $1.letter.time }.suffix(limit ?? DeadLetterListText.linesMax)
     }
 
+    /// The newest letters, as many as the limit says, in the order of the stages.
+    private var newest: [RedriveCandidate] {
+        let byTime = letters.indices.sorted { (letters[$0].letter.time, $0) < (letters[$1].letter.time, $1) }
+        return byTime.suffix(limit ?? letters.count).sorted().map { letters[$0] }
+    }
+
     package var lines: [String] {
         guard !letters.isEmpty else { return ["no dead letters"] }
         let rest = letters.count - shown.count
@@ -87,7 +93,7 @@ package struct DeadLetterListText {
 
     /// Writes an object for each letter, then the summary.
     package func json(_ write: (String) throws -> Void) throws {
-        for candidate in letters.suffix(limit ?? letters.count) { try write(candidate.json(type: "letter")) }
+        for candidate in newest { try write(candidate.json(type: "letter")) }
         let summary = ByteBuffer.object {
             $0.append("type", "summary")
             $0.append("letters", letters.count)

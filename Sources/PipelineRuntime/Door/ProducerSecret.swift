@@ -36,7 +36,14 @@ package enum ProducerSecret {
         guard stat(path, &status) != 0 || status.st_mode & 0o077 == 0 else {
             throw ProducerSecretError(path: path, reason: "users other than its owner may use it; chmod 600 \(path)")
         }
-        guard let text = try AtomicTextFile.read(path, bytesMax: 64 << 10) else { return nil }
+        let content: String?
+        do throws(AtomicTextFileError) { content = try AtomicTextFile.read(path, bytesMax: 64 << 10) } catch {
+            guard case .unreadable = error else { throw error }
+            throw ProducerSecretError(
+                path: path,
+                reason: "a producer's secret is text in UTF-8; restore the file, because names belong to its secret")
+        }
+        guard let text = content else { return nil }
         let secret = text.hasSuffix("\n") ? String(text.dropLast()) : text
         guard bytes.contains(secret.utf8.count) else {
             throw ProducerSecretError(

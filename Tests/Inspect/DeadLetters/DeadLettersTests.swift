@@ -43,6 +43,21 @@ import Time
         #expect((letter.device, letter.transport, letter.topic) == ("mac", "apns", "com.b"))
     }
 
+    @Test func `a limit keeps the newest letters, of whatever stage, also in JSON`() throws {
+        let logs = try DeadLetterLogs()
+        logs.register("mac", token: "1")
+        logs.outcome("failed", logs.push(), "mac")
+        for sequence in 1...2 {
+            logs.add("changes", DeadLetterLogs.save("odd"))
+            logs.refuse(DeadLetterLogs.save("odd"), at: sequence)
+        }
+        try logs.write()
+        var lines: [String] = []
+        try DeadLetterListText(found: try logs.find(), limit: 1).json { lines.append($0) }
+        #expect(lines.count == 2)
+        #expect(lines.first?.contains(#""log":"matches.dead-letters","sequence":2"#) == true, "\(lines)")
+    }
+
     // MARK: Filters
 
     @Test func `an error about an unknown stage lists the stages`() throws {
