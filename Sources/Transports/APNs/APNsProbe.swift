@@ -31,7 +31,7 @@ package struct APNsProbe: Sendable {
         case credential
         /// The key or certificate is for the other environment.
         case environment
-        /// The topic is wrong, or not the key's.
+        /// The topic is wrong, or does not belong to the key.
         case topic
         /// This machine's clock is wrong, or other senders make tokens of the same key too often.
         case token
@@ -46,7 +46,7 @@ package struct APNsProbe: Sendable {
     /// Longer than the deadline of a connection attempt.
     private static let patience = Duration.seconds(12)
 
-    /// - Parameter context: Has the folder with the transport's token, so that the probe makes no second one.
+    /// - Parameter context: Has the folder with the transport's token, so that the probe does not make a second token.
     package init(_ settings: APNsSettings, context: TransportContext) {
         (self.settings, self.context) = (settings, context)
     }

@@ -25,7 +25,7 @@ package struct APNsSettings: PluginSettings {
     let proxyLogin: Secret?
     /// The number of connections in each pool.
     let connections: Int
-    /// The most requests in flight, whatever the servers allow.
+    /// The most requests in flight, even if the servers allow more.
     let inFlightMax: Int
     /// How long a request waits for its answer before it is cancelled.
     let timeout: Duration
@@ -136,7 +136,7 @@ struct APNsApp: PluginSettings {
         + "team: ABCDE12345, key: KEY1234567, keyFile: { $file: AuthKey_KEY1234567.p8 } }"
 }
 
-/// The HTTP proxy for connections, which are made with `CONNECT`.
+/// The HTTP proxy for connections, which opens them on a `CONNECT` request.
 struct ProxyAddress: Hashable, Sendable {
     let host: String
     let port: Int

@@ -7,7 +7,8 @@ import Synchronization
 /// Sends pushes to Apple's push service, over connections that stay open.
 ///
 /// Accepted means that APNs accepted the push, not that a device got it. A push that APNs does not answer soon is reported
-/// as deferred and stays in flight; its final answer follows. Handed out again, it joins the request that is in flight.
+/// as deferred and stays in flight; its final answer follows. If the stage passes the same push again, it joins the request
+/// that is in flight.
 ///
 /// Rules: Sending notification requests to APNs; Handling notification responses from APNs; RFC 9113.
 package final class APNsTransport: ContinuousTransport {
@@ -34,7 +35,7 @@ package final class APNsTransport: ContinuousTransport {
         var plans: PoolPlans
         /// Pools that no app uses any more but that still have pushes in flight.
         var retired: [PoolOnLoop] = []
-        /// Calls of ``take(_:answered:)`` that wait, in order, for what the retired pools have in flight.
+        /// Calls of ``take(_:answered:)`` that wait, in order, until the retired pools have said what they have in flight.
         var queued: (last: Task<Void, Never>, count: Int)?
     }
 

@@ -3,7 +3,7 @@ import PipelineKit
 import Time
 
 extension APNsSettings {
-    /// What is to be done about a certificate of Apple's that ends: it lasts a year, and no push is taken without.
+    /// What to do about a certificate from Apple that has expired or expires soon.
     package static let certificateRemedy =
         "renew it at developer.apple.com, Certificates; put the new one in its place, with its key; and have the pipeline "
         + "file read again (SIGHUP)"
@@ -15,15 +15,15 @@ extension APNsSettings {
 }
 
 extension EndingCertificate {
-    /// Nil where it lasts longer, and where no file is there that could be read: opening says that.
+    /// Nil if the certificate lasts longer, or if its file cannot be read, which opening the transport reports.
     init?(_ app: APNsApp, at now: Instant) {
         guard case .certificate(let path, _) = app.credential, let end = Self.end(of: path) else { return nil }
         self.init(
-            path, of: app.name, key: "apps", end: end, at: now, consequence: "APNs takes no push of \(app.name)",
+            path, of: app.name, key: "apps", end: end, at: now, consequence: "APNs rejects every push of \(app.name)",
             remedy: APNsSettings.certificateRemedy)
     }
 
-    /// The app's own stands first, before those that it was signed with.
+    /// The file has the app's own certificate first, before the ones that signed it.
     private static func end(of path: String) -> Instant? {
         do {
             let seconds = try NIOSSLCertificate.fromPEMFile(path).first?.notValidAfter

@@ -35,7 +35,7 @@ import Testing
                     == ["the certificate \(path) expires on \(end), in 29 days"])
             #expect(said(before: .seconds(90_000)) == ["the certificate \(path) expires on \(end), in 1 day"])
             #expect(
-                said(before: .zero) == ["the certificate \(path) expired on \(end): APNs takes no push of notes"])
+                said(before: .zero) == ["the certificate \(path) expired on \(end): APNs rejects every push of notes"])
             #expect(said(before: .seconds(1)) == ["the certificate \(path) expires on \(end), in less than a day"])
             try FileManager.default.removeItem(atPath: path)
             #expect(said(before: .zero) == [], "opening says what is wrong with a file")

@@ -25,13 +25,13 @@ struct Treatment: Hashable, Sendable {
     }
 
     enum Wait: Hashable, Sendable {
-        /// No answer came: from a second on.
+        /// No answer came: wait for one second or longer.
         case unanswered
-        /// The device gets too many: for it alone.
+        /// The device gets too many pushes: only pushes to this device wait.
         case slowDevice
         /// APNs has an error of its own: wait for 15 minutes or longer.
         case serverError
-        /// As long as no other token may be made.
+        /// APNs counts too many tokens: wait until a new token may be made.
         case tokenPause
     }
 

@@ -172,7 +172,8 @@ final class ConnectionPool {
             .whenComplete { loopBound.value.0.dialed(id, $0) }
     }
 
-    /// Runs for each address of the host that is tried, so the connection joins only the channel that was chosen.
+    /// Runs for each address of the host that is tried. ``dial(_:)`` adds the ``APNsConnection`` later, and only to the
+    /// channel that connected.
     private static func prepare(_ channel: any Channel, _ plan: PoolPlan) throws {
         let pipeline = channel.pipeline.syncOperations
         if plan.proxy != nil {

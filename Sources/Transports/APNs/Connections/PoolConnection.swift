@@ -18,7 +18,7 @@ struct PoolConnection {
     /// Whether the state `proving` is skipped, because the pool uses a certificate (Sending notification requests to APNs).
     let isTrusted: Bool
     var state = State.dialing
-    /// What the server or the proxy has to send next before the connection is ready, as the failure if it does not come.
+    /// The failure to report if the connection does not get further; nil once the server has sent SETTINGS.
     var missing: ConnectionFailure? = .noTunnel
     /// The number of requests in flight.
     var active = 0

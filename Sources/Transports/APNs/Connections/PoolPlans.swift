@@ -62,7 +62,7 @@ extension PoolPlan {
     }
 }
 
-/// A file of credentials cannot be read or has other contents.
+/// A credential file cannot be read or has wrong contents.
 private struct CredentialFileError: Error, CustomStringConvertible {
     let description: String
 

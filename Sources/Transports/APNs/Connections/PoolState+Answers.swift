@@ -2,11 +2,11 @@ import NIOCore
 import PipelineKit
 
 extension PoolState {
-    /// What the server's bytes said, or the connection's end.
+    /// Handles what a connection's session reports.
     ///
     /// - Parameters:
     ///   - hasRead: Whether bytes came.
-    ///   - isOver: Whether nothing more can be written to it.
+    ///   - isOver: Whether nothing more can be written to the connection.
     mutating func received(_ events: [HTTP2Event], from id: Int, hasRead: Bool, isOver: Bool, at moment: Moment) {
         self.moment = moment
         if hasRead, let index = index(of: id) { connections[index].health.noteRead(at: moment.now) }
@@ -57,7 +57,7 @@ extension PoolState {
                 mayRepeat: request.mayRepeat, receipt: head.uniqueID))
     }
 
-    /// A connection counts as good once something was answered on it, not once it stands.
+    /// Notes that the connection works. An answer proves that; an open socket does not.
     private mutating func noteProven(_ id: Int) {
         dialFailures = 0
         guard let index = index(of: id) else { return }
@@ -106,7 +106,7 @@ extension PoolState {
         endAllOfApp(tag) { $0.finish($1, .stopped, answer) }
     }
 
-    /// Ends a push, and with it what waits of the same app: it would be refused in the same way.
+    /// Ends a push and all waiting pushes of its app, which would get the same answer.
     private mutating func endAllOfApp(_ tag: Int, _ end: (inout PoolState, Int) -> Void) {
         let topic = requests[tag]?.push.kind.topic
         end(&self, tag)
@@ -117,7 +117,8 @@ extension PoolState {
         }
     }
 
-    /// Too many of an app in a row are no fault of single pushes.
+    /// Fails a push. After ``refusalsMax`` such answers in a row, the app is the cause and not the single push, so the app
+    /// is stopped.
     private mutating func fail(_ tag: Int, _ answer: APNsAnswer) {
         guard let topic = requests[tag]?.push.kind.topic else { return }
         let isOfApp = answer.reason == "Forbidden" || !Treatment.isKnown(answer.reason)
@@ -131,7 +132,7 @@ extension PoolState {
 
     // MARK: Another connection
 
-    /// Replaces a connection, once for each cause: pushes that were refused with it do not replace another one.
+    /// Replaces a connection unless it is already draining, and notes when it was replaced for this cause.
     private mutating func replace(_ id: Int, for cause: ReplacementCause) {
         guard !isDraining(id), let index = index(of: id) else { return }
         let connection = connections[index]
@@ -140,14 +141,17 @@ extension PoolState {
         if !options.failsFast { waitAfter(connection, "waits for another connection after \(cause.text)") }
     }
 
-    /// Whether a connection was already replaced for the cause, and `id` is a later one.
+    /// Whether a replaced connection did not help this push.
+    ///
+    /// True if `id` was opened after the last replacement for the cause, and the push was retried or was taken before that
+    /// replacement. If no connection was replaced for the cause: whether the push was retried for another cause.
     private func wasReplaced(for cause: ReplacementCause, before id: Int, _ request: Request) -> Bool {
-        guard let replacedAt = replacedAt[cause] else { return request.wasAskedOnceMore }
+        guard let replacedAt = replacedAt[cause] else { return request.wasRetriedOnce }
         return connections.contains { $0.id == id && $0.begun >= replacedAt }
-            && (request.wasAskedOnceMore || request.taken <= replacedAt)
+            && (request.wasRetriedOnce || request.taken <= replacedAt)
     }
 
-    /// Another connection did not help.
+    /// Ends a push for which another connection did not help.
     private mutating func conclude(_ tag: Int, _ end: Treatment.End, _ answer: APNsAnswer) {
         switch end {
         case .stop: stop(tag, answer)
@@ -157,13 +161,15 @@ extension PoolState {
     }
 
     private mutating func retryOnce(_ tag: Int, _ answer: APNsAnswer, by id: Int) {
-        requests[tag]?.wasAskedOnceMore = true
+        requests[tag]?.wasRetriedOnce = true
         if pause == nil || !deferPaused(tag) { retry(tag, answer, by: id) }
     }
 
-    // MARK: Another try
+    // MARK: Retries
 
-    /// - Parameter answer: Why; nil where the server did not even read it.
+    /// Puts a push first in ``waiting``, or defers it if servers returned it too often.
+    ///
+    /// - Parameter answer: Nil if the server did not process the push.
     private mutating func retry(_ tag: Int, _ answer: APNsAnswer?, by id: Int) {
         requests[tag]?.returned += 1
         guard let request = requests[tag], request.returned < Self.returnsMax else {
@@ -174,7 +180,8 @@ extension PoolState {
         waiting.prepend(tag)
     }
 
-    /// A server that only ever gives back is no better than one that cannot be reached, and is not dialled more often.
+    /// Replaces a connection whose server returns requests again and again. It counts as a failed connection, so the waits
+    /// before the next ones grow.
     private mutating func giveUpOn(_ id: Int) {
         guard let index = index(of: id), !connections[index].isGivenUp else { return }
         connections[index].isGivenUp = true
@@ -182,7 +189,7 @@ extension PoolState {
         dialFailed("\(options.server.place) gives back what it is sent")
     }
 
-    /// Nothing of the key is sent for as long as no other token may be made.
+    /// Defers all pushes of the key until a new token may be made.
     private mutating func pauseKey(_ tag: Int, _ answer: APNsAnswer) {
         guard let request = requests[tag] else { return }
         actions.append(.keepToken)
@@ -193,7 +200,9 @@ extension PoolState {
         while let tag = waiting.popFirst() { deferPaused(tag) }
     }
 
-    /// - Returns: Whether the key still pauses.
+    /// Defers the push if the key is paused.
+    ///
+    /// - Returns: Whether the push was deferred.
     @discardableResult
     private mutating func deferPaused(_ tag: Int) -> Bool {
         guard let request = requests[tag], var told = pausedAnswer(request.push) else { return false }
@@ -207,21 +216,21 @@ extension PoolState {
         end(tag, deferral(request, wait, answer, reason: reason, attempts: request.attempts))
     }
 
-    /// The server did not process it: sending it again costs nothing and repeats nothing (RFC 9113, section 8.7).
+    /// The server did not process the request, so a retry cannot show the push twice (RFC 9113, section 8.7).
     private mutating func refused(_ tag: Int, by id: Int) {
         endFlight(tag)
         requests[tag]?.attempts -= 1
         retry(tag, nil, by: id)
     }
 
-    /// Nobody knows whether the server processed it.
+    /// The request ended without an answer. The server may have processed it.
     private mutating func broke(_ tag: Int, _ code: HTTP2ErrorCode) {
         endFlight(tag)
         requests[tag]?.mayRepeat = true
         retryLater(tag, .unanswered, nil, reason: code == .cancel ? Self.noAnswerCame : "\(Self.reset)\(code.rawValue)")
     }
 
-    /// What stands in it is lenient: JSON with a reason, text, or nothing.
+    /// - Parameter data: JSON with a reason, other text, or nothing.
     private mutating func goneAway(_ id: Int, _ data: [UInt8]) {
         let said = APNsReason(data)
         let treatment = said.reason.isEmpty ? nil : Treatment(status: 0, reason: said.reason)
@@ -240,7 +249,7 @@ extension PoolState {
         return data.isEmpty ? nil : "GOAWAY: \(String(decoding: data.prefix(200), as: UTF8.self))"
     }
 
-    /// A credential that APNs does not take at all: reconnecting would go on for ever.
+    /// Stops all pushes, because APNs rejects the credential: otherwise the pool would reconnect for ever.
     private mutating func stopAll(_ reason: APNsReason) {
         stopped = reason
         while let tag = waiting.popFirst() { finish(tag, .stopped, reason: reason.reason) }

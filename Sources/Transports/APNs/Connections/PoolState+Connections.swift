@@ -1,17 +1,17 @@
 import NIOCore
 
-/// How connections come about, and how they end.
+/// How connections begin and end.
 extension PoolState {
     func index(of id: Int) -> Int? { connections.firstIndex { $0.id == id } }
 
-    /// Whether no new request goes over it.
+    /// Whether no new request goes over the connection. Also true if there is no such connection.
     func isDraining(_ id: Int) -> Bool { index(of: id).map { connections[$0].state == .draining } ?? true }
 
     /// Opens connections up to the options' number.
     mutating func dialIfNeeded() {
         let missing = options.connections - connections.count { $0.state != .draining }
         guard stopped == nil, missing > 0, moment.now >= nextDial else { return }
-        // One tells whether the server is there; the others follow.
+        // After a failure, one connection shows whether the server can be reached; the others follow.
         for _ in 0..<(dialFailures > 0 ? 1 : missing) {
             connectionsMade += 1
             connections.append(PoolConnection(connectionsMade, isTrusted: !options.hasToken, at: moment.now))
@@ -19,7 +19,7 @@ extension PoolState {
         }
     }
 
-    /// The socket stands.
+    /// The socket is connected.
     mutating func dialed(_ id: Int, at moment: Moment) {
         self.moment = moment
         guard let index = index(of: id) else { return }
@@ -28,16 +28,17 @@ extension PoolState {
         connections.append(connections.remove(at: index))
     }
 
-    /// A connection has come so far.
+    /// A connection got further.
     ///
-    /// - Parameter missing: What is to come next.
+    /// - Parameter missing: The failure to report if the next step does not come.
     mutating func progressed(_ id: Int, missing: ConnectionFailure) {
         if let index = index(of: id), connections[index].missing != nil { connections[index].missing = missing }
     }
 
-    /// The connection is gone, or there never was a socket; its requests have already been given back, or will be.
+    /// A connection ended or could not be opened. ``received(_:from:hasRead:isOver:at:)`` handles its requests, before or
+    /// after this.
     ///
-    /// - Parameter reason: Nil where the socket gave none.
+    /// - Parameter reason: Nil if the socket gave no reason.
     mutating func ended(_ id: Int, _ reason: String?, at moment: Moment) {
         self.moment = moment
         guard let index = index(of: id) else { return }
@@ -53,12 +54,12 @@ extension PoolState {
         if options.failsFast { releaseAll() }
     }
 
-    /// Every connection ends what is under way on it; what goes next goes over new ones.
+    /// Replaces all connections.
     mutating func renew() {
         for id in connections.map(\.id) { replace(id) }
     }
 
-    /// No new request goes over it, and another takes its place.
+    /// Sends no new request over a connection. Its requests in flight finish; waiting pushes open another connection.
     mutating func replace(_ id: Int) {
         guard !isDraining(id), let index = index(of: id) else { return }
         var connection = connections.remove(at: index)
@@ -79,8 +80,8 @@ extension PoolState {
         actions.append(.close(id))
     }
 
-    /// Opening connections and leaving them fast looks like an attack: one that was left soon, and on which nothing was
-    /// taken, counts as one that failed.
+    /// Counts a replaced connection as failed if it was opened recently and proved nothing. APNs may take connections that
+    /// are opened and closed fast for an attack.
     mutating func waitAfter(_ connection: PoolConnection, _ reason: String) {
         let wait = TimeAmount.nanoseconds(options.dialing.longestWait.nanoseconds)
         if !connection.isProven, moment.now - connection.begun < wait { dialFailed(reason) }
@@ -88,7 +89,7 @@ extension PoolState {
 
     // MARK: Time
 
-    /// Time has passed: to be called often.
+    /// Checks the deadlines and the connections. To be called often.
     mutating func tick(at moment: Moment) {
         self.moment = moment
         for tag in requests.indices {
@@ -119,11 +120,13 @@ extension PoolState {
         }
     }
 
-    /// How long an answer is kept that nobody asks for.
+    /// How long a late answer is kept if nobody asks for it.
     static let lateAnswerAge = TimeAmount.minutes(60)
-    /// A push that servers give back so often in a row waits.
+    /// A push that was put back into ``waiting`` this often is deferred.
     static let returnsMax = 10
+    /// A connection with this many server errors in a row is replaced.
     static let serverErrorsMax = 5
+    /// An app with this many refusals in a row is stopped.
     static let refusalsMax = 10
     static let closed = "the transport was closed"
 }

@@ -2,33 +2,34 @@ import NIOCore
 import PipelineKit
 
 extension PoolState {
-    /// A push on its way.
+    /// A push without a last answer.
     struct Request {
         let push: APNsPush
         let taken: NIODeadline
-        /// Who waits for its answer.
+        /// The batch that gets the answer.
         var batch: Int
-        /// Whether the batch has been told that it takes longer.
+        /// Whether the push was reported as still in flight.
         var isLate = false
-        /// How often it was written to a connection, for as far as that counts.
+        /// How often it was written to a connection, without the attempts that a server did not process.
         var attempts = 0
-        /// How often in a row a server gave it back unread.
+        /// How often it was put back into ``waiting``.
         var returned = 0
-        /// How often it was told to take longer.
+        /// How often it was reported as still in flight.
         var deferrals = 0
-        var wasAskedOnceMore = false
+        /// Whether it was sent again at once, over another connection.
+        var wasRetriedOnce = false
         /// Whether it waits for an earlier push with its order key.
         var isBehind = false
         var mayRepeat = false
-        /// Where it is under way; nil while it waits for room.
+        /// The connection that it is in flight on; nil while it waits for room.
         var flight: (connection: Int, deadline: NIODeadline)?
     }
 
     // MARK: Writing
 
-    /// Hands waiting pushes to the connections that have room.
+    /// Sends waiting pushes over the connections that have room.
     mutating func fill() {
-        // Pushes that were told to take longer keep their streams.
+        // Late pushes keep their streams.
         allowance = max(1, connections.reduce(0) { $0 + $1.capacity } - late.count)
         if waiting.isEmpty { return }
         if isRetired { return handBack() }
@@ -56,15 +57,15 @@ extension PoolState {
         actions.append(.send(tag: tag, over: connections[index].id))
     }
 
-    /// It is too old to be sent, which is for the stage to say.
+    /// Defers a push whose expiration has passed: the stage ends it.
     private mutating func deferExpired(_ tag: Int) {
         guard let id = requests[tag]?.push.delivery.id else { return }
         end(tag, TransportAnswer(id, .deferred, reason: "expired", attempts: 0, until: moment.wall))
     }
 
-    /// A push that was to be sent was not.
+    /// The pool could not write a push.
     ///
-    /// - Parameter reason: Why it never can be; nil where its connection is gone.
+    /// - Parameter reason: Why no connection can send it; nil if only this connection cannot.
     mutating func unsendable(_ tag: Int, _ reason: String?, at moment: Moment) {
         self.moment = moment
         guard let flight = requests[tag]?.flight else { return }
@@ -76,7 +77,7 @@ extension PoolState {
         fill()
     }
 
-    /// Its stream is closed.
+    /// The request's stream is closed.
     mutating func endFlight(_ tag: Int) {
         guard let id = requests[tag]?.flight?.connection else { return }
         requests[tag]?.flight = nil
@@ -85,7 +86,7 @@ extension PoolState {
 
     // MARK: Ending
 
-    /// The push is final, or its wait is for others to keep.
+    /// Removes a push, and reports its last answer.
     mutating func end(_ tag: Int, _ answer: TransportAnswer) {
         guard let request = requests[tag] else { return }
         requests.remove(tag)
@@ -111,8 +112,8 @@ extension PoolState {
     }
 
     /// - Parameters:
-    ///   - tries: What the wait depends on; nil: how often the push was sent.
-    ///   - attempts: What is new of them.
+    ///   - tries: The number of attempts that decides the wait; nil: how often the push was sent.
+    ///   - attempts: The attempts that the answer reports.
     func deferral(
         _ request: Request, _ wait: Treatment.Wait, _ answer: APNsAnswer? = nil, reason: String? = nil,
         tries: Int? = nil, attempts: Int
@@ -126,7 +127,7 @@ extension PoolState {
             until: moment.wall.advanced(by: delay), mayRepeat: request.mayRepeat, receipt: answer?.receipt)
     }
 
-    /// What was not written yet is for the pool that takes its app over.
+    /// Defers the waiting pushes, so that the stage sends them over the pool that now serves their app.
     mutating func handBack() {
         while let tag = waiting.popFirst() {
             guard let request = requests[tag] else { continue }
@@ -141,7 +142,7 @@ extension PoolState {
         }
     }
 
-    /// Takes a push back that was never written. Its tag may still stand in ``waiting``.
+    /// Removes a push that was never written. Its tag may still be in ``waiting``.
     mutating func withdraw(_ tag: Int) {
         if let orderKey = requests[tag]?.push.orderKey { startNext(orderKey, after: tag) }
         requests.remove(tag)

@@ -1,27 +1,27 @@
 import NIOCore
 import PipelineKit
 
-/// How pushes come in, how long they wait, and what is said of what takes longer.
+/// How pushes come in, how long they wait for answers, and how answers are reported.
 extension PoolState {
     typealias Answered = @Sendable ([TransportAnswer]) -> Void
 
-    /// Pushes that one pool took together, and that are waited for together.
+    /// Pushes that the pool took together, and the window in which it waits for their answers.
     struct Batch {
-        /// Pushes that it has no answer to.
+        /// The number of pushes without a first answer.
         var outstanding: Int
-        /// Pushes that it was told take longer: their last answers are reported too.
+        /// The number of pushes that were reported as still in flight. Their last answers are reported too.
         var late = 0
-        /// How often the server had answered when it began.
+        /// ``PoolState/answers`` when the batch began.
         let answersBefore: Int
-        /// Who waits for its answers.
+        /// Called with the answers.
         let answered: Answered
-        /// What it has not been given yet.
+        /// Answers that were not reported yet.
         var answers: [TransportAnswer] = []
     }
 
-    /// Takes pushes. Each has one answer, and one more where the first was that it takes longer.
+    /// Takes pushes. Each gets one answer, and a second one if the first said that it is still in flight.
     ///
-    /// - Parameter patience: How long they are waited for, if the server answers at all.
+    /// - Parameter patience: How long the window is, unless the server is unresponsive.
     mutating func take(_ pushes: [APNsPush], _ answered: @escaping Answered, patience: Duration, at moment: Moment) {
         self.moment = moment
         let (batch, patience) = begin(pushes.count, answered, patience)
@@ -35,7 +35,7 @@ extension PoolState {
         wait(for: batch, patience)
     }
 
-    /// Answers for pushes that it was given before; those that it does not have are to be sent elsewhere.
+    /// Answers for pushes that the pool got before. A push that it does not have is deferred, to be sent elsewhere.
     mutating func join(_ ids: [Delivery.ID], _ answered: @escaping Answered, patience: Duration, at moment: Moment) {
         self.moment = moment
         let (batch, patience) = begin(ids.count, answered, patience)
@@ -47,7 +47,7 @@ extension PoolState {
         TransportAnswer(id, .deferred, reason: reason, attempts: 0, until: moment.wall)
     }
 
-    /// A server that takes nothing or cannot be reached is not waited for.
+    /// Begins a batch. Its window is empty if the server is unresponsive or cannot be reached.
     private mutating func begin(_ count: Int, _ answered: @escaping Answered, _ patience: Duration) -> (Int, Duration) {
         let isStuck = timedOutInLastWindow || (dialFailures > 0 && !connections.contains(where: \.isConnected))
         let batch = Batch(outstanding: count, answersBefore: answers, answered: answered)
@@ -83,7 +83,9 @@ extension PoolState {
             push.delivery.id, .deferred, status: answer.status, reason: answer.reason, attempts: 0, until: until)
     }
 
-    /// A push that is still under way is not sent twice.
+    /// Lets the batch wait for a push that is already in flight, or gives it the push's late answer.
+    ///
+    /// - Returns: Whether there was such a push or answer.
     private mutating func join(_ id: Delivery.ID, _ batch: Int) -> Bool {
         if let found = lateAnswers.removeValue(forKey: id) {
             answer(batch, found.answer)
@@ -97,7 +99,7 @@ extension PoolState {
         return true
     }
 
-    /// The wait ends: what has no answer yet is told to take longer.
+    /// The window ends: pushes without an answer are deferred.
     mutating func endWait(of batch: Int, at moment: Moment) {
         self.moment = moment
         release(batch)
@@ -114,16 +116,17 @@ extension PoolState {
                 answer(
                     number,
                     deferral(
-                        request, .unanswered, reason: request.isBehind ? Self.behind : failure ?? noTrouble,
+                        request, .unanswered, reason: request.isBehind ? Self.behind : failure ?? reasonWithoutFailure,
                         tries: dialFailures, attempts: 0))
                 withdraw(tag)
             }
         }
-        // Once for all: a batch may hold thousands.
+        // In one pass, because a batch may have thousands of pushes.
         waiting.removeAll { requests[$0] == nil }
     }
 
-    private var noTrouble: String {
+    /// Why a push was not sent, if no connection failed.
+    private var reasonWithoutFailure: String {
         let connected = connections.filter(\.isConnected)
         if connected.contains(where: { $0.missing == nil }) { return "no room at the server" }
         return options.server.words(for: connected.first?.missing ?? .silent, isDialing: connected.isEmpty)
@@ -135,12 +138,12 @@ extension PoolState {
         request.flight == nil ? failure ?? "waits for room" : Self.inFlight
     }
 
-    /// An earlier push of its collapse ID is under way.
+    /// An earlier push with the same order key is in flight.
     static let behind = "waits for an earlier push"
     static let inFlight = "in_flight"
     static let noAnswerCame = "no answer"
     static let reset = "reset with code "
-    /// What is said of a push that the server may have taken.
+    /// The reasons for pushes that the server may have accepted.
     static let unanswered = [inFlight, noAnswerCame]
 
     mutating func releaseAll() {
@@ -164,7 +167,7 @@ extension PoolState {
     /// The push's first answer in this batch.
     mutating func answer(_ batch: Int, _ answer: TransportAnswer) {
         let outstanding = batches[batch]?.outstanding ?? 0
-        precondition(outstanding > 0, "each push is answered once")
+        precondition(outstanding > 0, "a batch got more first answers than it has pushes")
         batches[batch]?.outstanding = outstanding - 1
         if outstanding == 1 { actions.append(.endWait(batch: batch)) }
         report(batch, answer)
@@ -175,7 +178,9 @@ extension PoolState {
         batches[batch]?.answers.append(answer)
     }
 
-    /// - Returns: Who is to be given what.
+    /// Takes the answers that were not reported yet.
+    ///
+    /// - Returns: The answers and the call that reports them; nil if there are no answers.
     mutating func takeAnswers(of number: Int) -> (answered: Answered, answers: [TransportAnswer])? {
         guard let batch = batches[number], !batch.answers.isEmpty else { return nil }
         batches[number]?.answers = []

@@ -2,49 +2,52 @@ import NIOCore
 import PipelineKit
 import Time
 
-/// The connections that carry the pushes of one credential, and the pushes that wait for room on them: a value that knows
-/// no socket, no clock and no chance. The pool tells it what happened, and when, and does what ``actions`` says.
+/// The connections that carry the pushes of one credential, and the pushes that wait for room on them.
 ///
-/// | State | What is done in it | What ends it |
+/// A state machine without sockets, clock and randomness: ``ConnectionPool`` reports each event and its time, and performs
+/// the ``actions``.
+///
+/// | State | What the pool does | What ends it |
 /// |---|---|---|
-/// | ``Activity/idle`` | nothing is to be sent | pushes come |
-/// | ``Activity/dialing`` | pushes wait, no connection takes any yet | SETTINGS come; a connection fails: backing off |
-/// | ``Activity/backingOff`` | pushes wait, no connection is opened | the wait is over: one is dialled |
-/// | ``Activity/proving`` | each connection has one push under way | an answer to it |
-/// | ``Activity/ready`` | each connection has as many as its server allows | the last connection is left or fails |
-/// | ``Activity/paused`` | pushes are put off: APNs counts too many tokens of the key | time; an accepted push |
-/// | ``Activity/stopped`` | nothing is dialled: GOAWAY refused the credential | pushes come; other settings |
-/// | ``Activity/retired`` | what was not written is given back, what is under way ends | close |
-/// | ``Activity/closed`` | nothing: all pushes were answered | |
+/// | ``Activity/idle`` | has nothing to send | pushes come |
+/// | ``Activity/dialing`` | opens connections; pushes wait | SETTINGS come; a connection fails: backing off |
+/// | ``Activity/backingOff`` | opens no connection; pushes wait | the wait is over: dialing |
+/// | ``Activity/proving`` | has one push in flight on each connection | its answer |
+/// | ``Activity/ready`` | has as many pushes in flight as the servers allow | the last connection is replaced or fails |
+/// | ``Activity/paused`` | defers pushes: APNs counts too many tokens of the key | time; an accepted push |
+/// | ``Activity/stopped`` | opens no connection: GOAWAY rejected the credential | pushes come; changed settings |
+/// | ``Activity/retired`` | defers waiting pushes; pushes in flight finish | close |
+/// | ``Activity/closed`` | nothing; all pushes were answered | |
 ///
 /// A push waits (for an earlier push with its order key, or for room), is in flight on one connection, and is answered:
 /// once, or twice if it is still in flight when its window ends. ``PoolConnection`` has the states of a connection.
 struct PoolState {
     enum Activity { case idle, dialing, backingOff, proving, ready, paused, stopped, retired, closed }
 
-    /// What the pool is to do, in this order. What it cannot do it says.
+    /// What the pool has to do, in this order.
     enum Action: Equatable {
-        /// To open that connection: ``dialed(_:at:)``, ``ended(_:_:at:)``.
+        /// Open a connection; then call ``dialed(_:at:)`` or ``ended(_:_:at:)``.
         case dial(Int)
-        /// To write a push to a connection: ``unsendable(_:_:at:)``.
+        /// Write a push to a connection. If that is impossible, call ``unsendable(_:_:at:)``.
         case send(tag: Int, over: Int)
-        /// To reset the push's stream.
+        /// Reset the push's stream.
         case cancel(tag: Int, over: Int)
         case ping(Int)
-        /// To end a connection, if that has not been done: ``ended(_:_:at:)``.
+        /// Close a connection if it is open; then call ``ended(_:_:at:)``.
         case close(Int)
-        /// To fetch the batch's answers with ``takeAnswers(of:)`` soon.
+        /// Call ``takeAnswers(of:)`` soon, and report the answers.
         case report(batch: Int)
-        /// To call ``endWait(of:at:)`` at that time.
+        /// Call ``endWait(of:at:)`` at that time.
         case wait(batch: Int, until: NIODeadline)
+        /// Cancel the `wait`.
         case endWait(batch: Int)
-        /// APNs called the token expired.
+        /// Replace the token if it is old enough: APNs called it expired.
         case refuseToken
-        /// APNs counted too many tokens.
+        /// Make no new token for a while: APNs counted too many.
         case keepToken
     }
 
-    /// What settings say.
+    /// What the settings say.
     struct Options {
         var connections: Int
         var timeout: Duration
@@ -56,11 +59,11 @@ struct PoolState {
         var failsFast: Bool
     }
 
-    /// When something happened, and the chance that goes with it.
+    /// When an event happened, and the randomness for the waits that follow from it.
     struct Moment {
         var now: NIODeadline
         var wall: Instant
-        /// From 0 to 1: another one for each wait.
+        /// A new number from 0 to 1 for each wait.
         var jitter: () -> Double
     }
 
@@ -70,34 +73,35 @@ struct PoolState {
     var requests = Slots<Request>()
     var batches = Slots<Batch>()
     var waiting = CircularBuffer<Int>()
-    /// In the order in which they connected; draining ones in the order in which they were replaced.
+    /// In the order in which they connected; draining connections in the order in which they were replaced.
     var connections: [PoolConnection] = []
     var connectionsMade = 0
     var dialFailures = 0
     var nextDial: NIODeadline
     /// How often the server answered a request.
     var answers = 0
-    /// Whether a wait ended in which the server answered none, and it has not answered since.
+    /// Whether a window ended without any answer, and the server has not answered since.
     var timedOutInLastWindow = false
-    /// How many pushes may be under way.
+    /// How many pushes may be in flight.
     var allowance = 1
     /// Why there is no connection.
     var failure: String?
-    /// What APNs said of all apps of the credential, in GOAWAY.
+    /// The reason in a GOAWAY that rejected the credential.
     var stopped: APNsReason?
-    /// Until when nothing is sent, and what APNs said: it counts too many tokens of the key.
+    /// How long nothing is sent because APNs counts too many tokens of the key, and its answer.
     var pause: (until: Instant, answer: APNsAnswer)?
+    /// Pushes that wait for an earlier one, by order key.
     var queues: [[UInt8]: CircularBuffer<Int>] = [:]
-    /// Pushes that were told to take longer, by what they are.
+    /// The tags of pushes that were reported as still in flight.
     var late: [Delivery.ID: Int] = [:]
-    /// Their answers, for as long as they may be asked for.
+    /// The last answers of such pushes, for the stage if it asks again.
     var lateAnswers: [Delivery.ID: (answer: TransportAnswer, since: NIODeadline)] = [:]
     /// By topic.
     var refusalsInARow: [String: Int] = [:]
     /// When a connection was last replaced for a cause.
     var replacedAt: [ReplacementCause: NIODeadline] = [:]
     var isClosed = false
-    /// Whether no app uses it any more: it ends what is under way.
+    /// Whether no app uses the pool any more. Pushes in flight finish.
     var isRetired = false
 
     init(_ options: Options, at moment: Moment) {

@@ -22,7 +22,7 @@ final class ProxyTunnel: ChannelDuplexHandler, RemovableChannelHandler {
     /// - Parameter login: `user:password` (RFC 7617).
     static func basic(_ login: String) -> String { "Basic " + Data(login.utf8).base64EncodedString() }
 
-    /// The handlers behind are told that the channel is active once the tunnel stands.
+    /// Asks for the tunnel. The next handlers get `channelActive` once it is open.
     func channelActive(context: ChannelHandlerContext) {
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: request)), promise: nil)
     }

@@ -1,19 +1,19 @@
 import Time
 
-/// The header fields that a pool's requests share: the token's, and those of each kind of push.
+/// The header fields that a pool's requests share: the authority, the token, and the fields of each kind of push.
 struct SharedFields {
     private let authority: SharedField
     private var token: SharedToken?
     private var tokenAge = Duration.zero
-    /// The token that ``authorization`` has.
+    /// The token in ``authorization``.
     private var adopted: ProviderToken?
     private var edition = 0
     private var authorization: SharedField?
     private var kinds: [APNsPush.Kind: Int] = [:]
-    /// The kind that was looked up last: most pushes of a window are of one.
+    /// The kind that was looked up last: most pushes of a window have the same kind.
     private var last: (kind: APNsPush.Kind, index: Int)?
     private var own: [[SharedField]] = []
-    /// What ``current(_:at:)`` gives, as long as the token stays.
+    /// The results of ``current(_:at:)``, until the token changes.
     private var whole: [[SharedField]?] = []
     private var nextID = 1
     private var checked = Instant.epoch
@@ -23,14 +23,14 @@ struct SharedFields {
         use(plan)
     }
 
-    /// Goes on with the plan's token.
+    /// Changes to the plan's token.
     mutating func use(_ plan: PoolPlan) {
         (token, tokenAge) = (plan.token, plan.tokenAge)
         (authorization, adopted, checked) = (nil, nil, .epoch)
         whole = whole.map { _ in nil }
     }
 
-    /// The kind's number, for as long as the pool lives.
+    /// The kind's number, which never changes.
     mutating func index(of kind: APNsPush.Kind) -> Int {
         if let last, last.kind == kind { return last.index }
         if let index = kinds[kind] {
@@ -46,23 +46,23 @@ struct SharedFields {
         return own.count - 1
     }
 
-    /// The fields of a kind, with the token of this moment.
+    /// The fields of a kind, with the present token.
     mutating func current(_ index: Int, at now: Instant) throws -> [SharedField] {
-        try lookAtToken(at: now)
+        try refreshToken(at: now)
         if let fields = whole[index] { return fields }
         let fields = [authority] + [authorization].compactMap { $0 } + own[index]
         whole[index] = fields
         return fields
     }
 
-    /// APNs called the token expired: a new one is made where the last is old enough.
+    /// Replaces a token that APNs called expired, if it is old enough.
     func refuseToken(at now: Instant) throws { try token?.refuse(at: now) }
 
-    /// APNs counted too many tokens.
+    /// Makes no new token for a while, because APNs counted too many.
     func keepToken(at now: Instant) { token?.keep(at: now) }
 
-    /// A token lasts for minutes: to look once a second is enough, and where another pool has come to a new one.
-    private mutating func lookAtToken(at now: Instant) throws {
+    /// Looks for a new token once a second, and as soon as another pool has made one.
+    private mutating func refreshToken(at now: Instant) throws {
         guard let token else { return }
         let newest = token.edition
         guard newest != edition || now - checked >= .seconds(1) || now < checked else { return }

@@ -1,4 +1,4 @@
-/// Things with numbers, which are given again once they are free.
+/// Numbered elements. The number of a removed element is used again.
 struct Slots<Element> {
     private var items: [Element?] = []
     private var free: [Int] = []

@@ -37,20 +37,20 @@ enum HPACK {
     }
 }
 
-/// A field that many requests share, so that it is worth a place in the table.
+/// A field that many requests share, so it is worth an entry in the dynamic table.
 struct SharedField: Hashable, Sendable {
-    /// Tells fields apart without looking at them.
+    /// Identifies the field, so that names and values need not be compared.
     let id: Int
     let name: String
     let value: String
 
-    /// What it takes of a table (RFC 7541, section 4.1).
+    /// The size of its entry (RFC 7541, section 4.1).
     var tableSize: Int { name.utf8.count + value.utf8.count + 32 }
 }
 
-/// What the encoder knows of the server's dynamic table (RFC 7541, section 2.3.2).
+/// The encoder's copy of the server's dynamic table (RFC 7541, section 2.3.2).
 struct HPACKTable {
-    /// We use no more, however much the server would keep.
+    /// The most that the encoder uses, even if the server allows more.
     static let sizeMax = 4_096
     private static let staticCount = 61
 
@@ -63,10 +63,10 @@ struct HPACKTable {
     private var entries: [Entry] = []
     private var size = 0
     private var limit = HPACKTable.sizeMax
-    /// Sizes that the server is to be told before the next field (section 4.2).
+    /// Changed sizes, to be announced before the next field (section 4.2).
     private var announcements: [Int] = []
 
-    /// Takes the server's `SETTINGS_HEADER_TABLE_SIZE`.
+    /// Applies the server's `SETTINGS_HEADER_TABLE_SIZE`.
     mutating func allow(_ bytes: Int) {
         let new = min(bytes, Self.sizeMax)
         guard new != limit else { return }
@@ -75,14 +75,14 @@ struct HPACKTable {
         shrink(to: limit)
     }
 
-    /// Appends size updates that are due: they stand at the beginning of a header block.
+    /// Appends the changed sizes, which must be at the beginning of a header block.
     mutating func writeAnnouncements(to bytes: inout [UInt8]) {
         guard !announcements.isEmpty else { return }
         for size in announcements { HPACK.append(size, prefix: 5, pattern: 0x20, to: &bytes) }
         announcements = []
     }
 
-    /// Appends the field: an index where the server has it, else a literal that enters the table.
+    /// Appends the field: its index if the server has it, else a literal, which enters the table if it fits.
     mutating func write(_ field: SharedField, to bytes: inout [UInt8]) {
         if let index = entries.firstIndex(where: { $0.field == field.id }) {
             return HPACK.append(Self.staticCount + 1 + index, prefix: 7, pattern: 0x80, to: &bytes)

@@ -1,10 +1,11 @@
-/// A request as the wire takes it.
+/// A request that is ready to be sent.
 ///
-/// What is its own is already encoded; what it shares with others is encoded for each connection's table.
+/// Its own fields are already encoded. The fields that it shares with other requests are encoded for each connection's
+/// table.
 struct HTTP2Request {
-    /// `:authority` first, then the rest in any order. The same array for all requests that share it.
+    /// `:authority` first, then the rest in any order. Requests share this array.
     var shared: [SharedField]
-    /// The `:path` field and then those behind the shared ones, encoded without a table.
+    /// The `:path` field, and then the fields that follow the shared ones; encoded without a table.
     var own: [UInt8]
     /// Where ``own``'s `:path` ends.
     var pathEnd: Int
@@ -13,19 +14,19 @@ struct HTTP2Request {
     var bodyRange: Range<Int>
 }
 
-/// What a server did.
+/// What happened on a connection.
 enum HTTP2Event {
-    /// The answer to the request of that tag is complete.
+    /// The answer to the request with that tag is complete.
     case answer(tag: Int, ResponseHead, body: [UInt8])
     /// The server did not process the request and never will (RFC 9113, section 8.7).
     case refused(tag: Int)
-    /// The request has no answer, and nobody can say whether it was processed.
+    /// The request ended without an answer. The server may have processed it.
     case broken(tag: Int, HTTP2ErrorCode)
-    /// Settings came: ``HTTP2Session/streamsMax`` may have changed.
+    /// The server sent SETTINGS.
     case settings(streamsMax: Int)
     /// An answer to our PING.
     case pong
     case goAway(lastStream: UInt32, HTTP2ErrorCode, debugData: [UInt8])
-    /// The server broke the protocol: the connection is to be closed.
+    /// The connection must be closed: the server violated the protocol, or the reason is empty and we end it.
     case failed(HTTP2ErrorCode, String)
 }

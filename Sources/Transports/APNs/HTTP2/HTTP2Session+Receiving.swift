@@ -1,7 +1,7 @@
 import NIOCore
 
 extension HTTP2Session {
-    /// Takes the server's next bytes, however they were cut. What they say is in ``events`` afterwards.
+    /// Reads the server's next bytes, which may end anywhere in a frame. Appends to ``events`` what they say.
     mutating func receive(_ bytes: UnsafeRawBufferPointer) {
         guard !partial.isEmpty else { return keep(bytes, from: readFrames(bytes)) }
         partial += bytes
@@ -14,12 +14,12 @@ extension HTTP2Session {
         if !hasFailed, start < bytes.count { partial = Array(bytes[start...]) }
     }
 
-    /// - Returns: Where the first frame begins that is not whole.
+    /// - Returns: Where the first incomplete frame begins.
     private mutating func readFrames(_ bytes: UnsafeRawBufferPointer) -> Int {
         var start = 0
         while !hasFailed, bytes.count - start >= FrameHeader.byteCount {
             let header = FrameHeader(UnsafeRawBufferPointer(rebasing: bytes[start...]))
-            // RFC 9113, section 4.2: we announce no other limit.
+            // RFC 9113, section 4.2: the default limit, which our SETTINGS do not change.
             guard header.length <= 16_384 else {
                 fail(.frameSizeError, "a frame of \(header.length) bytes")
                 break
@@ -79,7 +79,7 @@ extension HTTP2Session {
     private mutating func finishBlock(_ block: UnsafeRawBufferPointer, _ stream: UInt32, endsStream: Bool) {
         guard let head = decoder.decode(block) else { return fail(.compressionError, "a header block is no HPACK") }
         guard let open = streams[stream] else { return }
-        // Interim answers, and trailers behind the body, say nothing of the outcome.
+        // Interim answers come before the final status, trailers after it.
         let isFinal = head.status >= 200 && open.status == 0
         if endsStream {
             guard let final = isFinal ? head : heads[stream] else { return breakStream(stream) }
@@ -142,7 +142,7 @@ extension HTTP2Session {
         sendBlocked()
     }
 
-    /// What we open where a server sets no limit.
+    /// How many streams we open if the server sets no limit.
     private static let streamsWithoutLimit = 1_000
 
     private mutating func apply(_ id: UInt16, _ value: Int) {
@@ -153,7 +153,7 @@ extension HTTP2Session {
             guard value <= 0x7FFF_FFFF else { return fail(.flowControlError, "a window of \(value) bytes") }
             let change = value - initialWindow
             initialWindow = value
-            // RFC 9113, section 6.9.2: windows of open streams follow, and may fall below nothing.
+            // RFC 9113, section 6.9.2: this also changes the windows of open streams, which may become negative.
             streams.updateAll { $0.window += change }
         case SettingID.frameSizeMax:
             guard 16_384...16_777_215 ~= value else { return fail(.protocolError, "frames of \(value) bytes") }
@@ -175,7 +175,7 @@ extension HTTP2Session {
         guard body.count >= 8 else { return fail(.frameSizeError, "a GOAWAY of \(body.count) bytes") }
         let last = min(body.word(at: 0) & 0x7FFF_FFFF, goAwayLast ?? Self.lastStreamMax)
         goAwayLast = last
-        // RFC 9113, section 6.8: what is above was not processed.
+        // RFC 9113, section 6.8: requests on higher streams were not processed.
         endAll(above: last) { .refused(tag: $0.tag) }
         events.append(
             .goAway(lastStream: last, HTTP2ErrorCode(rawValue: body.word(at: 4)), debugData: Array(body[8...])))
@@ -194,7 +194,7 @@ extension HTTP2Session {
         }
     }
 
-    /// Gives the server room again before it runs out.
+    /// Enlarges our receive window before the server has used it up.
     private mutating func noteReceived(_ bytes: Int) {
         unacknowledgedBytes += bytes
         guard unacknowledgedBytes > Self.windowBytes / 4 else { return }

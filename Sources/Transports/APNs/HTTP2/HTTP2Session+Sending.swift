@@ -1,12 +1,12 @@
 import NIOCore
 
 extension HTTP2Session {
-    /// Opens a stream for a request. To be called while there is ``room``.
+    /// Opens a stream for a request. Only to be called while there is ``room``.
     ///
     /// - Returns: The stream's number.
     @discardableResult
     mutating func submit(_ request: HTTP2Request, tag: Int) -> UInt32 {
-        precondition(room > 0, "a request is submitted where the server has room")
+        precondition(room > 0, "a request was submitted, but the connection has no room for a stream")
         let stream = nextStream
         nextStream += 2
         streams.insert(.init(id: stream, tag: tag, window: initialWindow))
@@ -39,7 +39,7 @@ extension HTTP2Session {
         block += request.own[request.pathEnd...]
     }
 
-    /// Both frames at once: the common case.
+    /// Writes both frames at once, which is the common case.
     private mutating func writeWhole(_ request: HTTP2Request, _ stream: UInt32) {
         let (blockSize, bodySize) = (block.count, request.bodyRange.count)
         let total = 2 * FrameHeader.byteCount + blockSize + bodySize
@@ -73,7 +73,7 @@ extension HTTP2Session {
 
     // MARK: Flow control
 
-    /// Sends what the windows let through (RFC 9113, section 5.2), the oldest stream's first.
+    /// Sends as much of the waiting bodies as the windows allow (RFC 9113, section 5.2), the oldest stream's first.
     mutating func sendBlocked() {
         guard !blocked.isEmpty else { return }
         for stream in blocked.keys.sorted() where window > 0 { sendBlocked(stream) }

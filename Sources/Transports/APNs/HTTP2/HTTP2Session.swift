@@ -1,16 +1,16 @@
 import NIOCore
 
-/// The client's end of one HTTP/2 connection: a state machine that takes the server's bytes and makes ours.
+/// The client's end of one HTTP/2 connection: a state machine that reads the server's bytes and produces ours.
 ///
-/// It opens no socket and reads no clock. Whoever drives it sends what ``takeOutput()`` gives, and calls
-/// ``close()`` when the connection is gone.
+/// It has no socket and no clock. ``APNsConnection`` sends the bytes of ``takeOutput()``, and calls ``close()`` when the
+/// connection is closed.
 struct HTTP2Session {
-    /// More of an answer's body is not kept: APNs' are a reason and a time.
+    /// The rest of a longer answer is dropped: APNs' answers are only a reason and a time.
     static let answerBytesMax = 4 << 10
     /// Our receive window for the whole connection.
     static let windowBytes = 16 << 20
     static let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-    /// The largest stream number there may be (RFC 9113, section 5.1.1).
+    /// The largest possible stream number (RFC 9113, section 5.1.1).
     static let lastStreamMax: UInt32 = 0x7FFF_FFFF
 
     /// How many streams the server allows; nil before its first SETTINGS.
@@ -22,25 +22,27 @@ struct HTTP2Session {
     var goAwayLast: UInt32?
     var hasFailed = false
 
-    // What the server allows us.
+    // Sending.
     var window = 65_535
     var initialWindow = 65_535
     var frameSizeMax = 16_384
     var table = HPACKTable()
-    /// Bodies that wait for room, by stream, in the order of the streams.
+    /// The header block of the present request, a buffer that is reused.
+    var block: [UInt8] = []
+    /// Bodies that wait for room, by stream.
     var blocked: [UInt32: BodyRest] = [:]
 
-    // What comes in.
+    // Receiving.
     let decoder = HeaderDecoder()
-    /// The beginning of a frame whose end has not come.
+    /// The beginning of a frame whose rest has not come yet.
     var partial: [UInt8] = []
-    /// A header block that goes on in CONTINUATION frames.
+    /// A header block that continues in CONTINUATION frames.
     var openBlock: HeaderBlock?
     /// Answers that are not complete.
     var heads: [UInt32: ResponseHead] = [:]
     var bodies: [UInt32: [UInt8]] = [:]
+    /// Received bytes that our window updates do not cover yet.
     var unacknowledgedBytes = 0
-    var block: [UInt8] = []
 
     struct BodyRest {
         let body: [UInt8]
@@ -61,13 +63,13 @@ struct HTTP2Session {
         writeWindowUpdate(stream: 0, Self.windowBytes - 65_535)
     }
 
-    /// How many requests it takes now. None after GOAWAY, and none when the numbers are used up.
+    /// How many requests can be submitted now: 0 before SETTINGS, after GOAWAY, and when the stream numbers are used up.
     var room: Int {
         guard goAwayLast == nil, !hasFailed, let streamsMax else { return 0 }
         return min(max(0, streamsMax - streams.count), numbersLeft)
     }
 
-    /// How many streams it has numbers for (RFC 9113, section 5.1.1).
+    /// How many streams can still get a number (RFC 9113, section 5.1.1).
     private var numbersLeft: Int { max(0, (Int(Self.lastStreamMax) - Int(nextStream)) / 2) }
 
     mutating func takeOutput() -> ByteBuffer {
@@ -80,13 +82,13 @@ struct HTTP2Session {
         return events
     }
 
-    /// The connection is gone: every request without an answer is broken.
+    /// Ends all open requests, because the connection is closed.
     mutating func close() {
         hasFailed = true
         endAll(above: 0) { .broken(tag: $0.tag, .cancel) }
     }
 
-    /// Gives up a request: nobody can say whether the server processed it.
+    /// Gives up a request. The server may have processed it.
     mutating func cancel(tag: Int) {
         guard let stream = streams.id(of: tag), streams.remove(stream) != nil else { return }
         forget(stream)
