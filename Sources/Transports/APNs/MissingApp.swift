@@ -4,14 +4,14 @@ import PipelineKit
 enum MissingApp {
     private static let start = "no app of this transport has "
 
-    /// - Parameter apps: Those that it has.
+    /// - Parameter apps: The apps that the transport has.
     static func reason(_ app: Delivery.App?, among apps: [APNsApp]) -> String {
         guard let app else { return "the push names no app" }
         let near = apps.first { $0.container == app.container }.map { "; \($0.name) has \($0.words)" } ?? ""
         return start + words(app.container, app.environment, app.topic) + near
     }
 
-    /// Nil where it is no reason of ours.
+    /// Nil if the reason is not from ``reason(_:among:)``.
     static func remedy(_ reason: String) -> String? {
         guard reason.hasPrefix(start) else { return nil }
         return "add it under apps of the transport, with this container, environment and topic, and its team, key and "

@@ -1,11 +1,12 @@
 import PipelineKit
 import Time
 
-/// Hands pushes to the pools that carry them, and answers those that no pool takes.
+/// Gives each push to the pool of its app, and answers pushes that cannot be sent.
 struct PushRouter: ~Copyable {
-    /// Pushes that a pool gets at once: the first are under way while the next are read.
+    /// How many pushes a pool gets at a time. It sends them while the router reads the next ones.
     private static let partMax = 256
-    private static let standOff = Duration.seconds(1)
+    /// How long a push waits if a retired pool has an earlier one with its order key in flight.
+    private static let waitBehindRetired = Duration.seconds(1)
 
     private let routes: [APNsTransport.AppRoute]
     private let retired: [RetiredPool]
@@ -14,10 +15,10 @@ struct PushRouter: ~Copyable {
     private let now: Instant
     private let answered: @Sendable ([TransportAnswer]) -> Void
     private var reader: APNsPushReader
-    /// By index of the route.
+    /// The next part for each route.
     private var parts: [[APNsPush]]
     private var answers: [TransportAnswer] = []
-    /// That of the push before: most come in a row from one app.
+    /// The app and route of the previous push: consecutive pushes mostly have the same app.
     private var last: (app: Delivery.App?, route: Int)?
 
     init(
@@ -32,9 +33,9 @@ struct PushRouter: ~Copyable {
 
     mutating func route(_ deliveries: [Delivery]) {
         var deliveries = deliveries
-        for one in retired { join(&deliveries, one.held.pushes, one.pool) }
+        for pool in retired { join(&deliveries, pool.held.pushes, pool.pool) }
         for delivery in deliveries { take(delivery) }
-        for route in parts.indices { hand(route) }
+        for route in parts.indices { sendPart(of: route) }
         if !answers.isEmpty { answered(answers) }
     }
 
@@ -51,7 +52,7 @@ struct PushRouter: ~Copyable {
         } catch {
             return answers.append(.init(delivery.id, .failed, reason: error.reason, attempts: 0))
         }
-        if parts[route].count == Self.partMax { hand(route) }
+        if parts[route].count == Self.partMax { sendPart(of: route) }
     }
 
     private mutating func route(of app: Delivery.App?) -> Int? {
@@ -65,10 +66,10 @@ struct PushRouter: ~Copyable {
         answers.append(
             TransportAnswer(
                 delivery.id, .deferred, reason: PoolState.behind, attempts: 0,
-                until: now.advanced(by: Self.standOff)))
+                until: now.advanced(by: Self.waitBehindRetired)))
     }
 
-    /// A push that is still under way elsewhere is not sent twice.
+    /// Joins pushes that a retired pool still has in flight, so that they are not sent twice.
     private mutating func join(_ deliveries: inout [Delivery], _ held: Set<Delivery.ID>, _ pool: PoolOnLoop) {
         let ids = deliveries.map(\.id).filter(held.contains)
         guard !ids.isEmpty else { return }
@@ -76,7 +77,7 @@ struct PushRouter: ~Copyable {
         pool.run { [answered] in $0.join(ids, answered) }
     }
 
-    private mutating func hand(_ route: Int) {
+    private mutating func sendPart(of route: Int) {
         let pushes = parts[route]
         guard !pushes.isEmpty else { return }
         parts[route] = []
@@ -85,7 +86,8 @@ struct PushRouter: ~Copyable {
 }
 
 extension APNsApp {
-    /// A device that registered no topic is of the container's app.
+    /// Whether the app sends pushes with this address. A device without a topic matches every app of its container and
+    /// environment.
     func isOf(_ app: Delivery.App?) -> Bool {
         guard let app else { return false }
         return app.container == container && app.environment == environment && app.topic ?? topic == topic

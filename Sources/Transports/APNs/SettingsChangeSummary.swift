@@ -1,4 +1,4 @@
-/// What other settings come to, in words for the operator.
+/// What changed settings do to apps and connections, in words for the operator.
 struct SettingsChangeSummary {
     let said: [String]
 

@@ -1,7 +1,8 @@
 import PipelineKit
 import Synchronization
 
-/// Which apps APNs takes nothing from, so that their operator is told once of each, with the remedy, and when it is over.
+/// The apps of which every push is rejected. The operator is told once for each app and reason, with the remedy, and again
+/// when pushes are accepted.
 final class StoppedApps: Sendable {
     private let reasons = Mutex<[Delivery.App: String]>([:])
     private let name: String
@@ -10,15 +11,15 @@ final class StoppedApps: Sendable {
     init(_ context: TransportContext) { (name, tell) = (context.name, context.tell) }
 
     func note(_ answers: [TransportAnswer], to pushes: [Delivery]) {
-        let isWell = reasons.withLock { $0.isEmpty }
-        guard !isWell || answers.contains(where: { $0.outcome == .stopped }) else { return }
+        let noAppIsStopped = reasons.withLock { $0.isEmpty }
+        guard !noAppIsStopped || answers.contains(where: { $0.outcome == .stopped }) else { return }
         let apps = Dictionary(pushes.map { ($0.id, $0.app) }, uniquingKeysWith: { first, _ in first })
         for answer in answers {
             guard let app = apps[answer.id] ?? nil else { continue }
             if answer.outcome == .stopped {
                 stop(app, answer)
             } else if answer.outcome == .accepted, reasons.withLock({ $0.removeValue(forKey: app) }) != nil {
-                tell("\(name): \(app.text): pushes are taken again")
+                tell("\(name): \(app.text): pushes are accepted again")
             }
         }
     }
@@ -28,8 +29,8 @@ final class StoppedApps: Sendable {
         guard reasons.withLock({ $0.updateValue(said, forKey: app) }) != said else { return }
         let remedy = Self.remedy(answer.status, answer.reason ?? "")
         tell(
-            "\(name): \(app.text): nothing is taken: \(said)\(remedy.map { "; " + $0 } ?? ""). "
-                + "Its pushes wait and are tried again; belfry doctor apns asks at once")
+            "\(name): \(app.text): every push is rejected: \(said)\(remedy.map { "; " + $0 } ?? ""). "
+                + "Its pushes wait and are tried again; belfry doctor apns asks APNs at once")
     }
 
     private static func remedy(_ status: Int?, _ reason: String) -> String? {

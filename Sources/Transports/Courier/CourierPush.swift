@@ -4,7 +4,7 @@ import JSON
 import PipelineKit
 import Time
 
-/// Whose inbox: a user in a container and environment.
+/// The owner of an inbox: a user in a container and environment.
 struct Account: Hashable, Sendable {
     var container: String
     var environment: String
@@ -32,14 +32,14 @@ struct CourierToken: Hashable, Sendable {
     }
 }
 
-/// A push's `apns-expiration`: until when polls are given it. The inbox keeps it longer.
+/// A push's `apns-expiration`: polls get the push only until then. The inbox keeps it longer.
 struct Expiration: Sendable {
     private let seconds: Int64?
 
     init(headers: JSONValue?) { seconds = headers.flatMap(DeliveredPush.expiration).map { max(0, $0) } }
 
-    /// The microsecond from which no poll is given the push; nil where there is none. With 0 only those polls get it that
-    /// wait when it comes.
+    /// The microsecond from which no poll gets the push; nil if there is none. With the header 0, only polls that already
+    /// wait when the push arrives get it.
     func end(of time: Instant) -> Int64? {
         guard let seconds else { return nil }
         return seconds == 0 ? time.microseconds + 1 : min(seconds, Int64.max / 1_000_000) * 1_000_000
@@ -53,13 +53,13 @@ struct CourierPush: Sendable {
     let token: CourierToken
     let apnsID: String
     let notificationID: String
-    /// What the device gets.
+    /// The payload that the device gets.
     let payload: Data
-    /// What nothing was left out of; nil where ``payload`` is that.
+    /// The payload before parts were left out because of its size; nil if nothing was left out.
     let whole: Data?
     let expiration: Expiration
 
-    /// Why a push cannot be taken.
+    /// Why a push cannot be accepted.
     enum Refusal: Error {
         case unreadable
         case token

@@ -3,9 +3,9 @@ import Time
 
 /// Settings of ``CourierTransport``.
 package struct CourierSettings: PluginSettings {
-    /// Where clients connect.
+    /// The address that clients connect to.
     package let host: String
-    /// 0: any free one.
+    /// 0: any free port.
     package let port: Int
     /// The SQLite file; nil: beside the stage's log.
     package let store: String?
@@ -15,16 +15,16 @@ package struct CourierSettings: PluginSettings {
     package let keepPerUser: Int
     /// How long a poll is held.
     package let pollTimeout: Duration
-    /// Web pages that may ask, as browsers name them: `https://app.example.com`; `*` is all.
+    /// The origins of web pages that may ask, as browsers write them: `https://app.example.com`; `*` is all.
     package let origins: [String]
-    /// What it encrypts with; nil: it speaks plain HTTP.
+    /// Nil: the courier speaks plain HTTP.
     let tls: CourierTLS?
 
     package static let fileKeys: Set<String> = ["certificate"]
 
     package init(from settings: inout SettingsReader) throws(SettingsError) {
         (host, port) = try Self.listen(&settings)
-        // Read also where it is not needed, so that it may stay when the address changes.
+        // Also read if it is not needed, so that it may stay in the file when the address changes.
         let isBehindTLS = try settings.boolean("behindTLS", default: false)
         tls = try CourierTLS(&settings)
         guard
@@ -55,7 +55,7 @@ package struct CourierSettings: PluginSettings {
         [tls?.endingCertificate(at: now)].compactMap(\.self)
     }
 
-    /// Whether all but the certificate and its key is the same.
+    /// Whether everything except the certificate and its key is the same.
     func hasSameRest(as other: CourierSettings) -> Bool {
         (host, port, store, keep, keepPerUser, pollTimeout)
             == (other.host, other.port, other.store, other.keep, other.keepPerUser, other.pollTimeout)

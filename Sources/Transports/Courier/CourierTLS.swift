@@ -3,16 +3,16 @@ import PipelineKit
 import Synchronization
 import Time
 
-/// The certificate that the courier shows, and its key, as the settings name them.
+/// The files of the courier's certificate and key, as the settings name them.
 struct CourierTLS: Sendable {
-    /// A PEM file: the courier's own certificate first, then those that signed it.
+    /// A PEM file: the courier's own certificate first, then the ones that signed it.
     let certificate: String
     let key: Secret
 
     private static let remedy =
         "renew it; put the new one in its place, with its key; and have the pipeline file read again (SIGHUP)"
 
-    /// Nil where the settings name none.
+    /// Nil if the settings name no certificate.
     init?(_ settings: inout SettingsReader) throws(SettingsError) {
         guard let certificate = try settings.optionalPath("certificate") else {
             guard try settings.optionalSecret("key") == nil || settings.isExcused("certificate") else {
@@ -24,7 +24,7 @@ struct CourierTLS: Sendable {
         key = try settings.secret("key")
     }
 
-    /// Nil where it lasts longer, and where no file is there that could be read: opening says that.
+    /// Nil if the certificate lasts longer, or if its file cannot be read, which ``open()`` reports.
     func endingCertificate(at now: Instant) -> EndingCertificate? {
         do {
             guard let seconds = try NIOSSLCertificate.fromPEMFile(certificate).first?.notValidAfter else { return nil }
@@ -36,7 +36,7 @@ struct CourierTLS: Sendable {
 }
 
 extension CourierTLS {
-    /// What was read from the files.
+    /// The contents of both files.
     struct Opened: Sendable {
         let context: NIOSSLContext
         let certificate: NIOSSLCertificate
@@ -80,7 +80,7 @@ extension CourierTLS {
     }
 }
 
-/// What new connections are encrypted with; nil: they are not.
+/// The TLS of new connections; nil: they are not encrypted.
 final class PresentTLS: Sendable {
     private let tls: Mutex<CourierTLS.Opened?>
 

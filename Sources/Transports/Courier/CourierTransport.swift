@@ -5,11 +5,12 @@ import PipelineKit
 import Synchronization
 import Time
 
-/// What CloudKit's web clients use: an inbox for each user and a long poll for each device, over HTTP.
+/// Serves CloudKit's web clients over HTTP: an inbox for each user, and a long poll for each device.
 ///
-/// A push is accepted once it is in the store, as durable as the pipeline's logs. A push that comes again, by its
-/// `apns-id`, adds nothing. What polls took and what was read is in a log beside the store, which is a cache: it is made
-/// again from that log and the stage's own two when it is missing, damaged, or of another pipeline.
+/// A push is accepted once it is in the store, as durable as the pipeline's logs. A repeated push, recognised by its
+/// `apns-id`, adds nothing. A log of marks beside the store records what polls took and what users have read. The store is
+/// a cache: if it is missing, damaged or from another pipeline, it is rebuilt from that log, the stage's log and the log
+/// of pushes.
 ///
 /// Rules: CloudKit Web Services, tokens/create (the courier's URL); CKFetchNotificationChangesOperation;
 /// CKMarkNotificationsReadOperation.
@@ -18,7 +19,7 @@ package final class CourierTransport: Transport {
 
     package static let kind = "courier"
 
-    /// Between two attempts to store what the disk does not take.
+    /// How long pushes are deferred if they cannot be stored.
     private static let pause = Duration.seconds(1)
 
     private let settings: CourierSettings
@@ -27,7 +28,7 @@ package final class CourierTransport: Transport {
     private let now: @Sendable () -> Instant
     private let server = Mutex<CourierServer?>(nil)
     private let certificates: CertificateWatch
-    /// The settings by which its certificate is read.
+    /// The settings that name the present certificate.
     private let present: Mutex<CourierSettings>
 
     package convenience init(_ settings: CourierSettings, context: TransportContext) throws(SettingsError) {
@@ -58,8 +59,8 @@ package final class CourierTransport: Transport {
         certificates.look(at: settings, now: now())
     }
 
-    /// Another certificate is shown to those who connect from then on. With other changes the courier is made anew: where it
-    /// is to listen elsewhere, once somebody else is known not to listen there.
+    /// Shows a changed certificate to clients that connect from then on. Returns nil for other changes, so that the courier
+    /// is replaced. If the address changes, it first checks that the courier can listen there.
     package func change(to settings: CourierSettings) async throws(TransportError) -> TransportChange? {
         let tls = try settings.tls?.open()
         if let tls, let server = server.withLock({ $0 }), settings.hasSameRest(as: self.settings) {
@@ -84,7 +85,7 @@ package final class CourierTransport: Transport {
         get async throws { try await storeQueue.ask { courierStore, _ in courierStore.waitingPolls } ?? 0 }
     }
 
-    /// How many questions there were with tokens that are not known.
+    /// How many polls had unknown tokens.
     var unknownTokens: Int {
         get async throws { try await storeQueue.ask { courierStore, _ in courierStore.unknownTokens } ?? 0 }
     }
@@ -116,7 +117,7 @@ package final class CourierTransport: Transport {
         }
     }
 
-    /// What the disk does not take now is deferred.
+    /// Stores pushes. Pushes that cannot be stored now are deferred.
     package func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
         certificates.look(at: present.withLock { $0 }, now: now())
         var reader = PushReader()

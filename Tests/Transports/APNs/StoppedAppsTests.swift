@@ -18,9 +18,9 @@ import Testing
         #expect(told.withLock { $0.count } == 1)
         #expect(
             told.withLock { $0[0] }.contains(
-                "notes production: nothing is taken: 403 InvalidProviderToken; compare key"))
+                "notes production: every push is rejected: 403 InvalidProviderToken; compare key"))
         for _ in 1...2 { stopped.note([TransportAnswer(pushes[0].id, .accepted, status: 200)], to: pushes) }
-        #expect(told.withLock { $0.dropFirst() } == ["apns: notes production: pushes are taken again"])
+        #expect(told.withLock { $0.dropFirst() } == ["apns: notes production: pushes are accepted again"])
     }
 
     @Test func anAppThatTheTransportDoesNotHaveIsNoMatterOfTheFirewall() async throws {

@@ -1,6 +1,6 @@
 import CNGHTTP2
 
-/// What Belfry reads of a response's header fields.
+/// The parts of a response's header that Belfry uses.
 struct ResponseHead: Equatable, Sendable {
     var status = 0
     /// APNs' own name for the push: development servers only (Handling notification responses from APNs).
@@ -21,7 +21,7 @@ final class HeaderDecoder {
 
     deinit { nghttp2_hd_inflate_del(inflater) }
 
-    /// - Returns: Nil where the block cannot be decoded: the connection is of no more use (RFC 7541, section 2.2).
+    /// - Returns: Nil if the block cannot be decoded. The connection is then unusable (RFC 7541, section 2.2).
     func decode(_ block: UnsafeRawBufferPointer) -> ResponseHead? {
         var head = ResponseHead()
         guard var next = block.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return head }
@@ -53,7 +53,7 @@ extension ResponseHead {
         }
     }
 
-    /// Three digits; else 0, which is no status.
+    /// The number, if it has three digits; else 0, which is not a status.
     private static func number(_ text: UnsafeBufferPointer<UInt8>) -> Int {
         guard text.count == 3, text.allSatisfy({ (0x30...0x39).contains($0) }) else { return 0 }
         return text.reduce(0) { $0 * 10 + Int($1 - 0x30) }

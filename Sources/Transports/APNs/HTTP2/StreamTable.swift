@@ -1,13 +1,13 @@
 /// The open streams of a connection, found by their number without a search.
 ///
-/// A client's streams have the numbers 1, 3, 5, … (RFC 9113, section 5.1.1), and close nearly in that order: a ring of
-/// twice as many places as there are streams seldom has two streams for one place. Where it has, it grows.
+/// A client's streams have the numbers 1, 3, 5, … (RFC 9113, section 5.1.1), and close nearly in that order. So in a ring
+/// with enough places, two open streams seldom need the same place. If they do, the ring grows.
 struct StreamTable {
     struct Stream {
         /// 0: a free place.
         var id: UInt32 = 0
         var tag = 0
-        /// What the server still takes of the body.
+        /// How many bytes of the body the server still accepts; negative after it has made the window smaller.
         var window = 0
         /// The final status; 0 before it is known.
         var status = 0
@@ -37,7 +37,7 @@ struct StreamTable {
         if places[place].id == id, id != 0 { change(&places[place]) }
     }
 
-    /// The stream of that tag, found by a search.
+    /// The stream with that tag, found by a search.
     func id(of tag: Int) -> UInt32? { places.first { $0.id != 0 && $0.tag == tag }?.id }
 
     mutating func updateAll(_ change: (inout Stream) -> Void) {
@@ -53,7 +53,7 @@ struct StreamTable {
         return places[place]
     }
 
-    /// Takes out all streams above that number, lowest first.
+    /// Removes all streams above that number, and returns them, lowest first.
     mutating func removeAll(above id: UInt32) -> [Stream] {
         let removed = places.filter { $0.id > id }.sorted { $0.id < $1.id }
         for stream in removed { _ = remove(stream.id) }

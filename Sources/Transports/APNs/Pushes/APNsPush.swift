@@ -3,7 +3,7 @@ import JSON
 import PipelineKit
 import Time
 
-/// A push as APNs takes it: what of its request is its own, already encoded, and what it shares with others.
+/// A push for APNs: its own header fields, already encoded, and the fields that it shares with other pushes.
 final class APNsPush: Sendable {
     /// Headers that many pushes have in common.
     struct Kind: Hashable, Sendable {
@@ -18,9 +18,10 @@ final class APNsPush: Sendable {
     let fields: [UInt8]
     let pathEnd: Int
     let bodyRange: Range<Int>
-    /// Whose order is kept: token and collapse ID; nil where the push has no collapse ID of its own.
+    /// Token and collapse ID. Pushes with the same key are sent one after the other. Nil if the push has no collapse ID of
+    /// its own.
     let orderKey: [UInt8]?
-    /// When APNs would no longer deliver it.
+    /// When APNs stops trying to deliver the push.
     let expiration: Instant?
 
     init(
@@ -36,7 +37,7 @@ final class APNsPush: Sendable {
         self.expiration = expiration
     }
 
-    /// The body's bytes stand in it at ``bodyRange``: what devices share is never copied.
+    /// Holds the body at ``bodyRange``. The devices share these bytes, which are never copied.
     var body: [UInt8] { delivery.rest }
 }
 
@@ -47,22 +48,22 @@ struct UnsendablePush: Error {
     init(_ reason: String) { self.reason = reason }
 }
 
-/// Reads deliveries into pushes.
+/// Makes pushes of deliveries.
 struct APNsPushReader: ~Copyable {
-    /// APNs announces MAX_HEADER_LIST_SIZE 8000; what is shared needs the rest.
+    /// APNs announces MAX_HEADER_LIST_SIZE 8000; the shared fields need the rest.
     private static let ownFieldsBytesMax = 4_096
 
     /// Whether a push that a user sees and that has no collapse ID gets its `apns-id` as one.
     let collapsesRepeats: Bool
     private var reader = PushReader()
-    /// The kind of the push before, which keeps its rules: most pushes of a window are of one.
+    /// The last kind that passed the rules: most pushes of a window have the same kind.
     private var fitting: (kind: APNsPush.Kind, usesCertificate: Bool)?
 
     init(collapsesRepeats: Bool) { self.collapsesRepeats = collapsesRepeats }
 
     /// - Parameters:
-    ///   - topic: The app's, for devices that registered none.
-    ///   - usesCertificate: Whether a certificate stands in for the app's tokens.
+    ///   - topic: The app's topic, for devices that registered none.
+    ///   - usesCertificate: Whether the app uses a certificate instead of tokens.
     mutating func read(
         _ delivery: Delivery, topic: String, usesCertificate: Bool = false
     ) throws(UnsendablePush) -> APNsPush {
@@ -128,7 +129,7 @@ struct APNsPushReader: ~Copyable {
 }
 
 extension Delivery {
-    /// A line in one piece, divided where the others are: the payload lies in ``Delivery/rest``.
+    /// A delivery whose line is in one piece, divided like the others: the payload is in ``Delivery/rest``.
     fileprivate var dividedBeforePayload: Delivery {
         var divided = Delivery(id: id, transport: transport, app: app, head: [], rest: head)
         divided.attempts = attempts

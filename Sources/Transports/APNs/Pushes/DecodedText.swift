@@ -2,13 +2,14 @@ import JSON
 
 /// A string of a push's line, without JSON's escapes. Valid as long as the line.
 enum DecodedText {
-    case asItStands(UnsafeRawBufferPointer)
+    /// A part of the line, which has no escapes.
+    case plain(UnsafeRawBufferPointer)
     case decoded([UInt8])
 
-    /// Nil where the value is no string.
+    /// Nil if the value is not a string.
     init?(_ value: JSONValue) {
         if let plain = value.plain {
-            self = .asItStands(plain)
+            self = .plain(plain)
         } else if let bytes = value.withUTF8({ Array($0) }) {
             self = .decoded(bytes)
         } else {
@@ -18,7 +19,7 @@ enum DecodedText {
 
     func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         switch self {
-        case .asItStands(let bytes): try body(bytes)
+        case .plain(let bytes): try body(bytes)
         case .decoded(let bytes): try bytes.withUnsafeBytes(body)
         }
     }

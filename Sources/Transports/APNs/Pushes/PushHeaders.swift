@@ -46,7 +46,7 @@ struct PushHeaders {
         }
     }
 
-    /// When APNs gives up; nil for 0, one attempt, and where there is no such header.
+    /// When APNs stops trying; nil without the header, and for 0, which means one attempt.
     var expiresAt: Instant? {
         guard let expiration, let seconds = Int64(expiration.string), seconds > 0,
             seconds < Instant.distantFuture.microseconds / 1_000_000

@@ -1,13 +1,13 @@
 import Events
 import JSON
 
-/// What APNs would refuse, or take and show nobody, refused before it is sent.
+/// Rejects pushes that APNs would reject, or that it would accept and show to nobody.
 ///
 /// Rules: Sending notification requests to APNs; Pushing background updates to your App; Communicating with APNs.
 enum PushRules {
-    /// What pushes of a kind have in common.
+    /// Checks the headers that pushes of a kind share.
     ///
-    /// - Parameter usesCertificate: Whether a certificate stands in for tokens.
+    /// - Parameter usesCertificate: Whether the app uses a certificate instead of tokens.
     static func check(_ kind: APNsPush.Kind, usesCertificate: Bool) throws(UnsendablePush) {
         guard !kind.topic.isEmpty else { throw UnsendablePush("a push without a topic") }
         guard ["10", "5", "1"].contains(kind.priority) else {
@@ -24,7 +24,7 @@ enum PushRules {
 
     private static let needToken: Set<String> = ["location", "liveactivity"]
 
-    /// What follows the bundle ID in a topic.
+    /// By push type: what follows the bundle ID in the topic.
     private static let suffixes = [
         "voip": ".voip", "complication": ".complication", "controls": ".push-type.controls",
         "fileprovider": ".pushkit.fileprovider", "liveactivity": ".push-type.liveactivity",
@@ -57,7 +57,7 @@ enum PushRules {
         throw UnsendablePush("a push with nothing but content-available has apns-priority 5")
     }
 
-    // APNs: bytes of UTF-8 as sent.
+    // Generating a remote notification: 5 KB for VoIP, else 4 KB.
     private static func payloadBytesMax(_ kind: APNsPush.Kind) -> Int { kind.pushType == "voip" ? 5_120 : 4_096 }
 
     private static func checkBackground(_ aps: JSONValue) throws(UnsendablePush) {
@@ -68,7 +68,7 @@ enum PushRules {
 }
 
 extension JSONValue {
-    /// Whether it is an `aps` that only wakes the app.
+    /// Whether `content-available` is the only member of `aps`: the push only wakes the app.
     fileprivate var hasOnlyContentAvailable: Bool {
         var isThere = false
         for (key, _) in members {

@@ -1,13 +1,13 @@
 import Signing
 import Time
 
-/// What APNs knows a provider by: a JSON Web Token, signed with ES256 (RFC 7515, 7518, 7519).
+/// The token that a provider authenticates with at APNs: a JSON Web Token, signed with ES256 (RFC 7515, 7518, 7519).
 struct ProviderToken: Hashable, Sendable {
     /// `HEADER.CLAIMS.SIGNATURE`.
     let text: String
     /// Its `iat`, in whole seconds.
     let issued: Instant
-    /// How much older than others it becomes, in whole seconds: chance drew it with the token.
+    /// A random part of the age at which this token is replaced, in whole seconds; may be negative.
     let shift: Duration
 
     init(text: String, issued: Instant, shift: Duration = .zero) {
@@ -38,14 +38,14 @@ struct SigningKey: Sendable {
     let team: String
     let key: PrivateKey
 
-    /// - Parameter pem: PKCS#8, as Apple gives it out.
+    /// - Parameter pem: PKCS#8, as in the file from Apple.
     init(id: String, team: String, pem: String) throws {
         self.id = id
         self.team = team
         key = try PrivateKey(pem: pem)
     }
 
-    /// Tells it from others.
+    /// Identifies the key.
     var name: String { Self.name(id: id, team: team) }
 
     static func name(id: String, team: String) -> String { "\(team)-\(id)" }

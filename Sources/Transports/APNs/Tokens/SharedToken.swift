@@ -1,7 +1,8 @@
 import Synchronization
 import Time
 
-/// The token of one key, for pools on any thread. What one of them learns of it, all know with their next request.
+/// The token of one key, shared by pools on any thread. When one pool replaces it, all use the new token from their next
+/// request.
 final class SharedToken: Sendable {
     private let keeper: Mutex<TokenKeeper>
     private let changes = Atomic<Int>(0)
@@ -9,8 +10,8 @@ final class SharedToken: Sendable {
     private let tell: @Sendable (String) -> Void
 
     /// - Parameters:
-    ///   - path: Where the token outlives the process; nil: nowhere.
-    ///   - tell: Takes what keeps it from being kept.
+    ///   - path: The file that keeps the token over restarts; nil: none.
+    ///   - tell: Called with the error if the file cannot be written.
     init(
         _ key: SigningKey, keptAt path: String? = nil, jitter: @escaping @Sendable () -> Double,
         tell: @escaping @Sendable (String) -> Void = { _ in }
@@ -20,10 +21,10 @@ final class SharedToken: Sendable {
         self.tell = tell
     }
 
-    /// Another number after each change; never 0.
+    /// A number that is new after each change; never 0.
     var edition: Int { changes.load(ordering: .acquiring) + 1 }
 
-    /// - Parameter age: How old a token becomes, before chance has its part.
+    /// - Parameter age: The age at which a token is replaced, before jitter.
     func current(at now: Instant, age: Duration) throws -> ProviderToken {
         try keeper.withLock { keeper in
             if let token = keeper.valid(at: now, age: age) { return token }
@@ -34,7 +35,7 @@ final class SharedToken: Sendable {
         }
     }
 
-    /// APNs called the token expired: there is another from now on, unless the last is young.
+    /// Replaces a token that APNs called expired, unless it is young.
     func refuse(at now: Instant) throws {
         try keeper.withLock { keeper in
             if adoptKept(&keeper) { return }
@@ -43,10 +44,10 @@ final class SharedToken: Sendable {
         }
     }
 
-    /// APNs counted too many tokens.
+    /// Makes no new token for a while, because APNs counted too many.
     func keep(at now: Instant) { keeper.withLock { $0.keep(at: now) } }
 
-    /// Another process may have made one, such as the doctor.
+    /// Adopts a newer token from the file: another process may have made one, such as `belfry doctor apns`.
     @discardableResult
     private func adoptKept(_ keeper: inout TokenKeeper) -> Bool {
         guard keeper.adopt(file?.read()) else { return false }
@@ -54,7 +55,7 @@ final class SharedToken: Sendable {
         return true
     }
 
-    /// A token that cannot be kept is still good: after a restart there will be one more.
+    /// Stores a new token. A token that cannot be stored is still valid; a restart then makes another one.
     private func keep(_ token: ProviderToken) {
         changes.add(1, ordering: .releasing)
         if let error = file?.write(token) { tell("\(error): after a restart APNs may count one token too many") }

@@ -2,10 +2,10 @@ import PipelineKit
 import Signing
 import Synchronization
 
-/// The tokens of a stage's keys: pools and transports that use one key use one token, for what APNs counts may be wider
-/// than a connection.
+/// The tokens of a stage's keys. Pools and transports with the same key share one token, because APNs may count the tokens
+/// of all connections together.
 final class StageTokens: Sendable {
-    /// A key that was mended has another token, and the old one ends with those that use it.
+    /// A corrected key file has another public key and so gets another token. The old token is freed with its last user.
     private struct Name: Hashable {
         let key: String
         let publicKey: PublicKey
@@ -19,8 +19,8 @@ final class StageTokens: Sendable {
     private let places = Mutex<[Name: Place]>([:])
 
     /// - Parameters:
-    ///   - context: Of the transport that asks; its folder is where the token is kept.
-    ///   - jitter: From 0 to 1, for each token that is made.
+    ///   - context: The context of the transport that asks. Its folder keeps the token.
+    ///   - jitter: A number from 0 to 1 for each new token.
     func token(
         of key: SigningKey, _ context: TransportContext, jitter: @escaping @Sendable () -> Double
     ) -> SharedToken {

@@ -2,13 +2,13 @@ import EventLog
 import Foundation
 import Time
 
-/// Where a token outlives the process that made it. Only its owner may read it.
+/// The file that keeps a token over restarts. Only its owner may read it.
 struct TokenFile {
     let path: String
 
     init(_ path: String) { self.path = path }
 
-    /// Nil where there is none that can be used.
+    /// Nil if there is no usable token.
     func read() -> ProviderToken? {
         guard let bytes = FileManager.default.contents(atPath: path) else { return nil }
         let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
@@ -21,7 +21,7 @@ struct TokenFile {
 
     /// Writes `iat`, the token, and its shift in seconds, in one step.
     ///
-    /// - Returns: What went wrong.
+    /// - Returns: The error; nil if there was none.
     func write(_ token: ProviderToken) -> TokenFileError? {
         let text = "\(token.issued.microseconds / 1_000_000) \(token.text) \(token.shift.components.seconds)\n"
         let temporary = path + ".new"
@@ -32,8 +32,8 @@ struct TokenFile {
         return isMade && rename(temporary, path) == 0 ? nil : TokenFileError(path: path)
     }
 
-    /// The doctor may ask before the stage has made its folder. It makes none that the stage's user could not write in:
-    /// only below a folder of its own.
+    /// Makes the folder if it is missing: `belfry doctor apns` may run before the stage. It makes none below another user's
+    /// folder, because the stage's user might not be able to write there.
     private func makeFolder() -> Bool {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
         guard !FileManager.default.fileExists(atPath: folder.path) else { return true }

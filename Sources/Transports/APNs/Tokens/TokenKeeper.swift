@@ -1,16 +1,18 @@
 import Time
 
-/// When the token of a key is replaced.
+/// Decides when the token of a key is replaced.
 ///
-/// APNs wants a token no older than an hour and none newer than the last by less than 20 minutes (Establishing a
-/// token-based connection to APNs); what counts as another token is not known, so the token itself outlives a restart.
+/// APNs rejects a token that is older than an hour, and tokens that are replaced more often than every 20 minutes
+/// (Establishing a token-based connection to APNs). A token that is made after a restart may count too, so the token is
+/// kept over restarts.
 struct TokenKeeper {
     // Establishing a token-based connection to APNs.
     static let ageMax = Duration.seconds(60 * 60)
     static let ageOfReplaced = Duration.seconds(20 * 60)
-    /// Between which ages a token is replaced, whatever is asked for.
+    /// The limits of the age at which a token is replaced, whatever the settings and the jitter are.
     static let refreshAges = Duration.seconds(25 * 60)...Duration.seconds(55 * 60)
-    /// By how much chance moves that, either way: senders that were started together do not all sign together.
+    /// How much earlier or later a token is replaced at random, so that senders that started together do not all sign at
+    /// the same time.
     static let jitterMax = Duration.seconds(4 * 60)
 
     private let key: SigningKey
@@ -19,16 +21,17 @@ struct TokenKeeper {
     private var keptUntil = Instant.epoch
 
     /// - Parameters:
-    ///   - kept: What was stored before a restart. Nothing, if another key signed it: the file of the key was mended.
-    ///   - jitter: From 0 to 1, drawn once for each token.
+    ///   - kept: The token that was stored before a restart. Ignored if another key signed it, because the key file was
+    ///     corrected since.
+    ///   - jitter: A number from 0 to 1 for each new token.
     init(_ key: SigningKey, kept: ProviderToken? = nil, jitter: @escaping @Sendable () -> Double) {
         (self.key, self.jitter) = (key, jitter)
         adopt(kept)
     }
 
-    /// Goes on with a younger token that the key signed elsewhere.
+    /// Adopts the other token if it is newer and the key signed it.
     ///
-    /// - Returns: Whether it is one.
+    /// - Returns: Whether the token was adopted.
     @discardableResult
     mutating func adopt(_ other: ProviderToken?) -> Bool {
         guard let other, other.issued > token?.issued ?? .epoch, other.isSigned(by: key) else { return false }
@@ -36,7 +39,7 @@ struct TokenKeeper {
         return true
     }
 
-    /// The token, where it may be sent now.
+    /// The token; nil if it may not be sent now.
     func valid(at now: Instant, age: Duration) -> ProviderToken? {
         guard let token, token.issued <= now.advanced(by: .seconds(300)),
             now - token.issued < ageMax(of: token, at: now, age)
@@ -44,23 +47,24 @@ struct TokenKeeper {
         return token
     }
 
-    /// - Parameter age: How old a token becomes, before chance has its part.
+    /// - Parameter age: The age at which a token is replaced, before jitter.
     /// - Returns: The token to send now, and whether it was just made.
     mutating func current(at now: Instant, age: Duration) throws -> (ProviderToken, isNew: Bool) {
         if let token = valid(at: now, age: age) { return (token, false) }
         return (try make(at: now), true)
     }
 
-    /// APNs called the token expired.
+    /// Replaces a token that APNs called expired. A young token is kept, because APNs would count a second one as one too
+    /// many.
     ///
-    /// - Returns: Whether there is another now: a young one is kept, for a second would be refused as one too many.
+    /// - Returns: Whether the token was replaced.
     mutating func refuse(at now: Instant) throws -> Bool {
         guard let token, now >= keptUntil, now - token.issued >= Self.ageOfReplaced else { return false }
         _ = try make(at: now)
         return true
     }
 
-    /// APNs counted too many tokens: none is made for 20 minutes, while the last one lives.
+    /// APNs counted too many tokens: for 20 minutes, the token is replaced only when it is almost an hour old.
     mutating func keep(at now: Instant) { keptUntil = now.advanced(by: Self.ageOfReplaced) }
 
     private func ageMax(of token: ProviderToken, at now: Instant, _ age: Duration) -> Duration {

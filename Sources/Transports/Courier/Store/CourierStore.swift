@@ -4,14 +4,14 @@ import GRDB
 import PipelineKit
 import Time
 
-/// What the store needs to know.
+/// Where the courier's files are, and how they are kept.
 struct CourierStorePlan: Sendable {
     var transport: String
     /// The SQLite file.
     var store: String
-    /// The stage's own log; nil where there is none.
+    /// The stage's own log; nil if there is none.
     var outcomes: String?
-    /// The log that pushes come from; nil where none is known.
+    /// The log that pushes come from; nil if it is unknown.
     var pushes: String?
     var sync: SyncPolicy
     var mode: DataMode
@@ -20,22 +20,22 @@ struct CourierStorePlan: Sendable {
     var warn: @Sendable (String) -> Void
 }
 
-/// The courier's state: the store, the log of marks, and the polls that wait. One thread at a time.
+/// The courier's state: the store, the log of marks, and the waiting polls. One thread at a time.
 ///
-/// A mark is in its log before the store knows of it and before the client is told; where the store lags behind, as
-/// after a crash, the next use takes in what it lacks.
+/// A mark is written to its log first, then to the store, and only then is the client told. If the store lags behind, for
+/// example after a crash, the next use applies the marks that it lacks.
 final class CourierStore {
     private static let trimInterval = Duration.seconds(60)
 
     private let plan: CourierStorePlan
     private(set) var store: InboxStore
     private let marks: MarksLog
-    /// Nil as long as there is no log of pushes on this machine.
+    /// Nil while there is no log of pushes on this machine.
     private var devices: DeviceLog?
     private var knownDevices: Int64 = 0
     private var waiting = WaitingPolls()
     private var nextTrim = Instant.epoch
-    /// Polls with tokens that are not known.
+    /// The number of polls with unknown tokens.
     private(set) var unknownTokens = 0
 
     init(_ plan: CourierStorePlan, now: Instant) throws {
@@ -61,7 +61,7 @@ final class CourierStore {
         }
     }
 
-    /// Sets a damaged store aside and makes it again.
+    /// Sets a damaged store aside, and rebuilds it.
     func replaceStore(_ now: Instant) throws {
         let aside = try store.setAside()
         plan.warn("\(plan.store) is damaged: it is now \(aside), and made again")
@@ -70,7 +70,7 @@ final class CourierStore {
         try catchUp(now)
     }
 
-    /// Takes in what the logs say beyond what the store knows.
+    /// Applies what the logs have and the store lacks.
     private func catchUp(_ now: Instant) throws {
         if devices == nil { try openDevices(now) }
         do { try followDevices() } catch {
@@ -97,7 +97,7 @@ final class CourierStore {
         devices = try DeviceLog(directory: pushes, transport: plan.transport, after: knownDevices)
     }
 
-    /// What is in the store came from another log.
+    /// Sets the store aside and opens an empty one, because its content came from another log.
     private func startOver() throws {
         _ = try store.setAside()
         store = try InboxStore.open(plan.store, isDurable: plan.sync != .never, mode: plan.mode).store
@@ -148,7 +148,7 @@ final class CourierStore {
 
     // MARK: Pushes
 
-    /// Returns once the pushes are in the store, and polls that waited have theirs.
+    /// Returns once the pushes are in the store and waiting polls have got them.
     func accept(_ pushes: [CourierPush], now: Instant) throws {
         try catchUp(now)
         let knownDevices = devices == nil ? 0 : knownDevices
@@ -188,7 +188,7 @@ final class CourierStore {
         if waiting.remove(poll) { poll.end(.nothing) }
     }
 
-    /// Ends all polls, empty, and lets go of the store.
+    /// Ends all polls without a notification, and closes the store.
     func close() {
         for poll in waiting.takeAll() { poll.end(.nothing) }
         do { try store.close() } catch {
@@ -196,7 +196,7 @@ final class CourierStore {
         }
     }
 
-    /// Gives polls that wait what there is for them.
+    /// Gives waiting polls the notifications for their tokens.
     private func serve(_ tokens: Set<CourierToken>, _ now: Instant) {
         let asked = tokens.filter { !waiting[$0].isEmpty }
         guard !asked.isEmpty else { return }
@@ -221,7 +221,7 @@ final class CourierStore {
         }
     }
 
-    /// Once the log has the marks they hold: where the store does not take them now, it does later.
+    /// Writes marks to their log, and then to the store. If the store cannot be written now, it catches up later.
     private func mark(_ new: [MarksLog.Mark], _ now: Instant, isDurable: Bool = false) throws {
         guard !new.isEmpty else { return }
         let first = marks.last + 1
@@ -238,10 +238,10 @@ final class CourierStore {
 
     // MARK: Inboxes
 
-    /// The inbox that a token leads to.
+    /// The inbox of a token's user.
     struct Inbox: Sendable {
         let account: Int64
-        /// The furthest that a change token leads.
+        /// The change token after the newest entry.
         let end: ChangeToken
         let pages: PageReader
     }
@@ -252,8 +252,8 @@ final class CourierStore {
         return Inbox(account: owner.account, end: try end(of: owner.account), pages: store.pages)
     }
 
-    /// An inbox that was made again has forgotten what it no longer holds, the logs have not; a store without logs, or
-    /// whose logs a power failure has cut back, knows more than they do.
+    /// The furthest position that the logs or the store know. A rebuilt store lacks what was trimmed before; there may be no
+    /// logs, or a power failure may have cut off their end.
     private func end(of account: Int64) throws -> ChangeToken {
         let held = try store.pool.read { try InboxTables(db: $0).last(of: account) }
         let pushes = devices.map(\.last) ?? 0
@@ -261,7 +261,7 @@ final class CourierStore {
             log: devices?.identity ?? "0", push: max(pushes, held.push), mark: max(marks.last, held.mark))
     }
 
-    /// - Returns: Those of the IDs that are not in the inbox; nil where the token is unknown.
+    /// - Returns: The IDs that are not in the inbox; nil if the token is unknown.
     func markRead(_ ids: [String], token: CourierToken, now: Instant) throws -> [String]? {
         try catchUp(now)
         guard let owner = try owner(of: token) else { return nil }
@@ -287,8 +287,8 @@ extension InboxTables {
         }
     }
 
-    /// - Parameter learns: Whether nothing but the push says whose the token is.
-    /// - Returns: Whether it is late.
+    /// - Parameter learns: Whether only the push says whose token it is, because the registration is not known yet.
+    /// - Returns: Whether the push is late.
     fileprivate func add(_ push: CourierPush, _ now: Instant, learns: Bool) throws -> Bool {
         if learns { try register(push.token, topic: nil, device: push.id.device, of: push.account) }
         let (account, number) = (try self.account(push.account), Int64(push.id.push))

@@ -2,8 +2,7 @@ import Dispatch
 import Synchronization
 import Time
 
-/// The way to the store: SQLite may wait for the disk, which neither the cooperative pool's threads nor an event loop's
-/// must.
+/// Runs work on the store in dispatch queues: SQLite may wait for the disk, which tasks and event loops must not do.
 final class CourierStoreQueue: Sendable {
     private let courierStore = Mutex<CourierStore?>(nil)
     private let writes = DispatchQueue(label: "belfry.transport.courier")
@@ -12,7 +11,7 @@ final class CourierStoreQueue: Sendable {
 
     init(now: @escaping @Sendable () -> Instant) { self.now = now }
 
-    /// Nil where the queue is closed.
+    /// - Returns: Nil if the queue is closed.
     func ask<Value: Sendable>(_ work: @escaping @Sendable (CourierStore, Instant) throws -> Value) async throws
         -> Value?
     {
@@ -24,7 +23,7 @@ final class CourierStoreQueue: Sendable {
         }
     }
 
-    /// Does not wait; nothing happens where the queue is closed.
+    /// Does not wait. Calls `orElse` instead of `work` if the queue is closed.
     func tell(_ work: @escaping @Sendable (CourierStore, Instant) -> Void, orElse: @escaping @Sendable () -> Void = {})
     {
         writes.async {
@@ -36,7 +35,7 @@ final class CourierStoreQueue: Sendable {
         }
     }
 
-    /// A long reading that no push has to wait for.
+    /// Runs a long read beside the other work, so that no push has to wait for it.
     func read<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             reads.async { continuation.resume(with: Result { try work() }) }
@@ -52,7 +51,7 @@ final class CourierStoreQueue: Sendable {
         }
     }
 
-    /// Ends all polls, empty.
+    /// Ends all polls without a notification.
     func close() async {
         await withCheckedContinuation { continuation in
             writes.async {
