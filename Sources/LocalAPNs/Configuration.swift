@@ -1,44 +1,44 @@
 import Foundation
 
 extension LocalAPNs {
-    /// How a local APNs is to be.
+    /// The settings of a local APNs.
     package struct Configuration: Sendable {
-        /// The service that the server stands for.
+        /// The environment of APNs that the server simulates.
         package var environment = Environment.development
-        /// The address to listen at.
+        /// The address to listen on.
         package var host = "127.0.0.1"
-        /// 0: any that is free.
+        /// 0: any free port.
         package var port = 2197
-        /// More names that clients know the server by, for its certificate.
+        /// Further host names in the server's certificate.
         package var names: [String] = []
         /// The most streams of a connection, once it is trusted.
         package var streams = 1000
-        /// Where keys and certificates are made and kept.
+        /// The folder in which keys and certificates are made and kept.
         package var folder = ".belfry/apns-server"
-        /// Ten characters each, as Apple's.
+        /// Ten characters, like the IDs of Apple's keys.
         package var keyID = "KEYLOCAL12"
-        /// The team that provider tokens must name.
+        /// The team that provider tokens must name; ten characters.
         package var team = "TEAMLOCAL1"
-        /// A `.p8` to take instead of one of its own.
+        /// A `.p8` file to use instead of a generated key.
         package var keyPath: String?
         /// The app of the client certificate.
         package var topic = "com.example.Notes"
-        /// The apps that its key is good for, as Apple's topic-specific keys are; nil: all of the team's.
+        /// The bundle IDs that the key is valid for, as with Apple's topic-specific keys; nil: all of the team's.
         package var keyTopics: Set<String>?
-        /// The services that its key is good for.
+        /// The environments that the key is valid for.
         package var keyEnvironments = Set(Environment.allCases)
-        /// Keys beside its own.
+        /// Further keys.
         package var keys: [SigningKey] = []
-        /// Devices that are known from the start; without ``isStrict`` there are others.
+        /// Devices that are registered from the start. Unless ``isStrict``, other devices are accepted too.
         package var devices: [Device] = []
-        /// Whether there are no other devices, and no other apps.
+        /// Whether other devices and other apps are rejected.
         package var isStrict = false
         package var script: [ScriptLine] = []
         /// Milliseconds since 1970.
         package var clock: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
-        /// The newest so many records at least are kept for ``LocalAPNs/records``.
+        /// At least this many of the newest records are kept for ``LocalAPNs/records``.
         package var recordsMax = 20_000
-        /// Called on the server's thread for each record; while it waits, so do the clients.
+        /// Called on the server's thread for each record. Clients wait until it returns.
         package var onRecord: @Sendable (Record) -> Void = { _ in }
 
         /// A server for development on port 2197 of this machine.

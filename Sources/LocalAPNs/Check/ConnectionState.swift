@@ -2,11 +2,11 @@
 package struct ConnectionState: Sendable {
     /// Counted from 1 since the start.
     package let number: Int
-    /// What the client showed in the handshake; nil: it sends tokens.
+    /// The client's certificate in the TLS handshake; nil: the client sends tokens.
     package let certificate: ClientCertificate?
     /// The key of the first push with a valid token.
     package var firstKey: SigningKey?
-    /// The bundle IDs there were at the first push; nil: any, or no push yet.
+    /// The known bundle IDs at the time of the first push; nil: any, or no push yet.
     package var bundles: Set<String>?
     package var hasPushed = false
     package var updates = TokenUpdates()
@@ -23,7 +23,7 @@ package struct ConnectionState: Sendable {
     }
 }
 
-/// The provider token in use, and since when.
+/// The provider token in use, and when its use began.
 package struct TokenUpdates: Sendable {
     private var current: String?
     private var since: Int64 = 0

@@ -1,13 +1,13 @@
-/// A request as it came over the wire.
+/// A request as it was received.
 package struct PushRequest: Sendable {
-    /// In their order, pseudo-headers included.
+    /// In the order of the request, including pseudo-headers.
     package var headers: [Header]
-    /// What is kept of the body: all of it up to ``bodyBytesMax``.
+    /// The body, up to ``bodyBytesMax``.
     package var body: [UInt8]
-    /// What the client sent, in bytes.
+    /// The size of the whole body.
     package var bodyBytes: Int
 
-    /// Far beyond what APNs takes; a longer body is counted, not kept.
+    /// Far more than APNs accepts. Further bytes are counted but not kept.
     package static let bodyBytesMax = 64 << 10
 
     package init(headers: [Header], body: [UInt8] = []) {

@@ -1,8 +1,8 @@
-/// The values of `apns-push-type`, and what each asks of a topic (APNs: Sending notification requests).
+/// The values of `apns-push-type`, and what each requires of a topic (Sending notification requests to APNs).
 package enum PushType: String, Sendable, CaseIterable {
     case alert, background, voip, complication, controls, fileprovider, liveactivity, location, mdm, pushtotalk, widgets
 
-    /// What a topic of this type ends with.
+    /// The end of topics of this type.
     package var suffix: String {
         switch self {
         case .alert, .background, .mdm: ""
@@ -17,12 +17,12 @@ package enum PushType: String, Sendable, CaseIterable {
         }
     }
 
-    /// Those that a certificate cannot send.
+    /// Whether only providers with tokens can send pushes of this type, and those with a certificate cannot.
     package var needsToken: Bool { self == .location || self == .liveactivity }
 
     package var bodyBytesMax: Int { self == .voip ? 5120 : 4096 }
 
-    /// The bundle ID in a topic of this type; nil where the suffix is another's.
+    /// The bundle ID in a topic of this type; nil if the topic has the suffix of another type.
     package func bundle(of topic: String) -> String? {
         guard self != .mdm else { return topic }
         guard !suffix.isEmpty else { return PushType.suffix(of: topic) == nil ? topic : nil }

@@ -1,6 +1,6 @@
 /// Why a request is not accepted, and how the client learns of it.
 package enum Refusal: Error, Sendable, Equatable {
-    /// - Parameter timestamp: Milliseconds since 1970 at which a token was last found dead.
+    /// - Parameter timestamp: When the device token was last found invalid, in milliseconds since 1970.
     case answer(status: Int, reason: String, timestamp: Int64? = nil)
     /// The stream ends without an answer.
     case reset(StreamError)

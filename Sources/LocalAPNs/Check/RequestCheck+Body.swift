@@ -14,7 +14,7 @@ extension RequestCheck {
     }
 }
 
-/// Whether a payload is what its headers say. What Apple answers if not is unknown.
+/// Compares a payload with its headers. How Apple answers a mismatch is unknown.
 enum PayloadReview {
     static func faults(in request: PushRequest, of type: PushType?) -> [String] {
         var parser = JSONParser()

@@ -27,9 +27,9 @@ extension RequestCheck {
     }
 }
 
-/// Opaque bytes in hex; how many is not fixed.
+/// A device token: opaque bytes in hexadecimal digits, of no fixed length.
 package enum DeviceToken {
-    /// In lower case; nil for what is no token: 2 to 512 hex digits, an even number.
+    /// The token in lower case; nil unless the text is 2 to 512 hexadecimal digits, an even number.
     package static func normalized(_ text: some StringProtocol) -> String? {
         guard (2...512).contains(text.utf8.count), text.utf8.count % 2 == 0 else { return nil }
         return text.allSatisfy { $0.isASCII && $0.isHexDigit } ? text.lowercased() : nil

@@ -12,7 +12,7 @@ extension RequestCheck {
         guard token.key.environments.contains(environment) else {
             throw .forbidden(quirks.wrongEnvironmentKey.rawValue)
         }
-        try checkCompany(of: token.key, on: connection)
+        try checkRelation(of: token.key, on: connection)
         guard admit(token, text, on: &connection, by: &registry, at: now) else {
             throw .answer(status: 429, reason: "TooManyProviderTokenUpdates")
         }
@@ -50,14 +50,15 @@ extension RequestCheck {
         return token
     }
 
-    /// Ours: clocks differ a little.
+    /// A limit of our own, because clocks differ a little.
     private static let aheadMillisecondsMax: Int64 = 5 * 60_000
 
     private func checkAge(of token: ProviderToken, at now: Int64) throws(Refusal) {
         guard now - token.issuedAt * 1000 <= 3_600_000 else { throw .forbidden("ExpiredProviderToken") }
     }
 
-    private func checkCompany(of key: SigningKey, on connection: ConnectionState) throws(Refusal) {
+    /// A connection accepts the tokens of one key, and of a key that is related to it.
+    private func checkRelation(of key: SigningKey, on connection: ConnectionState) throws(Refusal) {
         guard let first = connection.firstKey, first.id != key.id else { return }
         guard first.team == key.team else { throw .forbidden("InvalidProviderToken") }
         guard first.related == key.id || key.related == first.id else { throw .forbidden("UnrelatedKeyIdInToken") }

@@ -17,7 +17,7 @@ extension RequestCheck {
 
     private var disallowed: Refusal { .bad("TopicDisallowed") }
 
-    /// Without a push type, any suffix will do.
+    /// The bundle ID if there is no push type: any suffix is allowed then.
     private func loose(_ inspection: Inspection, _ topic: String) -> String? {
         inspection.type == nil ? PushType.bundle(of: topic) : nil
     }
@@ -46,7 +46,7 @@ extension RequestCheck {
     }
 }
 
-/// The letters of bundle IDs, in dotted parts.
+/// The form of topics: parts of ASCII letters, digits, `-` and `_`, separated by dots.
 package enum TopicText {
     package static func isWellFormed(_ topic: String) -> Bool {
         let parts = topic.split(separator: ".", omittingEmptySubsequences: false)

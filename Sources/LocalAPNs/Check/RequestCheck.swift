@@ -10,11 +10,11 @@ package struct RequestCheck: Sendable {
         self.quirks = quirks
     }
 
-    /// All rules but those of scripts.
+    /// Applies all rules except scripts.
     ///
     /// - Parameter now: Milliseconds since 1970.
-    /// - Parameter hasBody: False if the answer is to come before the body, which is then not looked at.
-    /// - Returns: nil if the push is accepted.
+    /// - Parameter hasBody: False if the body has not come yet. It is then not checked.
+    /// - Returns: Nil if the push is accepted.
     package func refusal(
         of inspection: inout Inspection, on connection: inout ConnectionState, by registry: inout Registry,
         at now: Int64, hasBody: Bool = true

@@ -1,21 +1,21 @@
 import JSON
 
-/// Whether tokens that a key has signed are taken.
+/// Whether tokens that a key has signed are accepted.
 package enum KeyState: String, Sendable, CaseIterable { case active, revoked }
 
-/// What can be told to a running server; each is a JSON object with one key.
+/// A command to a running server: a JSON object with one key.
 package enum Command: Sendable {
-    /// Moves the clock by so many milliseconds.
+    /// Moves the clock by this many milliseconds.
     case clock(Int64)
     case device(Device)
-    /// Takes a key's tokens no more, or again.
+    /// Rejects the tokens of a key, or accepts them again.
     case key(id: String, KeyState)
     case script([ScriptLine])
-    /// From now on so many streams, on all connections.
+    /// Allows this many streams from now on, on all connections.
     case streams(Int)
-    /// On one connection, or on all.
+    /// Sends GOAWAY on one connection, or on all.
     case goAway(GoAway, connection: Int?)
-    /// Ends all connections without a word.
+    /// Closes all connections without GOAWAY.
     case drop
 
     package static func read(_ text: String) throws(FieldError) -> Command {

@@ -19,7 +19,7 @@ enum Document {
     }
 }
 
-/// Something wrong in a file of one JSON object a line.
+/// An error in a file of one JSON object a line.
 package struct LineError: Error, Equatable, Sendable, CustomStringConvertible {
     package var file: String
     package var line: Int

@@ -1,8 +1,8 @@
 import JSON
 
-/// Something wrong with a JSON object that a user wrote.
+/// An error in a JSON object that a user wrote.
 package struct FieldError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The way to it: `do.goaway.code`; empty for the whole.
+    /// The keys that lead to the error, such as `do.goaway.code`; empty for the whole object.
     package var path: String
     package var reason: String
 
@@ -14,7 +14,7 @@ package struct FieldError: Error, Equatable, Sendable, CustomStringConvertible {
     package var description: String { path.isEmpty ? reason : "\(path): \(reason)" }
 }
 
-/// Reads a JSON object key by key, strictly: ``finish()`` refuses what nobody asked for.
+/// Reads a JSON object key by key. ``finish()`` rejects keys that were not asked for.
 struct FieldReader {
     let object: JSONValue
     let path: String

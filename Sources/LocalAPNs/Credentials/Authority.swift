@@ -1,12 +1,12 @@
 import Foundation
 import Signing
 
-/// A throwaway certificate authority: signs the server's certificate and the client's.
+/// A certificate authority for tests: signs the certificates of the server and the client.
 package struct Authority: Sendable {
     package let certificate: Certificate
     private let key: PrivateKey
 
-    /// 2020-01-01: tests may live in the past.
+    /// 2020-01-01, because tests may set their clock to the past.
     private static let beginning: Int64 = 1_577_836_800
     private static let commonName = "2.5.4.3"
 
@@ -27,12 +27,12 @@ package struct Authority: Sendable {
         get throws(SigningError) { try key.pem }
     }
 
-    /// For the names that clients connect to.
+    /// A server certificate for the names that clients connect to.
     func server(_ key: PublicKey, names: [String], since now: Date) throws(SigningError) -> Certificate {
         try sign(key, [(Authority.commonName, "Belfry local APNs")], .server(names.map(Authority.name)), since: now)
     }
 
-    /// As Apple's are: the subject's user ID is the topic.
+    /// A client certificate like Apple's: the user ID in the subject is the topic.
     func client(_ key: PublicKey, topic: String, since now: Date) throws(SigningError) -> Certificate {
         let subject = [
             (CertificateReader.userID, topic), (Authority.commonName, "Apple Push Services: \(topic)"),
@@ -59,7 +59,7 @@ package struct Authority: Sendable {
     }
 }
 
-/// An IP address as certificates hold it.
+/// An IP address in the form of certificates.
 private enum AddressBytes {
     static func of(_ text: String) -> [UInt8]? {
         var four = in_addr()

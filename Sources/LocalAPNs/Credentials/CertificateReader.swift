@@ -1,6 +1,6 @@
 import Signing
 
-/// Reads what a client's certificate says of it, in Apple's way.
+/// Reads topics and environments from a client's certificate, in Apple's form.
 struct CertificateReader: Sendable {
     let authorities: [Certificate]
 
@@ -10,7 +10,7 @@ struct CertificateReader: Sendable {
     private static let production = "1.2.840.113635.100.6.3.2"
     private static let topics = "1.2.840.113635.100.6.3.6"
 
-    /// What cannot be read belongs to no one.
+    /// A certificate that cannot be read has no topics and is unknown.
     func read(_ bytes: [UInt8]) -> ClientCertificate {
         do throws(SigningError) { return read(try Certificate(der: bytes)) } catch {
             return ClientCertificate(topics: [], isKnown: false)
@@ -31,7 +31,7 @@ struct CertificateReader: Sendable {
         return first + TopicList.read(more).filter { !first.contains($0) }
     }
 
-    /// One mark, or both; none means any.
+    /// The environments that the certificate is marked for; without a mark, both.
     private func environments(of certificate: Certificate) -> Set<Environment> {
         let marks: [(String, Environment)] = [
             (CertificateReader.development, .development), (CertificateReader.production, .production),
@@ -41,7 +41,7 @@ struct CertificateReader: Sendable {
     }
 }
 
-/// Apple's list of topics: a sequence of a text and a sequence of labels each.
+/// Apple's list of topics: a sequence in which each topic is followed by a sequence of labels.
 private enum TopicList {
     static func read(_ bytes: [UInt8]) -> [String] {
         let elements = DERElement(bytes)?.elements ?? []

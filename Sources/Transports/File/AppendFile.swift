@@ -2,13 +2,13 @@ import EventLog
 import Glibc
 import PipelineKit
 
-/// A file of whole lines that only grows at its end, by one writer.
+/// A file of whole lines, to which one writer appends.
 struct AppendFile: ~Copyable {
     private let descriptor: CInt
     private let calls: FileCalls
-    /// Devices and pipes have no end to cut back to.
+    /// False for devices and pipes, which cannot be cut back.
     private let isRegular: Bool
-    /// Where half a line begins that could not be cut off yet.
+    /// The offset of an incomplete line that must still be cut off.
     private var tornAt: off_t?
 
     private init(descriptor: CInt, _ calls: FileCalls) {
@@ -17,7 +17,7 @@ struct AppendFile: ~Copyable {
         isRegular = Self.status(of: descriptor).st_mode & S_IFMT == S_IFREG
     }
 
-    /// Opens or makes the file, and cuts off a last line that was not ended: its writer died.
+    /// Opens or makes the file, and cuts off an incomplete last line, which a crash left.
     static func open(_ path: String, _ calls: FileCalls) throws(TransportError) -> AppendFile {
         var file = AppendFile(descriptor: try descriptor(of: path, calls.mode), calls)
         guard file.isRegular else { return file }
@@ -27,7 +27,7 @@ struct AppendFile: ~Copyable {
         do throws(SystemError) {
             try file.cut(to: try file.endOfLastLine())
         } catch {
-            throw TransportError("cannot mend the end of \(path): \(error)")
+            throw TransportError("cannot cut an incomplete line off the end of \(path): \(error)")
         }
         return file
     }
@@ -43,15 +43,15 @@ struct AppendFile: ~Copyable {
         }
     }
 
-    /// A process that is being started has its parent's descriptors until it runs its own program, and with them the lock.
+    /// Unlocks explicitly: a child process has our descriptors, and with them the lock, until it runs its own program.
     deinit {
         if isRegular { _ = flock(descriptor, LOCK_UN) }
         close(descriptor)
     }
 
-    /// Appends all or nothing.
+    /// Appends all lines or nothing.
     ///
-    /// - Returns: Why nothing was appended.
+    /// - Returns: Why nothing was appended; nil after success.
     mutating func append(_ lines: UnsafeRawBufferPointer) -> SystemError? {
         do throws(SystemError) {
             if let tornAt { try cut(to: tornAt) }
@@ -68,7 +68,7 @@ struct AppendFile: ~Copyable {
 
     func synchronize() { _ = uninterrupted { fsync(descriptor) } }
 
-    /// Where that fails too, it is tried again before the next lines.
+    /// Cuts off what a failed write left. If that fails too, ``append(_:)`` tries again before the next lines.
     private mutating func cutBack() {
         guard let end = tornAt else { return }
         if uninterrupted({ calls.truncate(descriptor, end) }) == 0 { tornAt = nil }

@@ -6,7 +6,7 @@ import PipelineKit
 struct FileCalls: Sendable {
     var write: @Sendable (CInt, UnsafeRawPointer, Int) -> Int = { Glibc.write($0, $1, $2) }
     var truncate: @Sendable (CInt, off_t) -> CInt = { ftruncate($0, $1) }
-    /// Of the files and folders that are made.
+    /// The mode of new files and folders.
     var mode = DataMode.owner
 
     func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: CInt) throws(SystemError) {
@@ -19,7 +19,7 @@ struct FileCalls: Sendable {
     }
 }
 
-/// Why the system refused, in its words.
+/// An error of a system call, in the system's words.
 struct SystemError: Error, Hashable, CustomStringConvertible {
     let code: CInt
 

@@ -2,12 +2,12 @@ import Dispatch
 import PipelineKit
 import Synchronization
 
-/// Appends pushes to a file, one JSON object a line, or writes a file for each that Xcode's simulators take.
+/// Appends pushes to a file, one JSON object a line, or writes a file for each push, which Xcode's simulators can show.
 ///
-/// A push is accepted once it is in its file: it outlives this process, and as a line a power failure too, from
-/// ``close()`` on. A batch of lines is one write: if it fails, the file is cut back to its last whole line and every push
-/// of the batch is answered `failed` with the system's reason. Files are for whom the data folder is (`data.mode`), as
-/// pushes hold device tokens.
+/// A push is accepted once it is in its file. It then survives a crash of this process; after ``close()``, a line also
+/// survives a power failure. A batch of lines is one write. If it fails, the file is cut back to its last whole line, and
+/// every push of the batch is answered `failed` with the system's reason. Files have the access rights of the data folder
+/// (`data.mode`), because pushes contain device tokens.
 package final class FileTransport: Transport {
     package struct Settings: PluginSettings {
         package enum Form: String, Sendable, CaseIterable {
@@ -39,7 +39,7 @@ package final class FileTransport: Transport {
     private let path: String
     private let calls: FileCalls
     private let place = Mutex<(any PushPlace)?>(nil)
-    /// Writing may wait for the disk, which the threads of the cooperative pool must not.
+    /// Writing may wait for the disk, which threads of the cooperative pool must not do.
     private let queue = DispatchQueue(label: "belfry.transport.file")
 
     package convenience init(_ settings: Settings, context: TransportContext) throws(SettingsError) {

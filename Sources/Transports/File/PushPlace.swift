@@ -3,22 +3,22 @@ import Glibc
 import JSON
 import PipelineKit
 
-/// Where pushes come to lie. Writing may wait for the disk.
+/// A file or folder to which pushes are written. Writing may wait for the disk.
 protocol PushPlace: AnyObject {
     /// - Returns: One answer for each push.
     func take(_ pushes: [Delivery]) -> [TransportAnswer]
 
-    /// What was taken outlives a power failure from now on, where the place promises that.
+    /// Makes the written pushes survive a power failure, if the place promises that.
     func synchronize()
 }
 
-/// One file, a push a line.
+/// One file, with one push a line.
 final class LineFile: PushPlace {
     private var file: AppendFile
 
     init(_ path: String, _ calls: FileCalls) throws(TransportError) { file = try .open(path, calls) }
 
-    /// All are appended, or none.
+    /// Appends all pushes or none.
     func take(_ pushes: [Delivery]) -> [TransportAnswer] {
         var lines = ByteBuffer(capacity: pushes.reduce(0) { $0 + $1.byteCount + 1 })
         for push in pushes {
@@ -39,7 +39,7 @@ package final class SimulatorFolder: PushPlace, Sendable {
     private let path: String
     private let calls: FileCalls
 
-    /// Makes the folder where there is none.
+    /// Makes the folder if it is missing.
     package convenience init(_ path: String) throws(TransportError) { try self.init(path, FileCalls()) }
 
     init(_ path: String, _ calls: FileCalls) throws(TransportError) {
@@ -55,7 +55,7 @@ package final class SimulatorFolder: PushPlace, Sendable {
         }
     }
 
-    /// - Returns: One answer for each push. One that no simulator takes has failed without an attempt.
+    /// - Returns: One answer for each push. A push that no simulator can show fails without an attempt.
     package func take(_ pushes: [Delivery]) -> [TransportAnswer] { pushes.map(take) }
 
     func synchronize() {}
@@ -73,7 +73,7 @@ package final class SimulatorFolder: PushPlace, Sendable {
         }
     }
 
-    /// Whoever lists the folder sees whole files only.
+    /// Writes the file under another name first, so that the folder never shows an incomplete `.apns` file.
     private func write(_ push: SimulatorPush) throws(SystemError) {
         let part = "\(path)/.\(push.name).part"
         do throws(SystemError) {

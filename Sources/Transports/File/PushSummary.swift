@@ -35,7 +35,7 @@ enum PushSummary {
         return shown.isEmpty ? "silent" : shown
     }
 
-    /// The text as it stands, or the key of one that the app looks up, with what goes into it.
+    /// The text in quotation marks, or the key of a localized text with its arguments.
     private static func text(
         in alert: JSONValue, _ plain: StaticString, _ key: StaticString, _ arguments: StaticString
     ) -> String? {

@@ -2,13 +2,13 @@ import Events
 import JSON
 import PipelineKit
 
-/// A push as `xcrun simctl push DEVICE FILE` takes it: the payload, with the app that gets it as one more member.
+/// A push in the form of `xcrun simctl push DEVICE FILE`: the payload, and the app's bundle ID as one more member.
 struct SimulatorPush {
-    /// The file's name: in the order of the pushes, and no other push's.
+    /// The file's name. Names are unique, and sort in the order of the pushes.
     let name: String
     let contents: [UInt8]
 
-    /// Nil when the line is no push of an app.
+    /// Nil if the line is not a push of an app.
     init?(_ delivery: Delivery) {
         var reader = PushReader()
         do throws(JSONError) {
@@ -25,7 +25,8 @@ struct SimulatorPush {
         contents = Self.contents(payload, topic)
     }
 
-    /// Numbers of one width sort by value; the `apns-id` tells pushes of several logs apart, and repeats of one not.
+    /// Numbers of one width sort by value. Pushes of different logs differ by their `apns-id`; repeats of one push have the
+    /// same one, and so the same file.
     private static func name(_ id: Delivery.ID, _ apnsID: String) -> String {
         let number = String(id.push)
         let zeros = String(repeating: "0", count: max(0, digits - number.count))
@@ -34,7 +35,7 @@ struct SimulatorPush {
 
     private static let digits = 12
 
-    /// Letters, digits and what no shell or file system makes anything of; the rest as `%` and two digits.
+    /// Keeps characters that have no meaning in shells and file systems; other bytes become `%` and two digits.
     private static func safe(_ text: String, bytesMax: Int) -> String {
         var safe = ""
         for byte in text.utf8 where safe.utf8.count + 3 <= bytesMax {

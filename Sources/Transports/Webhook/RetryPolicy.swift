@@ -1,11 +1,11 @@
 import Foundation
 import PipelineKit
 
-/// When a push is tried again, and how long after.
+/// Whether a push is tried again, and after which wait.
 struct RetryPolicy: Sendable {
-    /// No wait of our own is longer.
+    /// The longest wait if the server asks for none.
     static let backoffMax = Duration.seconds(30)
-    /// A server that asks for more patience is asked again after this.
+    /// The longest wait if the server asks for more.
     static let retryAfterMax = Duration.seconds(3_600)
 
     let attempts: Int
@@ -15,10 +15,10 @@ struct RetryPolicy: Sendable {
     /// errors (RFC 9110, sections 15.5.9 and 15.6; RFC 8470, section 5.2; RFC 6585, section 4).
     static func isRetriable(_ status: Int) -> Bool { [408, 425, 429].contains(status) || status >= 500 }
 
-    /// The wait after that many attempts; nil when there is to be no other.
+    /// The wait after that many attempts; nil if there is no further attempt.
     ///
     /// - Parameters:
-    ///   - retryAfter: What the server asked for.
+    ///   - retryAfter: The wait that the server asked for.
     ///   - jitter: From 0 to 1. Spreads the retries of many pushes over the second half of the wait.
     func delay(afterAttempt attempt: Int, retryAfter: Duration?, jitter: Double) -> Duration? {
         guard attempt < attempts else { return nil }
@@ -27,7 +27,7 @@ struct RetryPolicy: Sendable {
         return max(own, min(retryAfter ?? .zero, Self.retryAfterMax))
     }
 
-    /// Reads a `Retry-After` header: seconds or a date (RFC 9110, sections 10.2.3 and 5.6.7). Nil when it is neither.
+    /// Reads a `Retry-After` header: seconds or a date (RFC 9110, sections 10.2.3 and 5.6.7). Nil if it is neither.
     static func retryAfter(_ value: String?, now: Date) -> Duration? {
         guard let value = value?.trimmingCharacters(in: .whitespaces), !value.isEmpty else { return nil }
         if value.utf8.allSatisfy({ (0x30...0x39).contains($0) }) { return .seconds(Int(value.prefix(9)) ?? 0) }

@@ -5,7 +5,7 @@ import JSON
 import PipelineKit
 import Time
 
-/// What one attempt's end means for the push.
+/// What the result of an attempt means for the push.
 extension Result<HTTPAnswer, HTTPFailure> {
     var isRetriable: Bool {
         switch self {
@@ -15,7 +15,7 @@ extension Result<HTTPAnswer, HTTPFailure> {
         }
     }
 
-    /// Whether the server may have taken the push, and did not say so.
+    /// Whether the server may have got the push but did not answer.
     var isUnanswered: Bool {
         switch self {
         case .failure(.timedOut(wasSent: true)), .failure(.unreachable(_, wasSent: true)): true
@@ -29,7 +29,7 @@ extension Result<HTTPAnswer, HTTPFailure> {
         return RetryPolicy.retryAfter(answer.retryAfter, now: date)
     }
 
-    /// Where the push is not to be tried again.
+    /// The answer if the push is not tried again.
     func answer(to id: Delivery.ID, timeout: Duration) -> TransportAnswer {
         switch self {
         case .success(let answer) where (200..<300).contains(answer.status):
@@ -43,7 +43,7 @@ extension Result<HTTPAnswer, HTTPFailure> {
         }
     }
 
-    /// Where it is.
+    /// The answer if the push is tried again.
     func deferral(of id: Delivery.ID, until: Instant, timeout: Duration) -> TransportAnswer {
         var answer = answer(to: id, timeout: timeout)
         (answer.outcome, answer.until, answer.mayRepeat) = (.deferred, until, isUnanswered)
@@ -54,7 +54,8 @@ extension Result<HTTPAnswer, HTTPFailure> {
 extension HTTPAnswer {
     private static let reasonBytesMax = 256
 
-    /// The answer's `reason`, as APNs gives it, or the status in words. Nothing else of the body: it may repeat tokens.
+    /// The `reason` in the body, as in answers of APNs, or else the status in words. Other parts of the body are left out,
+    /// because they may contain tokens.
     fileprivate var reason: String {
         var parser = JSONParser()
         let given: String? = body.withUnsafeBytes { body in
@@ -82,6 +83,6 @@ extension HTTPFailure {
 }
 
 extension IPAddress {
-    /// Why nothing is sent there.
+    /// Why nothing is sent to this address.
     fileprivate var refusal: String { "\(self) is in a private network, which privateNetworks: allow would permit" }
 }

@@ -2,15 +2,15 @@ import Events
 import JSON
 import PipelineKit
 
-/// A push, or the notice that a device was retired, and what its request needs to know of it.
+/// A push, or the notice that a device was retired, with the values that its request needs.
 struct WebhookPush: Sendable {
     let delivery: Delivery
     /// The push's `apns-id`, or the notice's own.
     let apnsID: String
-    /// User and device: whose pushes keep their order.
-    let lane: [String]
+    /// User and device. Pushes with the same key are sent one after the other.
+    let deviceKey: [String]
 
-    /// Nil when the line is no push.
+    /// Nil if the line is not a push.
     init?(_ delivery: Delivery) {
         let isNotice = delivery.id.retired != nil
         var reader = PushReader()
@@ -25,6 +25,6 @@ struct WebhookPush: Sendable {
         guard let (id, user) = read, !id.isEmpty, id.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { return nil }
         self.delivery = delivery
         apnsID = id
-        lane = [user, delivery.id.device]
+        deviceKey = [user, delivery.id.device]
     }
 }

@@ -3,7 +3,7 @@ import PipelineKit
 import Synchronization
 import Time
 
-/// One request for one push, and what its end means.
+/// Sends the request of a push, and decides from its result what happens to the push.
 struct WebhookSender: Sendable {
     let settings: WebhookSettings
     let target: WebhookTarget
@@ -15,7 +15,7 @@ struct WebhookSender: Sendable {
 
     private var policy: RetryPolicy { RetryPolicy(attempts: settings.attempts, backoff: settings.backoff) }
 
-    /// Sends it once. Nil when cancelled.
+    /// Sends the push once. Returns nil if cancelled.
     func send(_ push: WebhookPush) async -> TransportAnswer? {
         let result = await attempt(request(push, push.delivery.line))
         if case .failure(.cancelled) = result { return nil }
@@ -27,7 +27,7 @@ struct WebhookSender: Sendable {
         return result.deferral(of: push.delivery.id, until: now().advanced(by: delay), timeout: settings.timeout)
     }
 
-    /// The same over the same connections, with other settings.
+    /// A sender with other settings that uses the same connections.
     func with(_ settings: WebhookSettings, _ target: WebhookTarget, _ signer: WebhookSigner) -> WebhookSender {
         WebhookSender(
             settings: settings, target: target, session: session, signer: signer, now: now, jitter: jitter)
@@ -41,7 +41,7 @@ struct WebhookSender: Sendable {
         }
     }
 
-    /// A new attempt has a time of its own (Standard Webhooks 1.0.0, "Webhook metadata").
+    /// Each attempt has its own time (Standard Webhooks 1.0.0, "Webhook metadata").
     private func request(_ push: WebhookPush, _ body: [UInt8]) -> HTTPRequest {
         let timestamp = now().microseconds / 1_000_000
         var headers = [
@@ -56,7 +56,7 @@ struct WebhookSender: Sendable {
     }
 }
 
-/// What requests are made with: for each attempt the newest settings count.
+/// The sender with the newest settings, which each attempt looks up.
 final class PresentSender: Sendable {
     private let sender: Mutex<WebhookSender>
 

@@ -2,19 +2,19 @@ import PipelineKit
 
 /// Settings of ``WebhookTransport``.
 package struct WebhookSettings: PluginSettings {
-    /// Where pushes are posted.
+    /// The URL that pushes are posted to.
     let url: Secret
-    /// How long one attempt may take, its answer included.
+    /// How long one attempt may take, including its answer.
     package let timeout: Duration
     /// How often a push is tried before it is given up.
     package let attempts: Int
-    /// The wait before the second attempt; each further one doubles it, up to ``RetryPolicy/backoffMax``.
+    /// The wait before the second attempt. It doubles with each further attempt, up to ``RetryPolicy/backoffMax``.
     package let backoff: Duration
-    /// How many requests may be under way at a time.
+    /// How many requests may be in flight at a time.
     package let concurrency: Int
     /// Sent with each request, in the order of the file.
     let headers: [(name: String, value: Secret)]
-    /// What requests are signed with; empty: they are not.
+    /// The secrets that sign requests; empty: requests are not signed.
     let secrets: [Secret]
     let rules: HTTPRules
 
@@ -43,7 +43,7 @@ package struct WebhookSettings: PluginSettings {
 
     private enum PrivateNetworks: String, CaseIterable { case refuse, allow }
 
-    /// While receivers take over a new secret, the old one is signed with too.
+    /// Several secrets let receivers change from an old secret to a new one.
     private static let secretsMax = 4
 
     private static func headers(

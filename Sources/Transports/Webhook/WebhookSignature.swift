@@ -2,11 +2,11 @@ import Foundation
 import PipelineKit
 import Signing
 
-/// Signs requests so that their receiver knows whom they are from (Standard Webhooks 1.0.0, "Signature scheme").
+/// Signs requests so that their receiver can check who sent them (Standard Webhooks 1.0.0, "Signature scheme").
 struct WebhookSigner: Sendable, Equatable {
     private let keys: [[UInt8]]
 
-    /// - Parameter secrets: `whsec_` and 24 to 64 bytes in Base64. Several while one takes another's place.
+    /// - Parameter secrets: `whsec_` and 24 to 64 bytes in Base64. Several while receivers change to a new one.
     init(_ secrets: [Secret]) throws(TransportError) {
         keys = try secrets.map { secret throws(TransportError) in try Self.key(secret) }
     }

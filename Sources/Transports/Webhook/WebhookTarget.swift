@@ -1,7 +1,7 @@
 import Foundation
 import PipelineKit
 
-/// Where requests go and what stands in them, with the secrets read.
+/// The URL and headers of requests, with the secrets filled in.
 struct WebhookTarget: Sendable {
     let url: URL
     let headers: [(name: String, value: String)]
@@ -13,7 +13,7 @@ struct WebhookTarget: Sendable {
         }
     }
 
-    /// What is wrong with those of the settings' secrets that this process can read.
+    /// The errors in the settings' secrets. Secrets that this process cannot read are left out.
     static func errors(_ settings: WebhookSettings) -> [TransportError] {
         func error(_ secret: Secret, _ use: () throws(TransportError) -> Void) -> TransportError? {
             guard secret.isReadable else { return nil }
@@ -30,7 +30,7 @@ struct WebhookTarget: Sendable {
         return ([ofURL] + ofHeaders + ofSecrets).compactMap(\.self)
     }
 
-    /// What the operator is told when one takes the other's place: nobody's secrets.
+    /// What the operator is told when this target replaces the other one. Shows no secrets.
     func differences(from other: WebhookTarget) -> [String] {
         let isSame = headers.elementsEqual(other.headers) { $0 == $1 }
         return (url == other.url ? [] : ["posts to another url"]) + (isSame ? [] : ["sends other headers"])
@@ -64,7 +64,7 @@ struct WebhookTarget: Sendable {
 // MARK: - Rules
 
 extension WebhookTarget {
-    /// What is wrong with an address, in words that do not show it.
+    /// What is wrong with an address, in words that show no secret part of it.
     struct Flaw: Error {
         let reason: String
         let hint: String
@@ -87,7 +87,8 @@ extension WebhookTarget {
         return url
     }
 
-    /// What a name leads to is known only when it is used; numbers and `localhost` are known now.
+    /// Whether the host is certainly private: a private IP address, or `localhost`. The addresses of other names are known
+    /// only when a request is sent.
     private static func isPrivate(_ host: String) -> Bool {
         // RFC 6761, section 6.3.
         let isLocalhost = host.lowercased().split(separator: ".").last == "localhost"

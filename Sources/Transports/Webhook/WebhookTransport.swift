@@ -4,17 +4,17 @@ import PipelineKit
 import Synchronization
 import Time
 
-/// Posts each push to a URL, as it stands, with its `apns-id` as `webhook-id`, and signs it where there is a secret
+/// Posts each push unchanged to a URL, with its `apns-id` as `webhook-id`, and signs it if the settings have a secret
 /// (Standard Webhooks).
 ///
-/// A push is accepted when the server answers 2xx. After statuses 408, 425, 429 and 5xx, and no answer at all, it is
-/// deferred, for a time that doubles with each attempt and is never shorter than the server's `Retry-After`; every other
-/// status is final, redirects included. Addresses in private networks are refused, also where a name leads there, unless
-/// the settings allow them. The pushes of one device go out one after the other; one that is not answered soon is deferred
-/// too, and its last answer follows when it comes. A push that is to be tried again holds up none.
-///
-/// Pushes that are under way when the transport is closed are deferred: they are to be sent again, and the server knows a
-/// repeat by its `webhook-id`.
+/// - A push is accepted if the server answers 2xx.
+/// - After the statuses 408, 425, 429 and 5xx, or without an answer, it is deferred. The wait doubles with each attempt and
+///   is not shorter than the server's `Retry-After` of up to an hour. Every other status is final, including redirects.
+/// - Addresses in private networks are refused unless the settings allow them, even if a name leads there.
+/// - The pushes of one device are sent one after the other. If an answer does not come soon, the push is deferred, and its
+///   last answer follows when it comes. A push that waits for its next attempt does not delay other pushes.
+/// - Pushes that are in flight when the transport is closed are deferred. They are sent again; the server recognises a
+///   repeat by its `webhook-id`.
 package final class WebhookTransport: ContinuousTransport {
     package typealias Settings = WebhookSettings
 
@@ -24,13 +24,13 @@ package final class WebhookTransport: ContinuousTransport {
     private let pause: @Sendable (Duration) async throws -> Void
     private let now: @Sendable () -> Instant
     private let jitter: @Sendable () -> Double
-    private let line = Mutex<Line?>(nil)
+    private let work = Mutex<Work?>(nil)
 
-    /// What is there between ``open()`` and ``close()``.
-    private struct Line: Sendable {
+    /// The state between ``open()`` and ``close()``.
+    private struct Work: Sendable {
         let session: HTTPSession
         let sender: PresentSender
-        let requests: WebhookLine
+        let queue: WebhookQueue
     }
 
     package convenience init(_ settings: WebhookSettings, context: TransportContext) throws(SettingsError) {
@@ -38,9 +38,9 @@ package final class WebhookTransport: ContinuousTransport {
     }
 
     /// - Parameters:
-    ///   - now: The time that requests are stamped with, and that waits begin at.
+    ///   - now: The time in requests, and at which waits begin.
     ///   - jitter: From 0 to 1.
-    ///   - pause: Waits for as long as a push waits for its first answer; throws when cancelled.
+    ///   - pause: Waits as long as a push waits for its first answer; throws if cancelled.
     init(
         _ settings: WebhookSettings, now: @escaping @Sendable () -> Instant = { .wall() },
         jitter: @escaping @Sendable () -> Double, pause: @escaping @Sendable (Duration) async throws -> Void
@@ -58,26 +58,26 @@ package final class WebhookTransport: ContinuousTransport {
         let sender = PresentSender(
             WebhookSender(
                 settings: settings, target: target, session: opened, signer: signer, now: now, jitter: jitter))
-        let requests = WebhookLine(
+        let queue = WebhookQueue(
             concurrency: settings.concurrency, timeout: { sender.value.settings.timeout }, now: now, pause: pause,
             attempt: { await sender.value.send($0) })
-        line.withLock { $0 = Line(session: opened, sender: sender, requests: requests) }
+        work.withLock { $0 = Work(session: opened, sender: sender, queue: queue) }
     }
 
-    /// Not each push should say what one look tells.
+    /// Reports an unusable file of certificates at the start. Otherwise every push would fail because of it.
     private func checkTrust() throws(TransportError) {
         guard let trust = settings.rules.trust else { return }
         guard FileManager.default.contents(atPath: trust)?.firstRange(of: Data("-----BEGIN ".utf8)) != nil else {
             throw TransportError(
-                "\(trust), which is to be trusted, cannot be read or holds no certificate in PEM",
+                "trust: \(trust) does not exist, cannot be read or contains no certificate in PEM",
                 isOfConfiguration: true)
         }
     }
 
-    /// Another URL, other headers, secrets and times count from the next attempt on. Connections are kept, unless other
-    /// ones are to be trusted or allowed, or another number of them.
+    /// Uses a changed URL, headers, secrets and times from the next attempt on, with the same connections. If `trust`,
+    /// `privateNetworks` or `concurrency` changed, returns nil, so that the transport is replaced.
     package func change(to settings: WebhookSettings) async throws(TransportError) -> TransportChange? {
-        guard let sender = line.withLock({ $0?.sender }) else { return nil }
+        guard let sender = work.withLock({ $0?.sender }) else { return nil }
         let present = sender.value
         guard settings.rules == present.settings.rules, settings.concurrency == present.settings.concurrency else {
             return nil
@@ -89,13 +89,13 @@ package final class WebhookTransport: ContinuousTransport {
     }
 
     package func close() async {
-        let closed = line.withLock { $0.take() }
-        closed?.requests.close()
+        let closed = work.withLock { $0.take() }
+        closed?.queue.close()
         closed?.session.close()
     }
 
     package func take(_ pushes: [Delivery], answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
-        guard let line = line.withLock({ $0 }) else {
+        guard let work = work.withLock({ $0 }) else {
             return answered(
                 pushes.map { TransportAnswer($0.id, .failed, reason: "the transport is not open", attempts: 0) })
         }
@@ -109,12 +109,12 @@ package final class WebhookTransport: ContinuousTransport {
             }
         }
         if !refusals.isEmpty { answered(refusals) }
-        if !readable.isEmpty { line.requests.take(readable, answered) }
+        if !readable.isEmpty { work.queue.take(readable, answered) }
     }
 
-    /// As many requests as may be under way, less those that take longer.
+    /// The room for `concurrency` requests, without the late ones that are still in flight.
     package func room(for app: Delivery.App?) -> TransportRoom {
-        line.withLock { $0?.requests.room } ?? TransportRoom(channel: 0, pushesMax: settings.concurrency)
+        work.withLock { $0?.queue.room } ?? TransportRoom(channel: 0, pushesMax: settings.concurrency)
     }
 
     package var inFlightMax: Int { room(for: nil).pushesMax }

@@ -2,7 +2,7 @@ import EventLog
 import Events
 import JSON
 
-/// Follows the log that pushes come from for what it says of devices, so that a token is known before its first push.
+/// Follows the registrations of devices in the log that pushes come from, so that a token is known before its first push.
 struct DeviceLog {
     let transport: String
     /// The log's identity, without dashes.
@@ -10,7 +10,7 @@ struct DeviceLog {
     private let events: LogEvents
 
     /// - Parameter last: The last event whose devices are known.
-    /// - Returns: Nil where the log is not on this machine, or has not begun.
+    /// - Returns: Nil if the log is not on this machine, or does not exist yet.
     init?(directory: String, transport: String, after last: Int64) throws(EventLogError) {
         guard try EventLogs.isLog(directory: directory) else { return nil }
         let log = try EventLogs.summary(directory: directory)
@@ -25,7 +25,7 @@ struct DeviceLog {
 
     private static let changesMax = 10_000
 
-    /// What was said of devices since, or the first part of it; ``last`` says how far it goes.
+    /// The changes since the last call, or the first part of them. ``last`` is the last event that was read.
     func changes() throws -> [DeviceChange] {
         var changes: [DeviceChange] = []
         while changes.count < Self.changesMax {
@@ -38,11 +38,11 @@ struct DeviceLog {
     }
 }
 
-/// What a `device.register` or `device.unregister` event says.
+/// The content of a `device.register` or `device.unregister` event.
 struct DeviceChange {
     let account: Account
     let device: String
-    /// Nil: it was unregistered.
+    /// Nil: the device was unregistered.
     let address: (transport: String, token: String, topic: String?)?
 
     init?(_ event: JSONValue) {
@@ -60,7 +60,7 @@ struct DeviceChange {
         address = (transport, token, event[.topic]?.string)
     }
 
-    /// A device that goes over to another transport has no inbox any more.
+    /// Applies the change. A device that registers with another transport loses its token here.
     func apply(to tables: InboxTables, transport: String) throws {
         if let address, address.transport == transport, let token = CourierToken(address.token) {
             try tables.register(token, topic: address.topic, device: device, of: account)

@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import JSON
 
-/// How far a client has read: behind which push, and behind which mark.
+/// How far a client has read: up to which push, and up to which mark.
 struct ChangeToken: Hashable, Sendable {
     /// The log of pushes that the numbers count in.
     let log: String
@@ -20,7 +20,7 @@ struct ChangeToken: Hashable, Sendable {
         (log, self.push, self.mark) = (String(parts[0]), push, mark)
     }
 
-    /// Whether it can have been given where tokens lead so far.
+    /// Whether the courier may have issued this token: it is not beyond the newest one.
     func isWithin(_ end: ChangeToken) -> Bool { log == end.log && push <= end.push && mark <= end.mark }
 
     var text: String { "\(log)-\(push)-\(mark)" }
@@ -35,7 +35,7 @@ struct InboxPage: ~Copyable {
     private var entries = 0
     private var token: ChangeToken
 
-    /// - Parameter since: Nil: from the oldest that there is.
+    /// - Parameter since: Nil: from the oldest notification.
     static func json(
         _ db: Database, account: Int64, since: ChangeToken?, log: String, entriesMax: Int
     ) throws -> [UInt8] {
@@ -60,7 +60,7 @@ struct InboxPage: ~Copyable {
         }
     }
 
-    /// - Returns: Whether all of them fitted.
+    /// - Returns: Whether all rows fitted.
     private mutating func add(
         _ condition: String, _ arguments: StatementArguments, _ advance: (inout ChangeToken, Int64, Int64) -> Void
     ) throws -> Bool {
@@ -96,7 +96,7 @@ struct InboxPage: ~Copyable {
 }
 
 extension InboxTables {
-    /// The last push that the inbox has had, and the last mark of what it holds.
+    /// The last push that was ever in the inbox, and the last mark of the notifications in it.
     func last(of account: Int64) throws -> (push: Int64, mark: Int64) {
         let row = try Row.fetchOne(
             db.cachedStatement(

@@ -5,20 +5,20 @@ import Glibc
 import PipelineKit
 import Synchronization
 
-/// The SQLite file: inboxes, what polls have yet to get, and where the courier stands in the logs that all of it is
-/// made from. One connection writes, in WAL mode; a fetch reads beside it.
+/// The SQLite file: the inboxes, the deliveries that polls have not taken yet, and the positions in the logs that the
+/// tables come from. One connection writes, in WAL mode; others read at the same time.
 struct InboxStore: Sendable {
     let path: String
-    /// For who writes; pages are read through ``pages``.
+    /// For ``CourierStore``; pages are read through ``pages``.
     let pool: DatabasePool
     let pages: PageReader
 
-    /// Opens the file, or makes an empty one; one that is damaged or of another version is moved aside first.
+    /// Opens the file, or makes an empty one. A file that is damaged or of another version is moved aside first.
     ///
     /// - Parameters:
-    ///   - isDurable: Whether what is written is to survive the loss of power.
-    ///   - mode: Of the file and the folders that are made.
-    /// - Returns: The store, and the path that a damaged file has now.
+    ///   - isDurable: Whether each transaction must survive a power failure.
+    ///   - mode: The mode of a new file and of new folders.
+    /// - Returns: The store, and the new path of a damaged file.
     static func open(_ path: String, isDurable: Bool, mode: DataMode) throws -> (
         store: InboxStore, setAside: String?
     ) {
@@ -32,7 +32,7 @@ struct InboxStore: Sendable {
         }
     }
 
-    /// What SQLite kept beside a file that is gone must not become part of a new one.
+    /// Removes SQLite's other files if the file itself is missing: they must not become part of a new one.
     private static func removeRest(of path: String) throws {
         guard !FileManager.default.fileExists(atPath: path) else { return }
         for end in ["-wal", "-shm"] where FileManager.default.fileExists(atPath: path + end) {
@@ -55,21 +55,21 @@ struct InboxStore: Sendable {
         try pool.write { db in try Schema.make(in: db) }
     }
 
-    /// SQLite takes an empty file for a new database, and gives the files that it keeps beside it the same mode.
+    /// Makes an empty file, which SQLite takes for a new database. SQLite's other files get the same mode.
     private static func make(_ path: String, _ mode: DataMode) throws {
         let file = mode.open(path, O_RDWR | O_CREAT | O_CLOEXEC)
         guard file >= 0 else { throw POSIXError.of(errno) }
         Glibc.close(file)
     }
 
-    /// Leaves all in one file, and lets go of it.
+    /// Writes everything into the one file, and closes it.
     func close() throws {
         pages.close()
         try pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
         try pool.close()
     }
 
-    /// Lets go of the file, and moves it and what SQLite keeps beside it out of the way; one set aside before goes.
+    /// Closes the file, and renames it and SQLite's other files. They replace files that were set aside before.
     func setAside() throws -> String {
         pages.close()
         try pool.close()
@@ -95,14 +95,14 @@ extension POSIXError {
 }
 
 extension Error {
-    /// Whether the file is no database of ours any more.
+    /// Whether the file is damaged, or of another version.
     var isDamage: Bool {
         guard let error = self as? DatabaseError else { return self is Schema.OtherVersion }
         return [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
     }
 }
 
-/// Reads pages beside the writer, one at a time. Connections must not be closed under a reader: closing waits for it.
+/// Reads pages beside the writer, one at a time. Closing waits for the reader, whose connection must stay open.
 final class PageReader: Sendable {
     struct Closed: Error {}
 

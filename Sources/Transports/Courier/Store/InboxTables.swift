@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Time
 
-/// The questions and changes that the courier has for its tables, inside one transaction.
+/// The courier's queries and changes of its tables, inside one transaction.
 struct InboxTables {
     let db: Database
 
@@ -19,7 +19,7 @@ struct InboxTables {
         return id ?? 0
     }
 
-    /// The device, made without a token where it is not known.
+    /// The device. An unknown one is added without a token.
     func device(_ name: String, of account: Int64) throws -> Int64 {
         try run("INSERT INTO devices(account, name) VALUES (?, ?) ON CONFLICT DO NOTHING", [account, name])
         let id = try Int64.fetchOne(
@@ -28,7 +28,7 @@ struct InboxTables {
         return id ?? 0
     }
 
-    /// A token belongs to who registered it last.
+    /// Gives the token to the device: it belongs to the device that registered it last.
     func register(_ token: CourierToken, topic: String?, device name: String, of account: Account) throws {
         let device = try device(name, of: self.account(account))
         try run("UPDATE devices SET token = NULL WHERE token = ?", [token.text])
@@ -53,7 +53,7 @@ struct InboxTables {
         return push <= floor ?? 0
     }
 
-    /// - Returns: The body that the push has: the first that was added.
+    /// - Returns: The body of the push: the one that was added first.
     @discardableResult
     func add(
         push: Int64, id: String, body: Data, to account: Int64, time: Instant, _ expiration: Expiration
@@ -66,7 +66,7 @@ struct InboxTables {
         return db.changesCount > 0 ? body : try self.body(ofPush: push) ?? body
     }
 
-    /// - Parameter payload: Nil where it is the notification's body.
+    /// - Parameter payload: Nil if it is the notification's body.
     func add(push: Int64, to device: Int64, apnsID: String?, payload: Data?) throws {
         try run(
             "INSERT INTO deliveries(push, device, apnsID, payload) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -78,7 +78,7 @@ struct InboxTables {
             db.cachedStatement(sql: "SELECT body FROM notifications WHERE push = ?"), arguments: [push])
     }
 
-    /// What polls of the device get next.
+    /// The notifications that polls of the device get next.
     func next(for device: Int64, limit: Int, at now: Instant) throws -> [(apnsID: String, payload: Data)] {
         try Row.fetchAll(
             db.cachedStatement(
@@ -103,14 +103,14 @@ struct InboxTables {
         try run("UPDATE notifications SET mark = ? WHERE push = ?", [mark, push])
     }
 
-    /// Whether a later push came first, so that a client may have read on behind this one.
+    /// Whether a later push came first. A client may then have read past this one already.
     func isLate(push: Int64, in account: Int64) throws -> Bool {
         try Bool.fetchOne(
             db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM notifications WHERE account = ? AND push > ?)"),
             arguments: [account, push]) ?? false
     }
 
-    /// The pushes of a notification ID, and which of them nobody has read.
+    /// The pushes with a notification ID, and whether each is marked as read.
     func pushes(of id: String, in account: Int64) throws -> [(push: Int64, isRead: Bool)] {
         try Row.fetchAll(
             db.cachedStatement(
@@ -121,7 +121,7 @@ struct InboxTables {
 
     // MARK: Retention
 
-    /// Lets the oldest of an inbox go that has too many.
+    /// Removes the oldest notifications of an inbox that has too many.
     func trim(_ account: Int64, to most: Int) throws {
         let held = try Int.fetchOne(
             db.cachedStatement(sql: "SELECT held FROM accounts WHERE id = ?"), arguments: [account])
@@ -160,9 +160,9 @@ struct InboxTables {
     }
 }
 
-/// Where the store stands in what it is made from.
+/// How far the store has read the logs that it comes from.
 enum Position: String {
-    /// Identity of the log that pushes come from.
+    /// The identity of the log that pushes come from.
     case log
     /// The last event of that log whose devices are known.
     case devices

@@ -3,7 +3,7 @@ import Glibc
 import JSON
 import Time
 
-/// The events of a log from one on, while it grows.
+/// Reads the events of a log that may still grow.
 final class LogEvents {
     private let reader: EventLogReader
     private var next: UInt64
@@ -14,18 +14,18 @@ final class LogEvents {
         next = first
     }
 
-    /// Takes an event; `time` is its batch's.
+    /// Called with an event, and with the time of its batch.
     typealias Visit = (_ sequence: UInt64, _ event: JSONValue, _ time: Instant) throws -> Void
 
-    /// Calls back with each event that is there by now.
+    /// Calls `visit` with each event up to the present end of the log.
     func read(_ visit: Visit) throws {
         while try readBatch(visit) {}
     }
 
-    /// Calls back with each event of the next batch.
+    /// Calls `visit` with each event of the next batch.
     ///
-    /// - Parameter unwanted: How a line begins whose event is passed over unread.
-    /// - Returns: False at the end, for now.
+    /// - Parameter unwanted: Events whose line begins with this are skipped without parsing.
+    /// - Returns: False at the present end of the log.
     func readBatch(except unwanted: StaticString = "", _ visit: Visit) throws -> Bool {
         guard let batch = try reader.next() else { return false }
         var rest = batch.body
@@ -43,7 +43,7 @@ final class LogEvents {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Takes the first line away, and gives it back without its line feed.
+    /// Removes the first line, and returns it without its line feed.
     fileprivate mutating func cutLine() -> UnsafeRawBufferPointer {
         guard let baseAddress, let feed = memchr(baseAddress, CInt(UInt8(ascii: "\n")), count) else { return self }
         let length = baseAddress.distance(to: feed)

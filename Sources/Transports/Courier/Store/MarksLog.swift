@@ -3,14 +3,13 @@ import Events
 import JSON
 import Time
 
-/// What clients did, in an event log of the courier's own: what polls have taken and what was read. With it the store is
-/// a cache: all in it can be made again.
+/// The courier's own event log: what polls have taken, what users have read, and which pushes came late. The store can be
+/// rebuilt from it and the logs of the pipeline.
 struct MarksLog {
-    /// A mark, as it stands in the log.
     enum Mark: Hashable {
         case taken(apnsID: String)
         case read(push: Int64)
-        /// It came behind one that was pushed after it.
+        /// The push came after a push with a higher number.
         case late(push: Int64)
     }
 
@@ -27,9 +26,9 @@ struct MarksLog {
     /// The last mark's number.
     var last: Int64 { Int64(writer.lastSequence) }
 
-    /// Appends marks in one step: after a crash all of them are there, or none.
+    /// Appends marks in one step: after a crash the log has all of them or none.
     ///
-    /// - Parameter isDurable: Whether to wait until they survive the loss of power.
+    /// - Parameter isDurable: Whether to wait until the marks survive a power failure.
     func append(_ marks: [Mark], now: Instant, isDurable: Bool = false) throws(EventLogError) {
         guard !marks.isEmpty else { return }
         var lines = ByteBuffer(capacity: marks.count * 80)
@@ -38,7 +37,7 @@ struct MarksLog {
         if isDurable { try writer.flush() }
     }
 
-    /// Calls back with each mark behind a number, in order.
+    /// Calls `body` with each mark after that number, in order.
     func read(after number: Int64, _ body: (Int64, Mark) throws -> Void) throws {
         let first = try EventLogs.summary(directory: writer.directory).firstSequence
         let events = try LogEvents(directory: writer.directory, from: max(UInt64(number) + 1, first))
@@ -47,7 +46,7 @@ struct MarksLog {
         }
     }
 
-    /// Drops whole segments of marks that are older.
+    /// Drops segments in which all marks are older.
     func trim(before time: Instant) throws(EventLogError) {
         let old = try writer.segments().dropLast().prefix { $0.lastNow.map { $0 < time } ?? false }
         if let last = old.last { try writer.trim(before: last.lastSequence + 1) }

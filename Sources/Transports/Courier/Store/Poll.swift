@@ -5,7 +5,7 @@ import NIOCore
 struct Poll: Sendable {
     enum Answer: Sendable {
         case notification(Data)
-        /// The time is over, or the courier closes.
+        /// The poll timed out, a newer poll of the device took its place, or the courier closes.
         case nothing
         case unknownToken
         case tooMany
@@ -22,13 +22,13 @@ struct Poll: Sendable {
 
     var answer: EventLoopFuture<Answer> { promise.futureResult }
 
-    /// Once, by whoever took the poll from those that wait.
+    /// To be called once. For a waiting poll: by the code that removed it from ``WaitingPolls``.
     func end(_ answer: Answer) { promise.succeed(answer) }
 
     static func === (left: Poll, right: Poll) -> Bool { left.answer === right.answer }
 }
 
-/// The polls that wait, by the token that they ask with, oldest first.
+/// The waiting polls of each token, oldest first.
 struct WaitingPolls {
     private var byToken: [CourierToken: [Poll]] = [:]
     private(set) var count = 0
@@ -37,7 +37,7 @@ struct WaitingPolls {
 
     var isFull: Bool { count >= CourierLimits.pollsMax }
 
-    /// - Returns: The poll that had to make room.
+    /// - Returns: The poll that was removed to make room.
     mutating func add(_ poll: Poll) -> Poll? {
         let oldest = self[poll.token].count < CourierLimits.pollsPerDeviceMax ? nil : takeFirst(1, of: poll.token).first
         byToken[poll.token, default: []].append(poll)
@@ -53,7 +53,7 @@ struct WaitingPolls {
         return Array(polls.prefix(number))
     }
 
-    /// - Returns: Whether it waited.
+    /// - Returns: Whether the poll was waiting.
     mutating func remove(_ poll: Poll) -> Bool {
         let rest = self[poll.token].filter { !($0 === poll) }
         guard rest.count < self[poll.token].count else { return false }

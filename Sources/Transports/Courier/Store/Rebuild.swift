@@ -5,15 +5,16 @@ import GRDB
 import JSON
 import Time
 
-/// Makes the tables from the logs: the pushes log says who had which device when and what was pushed, the outcomes log
-/// what was accepted. A push that no outcome speaks of yet will be handed out again. Marks are taken in afterwards.
+/// Rebuilds the tables from the logs. The log of pushes has the registrations and the pushes; the log of outcomes says
+/// which pushes were accepted. A push without an outcome is left out, because the stage will send it again. Marks are
+/// applied afterwards.
 struct Rebuild {
     let tables: InboxTables
     let transport: String
-    /// Pushes before it are not kept.
+    /// Older pushes are left out.
     let oldest: Instant
 
-    /// - Returns: The last event of the pushes log that was read.
+    /// - Returns: The last event of the log of pushes.
     func run(pushes: String, outcomes: String?) throws -> Int64 {
         let last = try takePushes(pushes)
         if let outcomes { try takeOutcomes(outcomes) }
@@ -38,7 +39,7 @@ struct Rebuild {
         return Int64(events.last)
     }
 
-    /// - Parameter name: The one device that a push is redriven to.
+    /// - Parameter name: The only device that gets the push, for a redrive; nil: all.
     private func take(_ event: JSONValue, only name: String? = nil, push: Int64, _ time: Instant) throws {
         guard let owner = Account(event), let id = event[.notificationID]?.string, let payload = event[.payload]
         else {
@@ -71,9 +72,9 @@ struct Rebuild {
 }
 
 extension InboxTables {
-    /// Those that can be reached, in the order of their names' bytes.
+    /// The devices with a token, in the order of their names' bytes.
     ///
-    /// - Parameter name: Only this one; nil: all.
+    /// - Parameter name: Only the device with this name; nil: all.
     fileprivate func devices(of account: Int64, named name: String?) throws -> [(id: Int64, topic: String?)] {
         let condition = name == nil ? "" : " AND name = ?"
         return try Row.fetchAll(

@@ -1,6 +1,6 @@
 import GRDB
 
-/// The tables. A file of another version is not converted: it is made again from the logs.
+/// The tables. A file of another version is not converted, but rebuilt from the logs.
 enum Schema {
     static let version = 2
 
@@ -14,12 +14,13 @@ enum Schema {
         try db.execute(sql: "PRAGMA user_version = \(version)")
     }
 
-    /// - `notifications`: one for each push of an account; `mark` is the number of its last change in the log of marks,
-    ///   `expires` the microsecond from which polls are not given it.
-    /// - `deliveries`: one for each push and device, `payload` null where it is the notification's; kept, taken, as long
-    ///   as the notification, to know a repeat by.
-    /// - `accounts.floor`: the last push that went from an inbox for its age or number: a repeat of it stays away.
-    /// - `devices.token`: null where the device was unregistered.
+    /// - `notifications`: one row for each push of an account. `mark` is the number of its last change in the log of marks.
+    ///   `expires` is the microsecond from which polls do not get it.
+    /// - `deliveries`: one row for each push and device. `payload` is null if it is the notification's body. A taken row
+    ///   stays as long as the notification, so that a repeat is recognised.
+    /// - `accounts.floor`: the newest push that was removed because of its age or the size of the inbox. Repeats up to this
+    ///   push are ignored.
+    /// - `devices.token`: null if the device was unregistered.
     private static let tables = """
         CREATE TABLE positions(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
         CREATE TABLE accounts(

@@ -2,27 +2,27 @@ import CCurl
 import Glibc
 import Synchronization
 
-/// A request and who waits for its end.
+/// A request, and the task that waits for its result.
 struct HTTPOrder: Sendable {
     let id: UInt64
     let request: HTTPRequest
     let end: CheckedContinuation<Result<HTTPAnswer, HTTPFailure>, Never>
 }
 
-/// What any thread may tell the one that drives the requests.
+/// Messages from any thread to the thread that drives the requests.
 final class HTTPInbox: Sendable {
     struct Mail: Sendable {
         var orders: [HTTPOrder] = []
-        /// Orders whose end nobody awaits any more; some may have ended.
+        /// Orders whose task was cancelled. Some may have ended already.
         var withdrawn: [UInt64] = []
         var isClosed = false
     }
 
-    /// An eventfd: readable when there is mail.
+    /// An eventfd that is readable when there is mail.
     let bell: CInt
     private let mail = Mutex(Mail())
 
-    /// Nil when the process has no file descriptor left.
+    /// Nil if the process has no file descriptor left.
     init?() {
         bell = eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
         guard bell >= 0 else { return nil }
@@ -30,7 +30,7 @@ final class HTTPInbox: Sendable {
 
     deinit { Glibc.close(bell) }
 
-    /// - Returns: Whether it will be ended; false once closed.
+    /// - Returns: Whether the order was accepted; false once closed.
     func add(_ order: HTTPOrder) -> Bool {
         let isOpen = mail.withLock { mail in
             if !mail.isClosed { mail.orders.append(order) }
@@ -50,7 +50,7 @@ final class HTTPInbox: Sendable {
         eventfd_write(bell, 1)
     }
 
-    /// All mail since the last time, without waiting.
+    /// Takes all mail since the last call, without waiting.
     func take() -> Mail {
         var rings: eventfd_t = 0
         eventfd_read(bell, &rings)

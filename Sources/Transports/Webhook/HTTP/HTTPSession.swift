@@ -12,7 +12,7 @@ struct HTTPRequest: Sendable {
     var timeout: Duration
 }
 
-/// What a server said.
+/// A server's answer.
 struct HTTPAnswer: Sendable, Hashable {
     var status: Int
     var retryAfter: String?
@@ -22,38 +22,38 @@ struct HTTPAnswer: Sendable, Hashable {
 
 /// Why there is no answer.
 enum HTTPFailure: Error, Hashable {
-    /// - Parameter wasSent: Whether the server may have taken the request.
+    /// - Parameter wasSent: Whether the server may have got the request.
     case timedOut(wasSent: Bool)
     case unreachable(String, wasSent: Bool = false)
-    /// The host's addresses are all in networks that are not to be reached; one of them.
+    /// All addresses of the host are in private networks, such as this one.
     case refused(IPAddress)
-    /// The task that asked was cancelled.
+    /// The task that asked was cancelled, or the session was closed.
     case cancelled
 }
 
-/// What holds for every request of a session.
+/// Rules for every request of a session.
 struct HTTPRules: Sendable, Hashable {
-    /// Otherwise no connection leads there, whatever a name resolves to. With them come the proxies that the
-    /// environment names: where one of those leads cannot be seen.
+    /// Whether connections to private networks are allowed, directly or by a name. Only then are the proxies in the
+    /// environment's variables used, because nobody can see where a proxy connects to.
     var allowsPrivateNetworks = false
     /// A PEM file with the certificates to trust instead of the system's.
     var trust: String?
 }
 
-/// Connections to servers, kept for the next request. Redirects are not followed, nothing is cached or remembered.
+/// Connections to servers, kept for the next request. Redirects are not followed; there are no cookies and no cache.
 ///
-/// One thread drives all requests with libcurl. `URLSession` would use most of a core while it waits for an answer:
-/// it arms its sockets for writing again and again, whatever the form of the request.
+/// One thread drives all requests with libcurl. `URLSession` would use most of a core while it waits for an answer, because
+/// it polls its sockets for writing again and again.
 final class HTTPSession: Sendable {
     private let inbox: HTTPInbox
     private let requests = Atomic<UInt64>(0)
 
-    /// - Parameter connections: How many requests may be under way; others wait, and their time does not yet run.
+    /// - Parameter connections: How many requests may be in flight. Others wait, and their timeouts start later.
     init(connections: Int, _ rules: HTTPRules = HTTPRules()) throws(TransportError) {
         guard let inbox = HTTPInbox() else { throw TransportError("the system has no file descriptor left") }
         self.inbox = inbox
         Thread.detachNewThread {
-            // Foundation's own name is lost when the thread runs before its maker knows it.
+            // Foundation loses a name that is set with `Thread.name` if the thread runs too early.
             pthread_setname_np(pthread_self(), "webhook")
             HTTPTransfers(connections: connections, rules)?.run(inbox) ?? inbox.close()
         }
@@ -61,7 +61,7 @@ final class HTTPSession: Sendable {
 
     deinit { inbox.close() }
 
-    /// Returns when the answer is complete or its time is over; what was said until then counts.
+    /// Returns when the answer is complete, or at the timeout. An answer whose head came in time counts.
     func post(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer {
         let id = requests.wrappingAdd(1, ordering: .relaxed).newValue
         let result = await withTaskCancellationHandler {
@@ -76,6 +76,6 @@ final class HTTPSession: Sendable {
         return try result.get()
     }
 
-    /// Ends what is under way as cancelled.
+    /// Ends all requests as cancelled.
     func close() { inbox.close() }
 }

@@ -1,10 +1,10 @@
 import CCurl
 
-/// One request under way, and what its server has said so far. Belongs to the thread of its ``HTTPTransfers``.
+/// One request in flight, and its answer so far. Belongs to the thread of its ``HTTPTransfers``.
 final class HTTPTransfer {
-    /// More of an answer is not kept.
+    /// The rest of a longer answer is read but not kept.
     static let bodyBytesMax = 4 << 10
-    /// An answer that is longer ends its connection: reading on would cost more than connecting again.
+    /// A longer answer ends its connection, because reading the rest would cost more than connecting again.
     private static let answerBytesMax = 64 << 10
 
     let order: HTTPOrder
@@ -15,14 +15,14 @@ final class HTTPTransfer {
     private var retryAfter: String?
     private var body: [UInt8] = []
     private var bytesRead = 0
-    private var door: SocketDoor
+    private var sockets: SocketOpener
 
-    /// Nil when libcurl has no memory.
+    /// Nil if libcurl has no memory.
     init?(_ order: HTTPOrder, _ rules: HTTPRules) {
         guard let easy = curl_easy_init() else { return nil }
         self.order = order
         self.easy = easy
-        door = SocketDoor(allowsPrivateNetworks: rules.allowsPrivateNetworks)
+        sockets = SocketOpener(allowsPrivateNetworks: rules.allowsPrivateNetworks)
         message = .allocate(capacity: Int(CURL_ERROR_SIZE))
         message.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         setRequest()
@@ -37,11 +37,12 @@ final class HTTPTransfer {
         message.deallocate()
     }
 
-    /// A complete head is an answer, however its body ended.
+    /// The result after libcurl has ended the transfer with that code. A complete head counts as an answer, even if its body
+    /// is incomplete.
     func result(_ code: CURLcode) -> Result<HTTPAnswer, HTTPFailure> {
         let status = curl_status(easy)
         if isHeadComplete { return .success(HTTPAnswer(status: status, retryAfter: retryAfter, body: body)) }
-        if let address = door.refusal { return .failure(.refused(address)) }
+        if let address = sockets.refusal { return .failure(.refused(address)) }
         let wasSent = curl_bytes_sent(easy) > 0
         if code == CURLE_OPERATION_TIMEDOUT { return .failure(.timedOut(wasSent: wasSent)) }
         let reason = String(cString: message.pointee != 0 ? UnsafePointer(message) : curl_easy_strerror(code))
@@ -58,7 +59,7 @@ final class HTTPTransfer {
             curl_set_string(easy, CURLOPT_COPYPOSTFIELDS, body.baseAddress?.assumingMemoryBound(to: CChar.self))
         }
         for (name, value) in request.headers {
-            // libcurl: "name:" takes a header away, "name;" sends it empty.
+            // libcurl: "name:" removes a header, "name;" sends it without a value.
             add(header: value.allSatisfy { $0 == " " } ? "\(name);" : "\(name): \(value)")
         }
         add(header: "expect:")
@@ -74,9 +75,9 @@ final class HTTPTransfer {
         curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 1)
         curl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 2)
         curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-        // Timeouts by signals would meet other threads.
+        // libcurl's timeouts by signals would interrupt other threads.
         curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
-        // A host name that is still being looked up must not hold up the end of its request.
+        // A request can end while its host name is still being looked up.
         curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
     }
 
@@ -84,7 +85,7 @@ final class HTTPTransfer {
         if !rules.allowsPrivateNetworks { curl_set_string(easy, CURLOPT_PROXY, "") }
         guard let trust = rules.trust else { return }
         curl_set_string(easy, CURLOPT_CAINFO, trust)
-        // The system's certificates beside it.
+        // Otherwise libcurl would also trust the system's certificates.
         curl_set_string(easy, CURLOPT_CAPATH, nil)
     }
 
@@ -94,7 +95,7 @@ final class HTTPTransfer {
         curl_set_pointer(easy, CURLOPT_ERRORBUFFER, message)
         curl_set_pointer(easy, CURLOPT_HEADERDATA, context)
         curl_set_pointer(easy, CURLOPT_WRITEDATA, context)
-        setDoor(context)
+        setSocketOpener(context)
         curl_set_callback(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
             let bytes = UnsafeRawBufferPointer(start: bytes, count: size * count)
             context.map(HTTPTransfer.at)?.read(header: String(decoding: bytes, as: UTF8.self))
@@ -106,11 +107,11 @@ final class HTTPTransfer {
         }
     }
 
-    private func setDoor(_ context: UnsafeMutableRawPointer) {
+    private func setSocketOpener(_ context: UnsafeMutableRawPointer) {
         curl_set_pointer(easy, CURLOPT_OPENSOCKETDATA, context)
         curl_set_socket_callback(easy, CURLOPT_OPENSOCKETFUNCTION) { context, _, address in
             guard let address, let transfer = context.map(HTTPTransfer.at) else { return CURL_SOCKET_BAD }
-            return transfer.door.open(address)
+            return transfer.sockets.open(address)
         }
     }
 
@@ -120,7 +121,7 @@ final class HTTPTransfer {
 
     // MARK: Reading
 
-    /// Takes one line of a head. An interim answer (1xx) has a head of its own, before the final one.
+    /// Reads one line of a head. An interim answer (1xx) has its own head, before the final one.
     private func read(header line: String) {
         if line.hasPrefix("HTTP/") {
             isHeadComplete = false
@@ -132,7 +133,7 @@ final class HTTPTransfer {
         }
     }
 
-    /// - Returns: Whether to read on.
+    /// - Returns: Whether to continue reading.
     private func read(body bytes: UnsafeRawBufferPointer) -> Bool {
         body += bytes.prefix(Self.bodyBytesMax - body.count)
         bytesRead += bytes.count

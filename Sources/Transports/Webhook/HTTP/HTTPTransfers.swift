@@ -1,19 +1,19 @@
 import CCurl
 
-/// The requests under way and the connections they share. Belongs to one thread.
+/// The requests in flight and the connections that they share. Belongs to one thread.
 final class HTTPTransfers {
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    /// The longest sleep; libcurl's timers and the inbox's bell end it earlier.
+    /// The longest sleep. libcurl's timers and the inbox's bell end it earlier.
     private static let sleepMilliseconds: CInt = 60_000
 
     private let multi: UnsafeMutableRawPointer
     private let connections: Int
     private let rules: HTTPRules
     private var waiting: [HTTPOrder] = []
-    private var underWay: [UnsafeMutableRawPointer: HTTPTransfer] = [:]
+    private var inFlight: [UnsafeMutableRawPointer: HTTPTransfer] = [:]
 
-    /// Nil when libcurl has no memory.
+    /// Nil if libcurl has no memory.
     init?(connections: Int, _ rules: HTTPRules) {
         guard Self.isReady, let multi = curl_multi_init() else { return nil }
         self.multi = multi
@@ -24,7 +24,7 @@ final class HTTPTransfers {
 
     deinit { curl_multi_cleanup(multi) }
 
-    /// Returns when the inbox is closed and every order has its end.
+    /// Returns when the inbox is closed and every order has ended.
     func run(_ inbox: HTTPInbox) {
         var mail = inbox.take()
         while !mail.isClosed {
@@ -37,7 +37,7 @@ final class HTTPTransfers {
             sleep(until: inbox.bell)
             mail = inbox.take()
         }
-        for transfer in underWay.values { end(transfer, .failure(.cancelled)) }
+        for transfer in inFlight.values { end(transfer, .failure(.cancelled)) }
         for order in waiting + mail.orders { order.end.resume(returning: .failure(.cancelled)) }
     }
 
@@ -46,16 +46,16 @@ final class HTTPTransfers {
         curl_multi_poll(multi, &bell, 1, Self.sleepMilliseconds, nil)
     }
 
-    /// A started transfer sets a timer that ends the next sleep at once.
+    /// Starts waiting requests. libcurl sets a timer for each, which ends the next sleep at once.
     private func startWaiting() {
-        let count = min(waiting.count, connections - underWay.count)
+        let count = min(waiting.count, connections - inFlight.count)
         for order in waiting.prefix(count) {
             guard let transfer = HTTPTransfer(order, rules), curl_multi_add_handle(multi, transfer.easy) == CURLM_OK
             else {
                 order.end.resume(returning: .failure(.unreachable("libcurl takes no request")))
                 continue
             }
-            underWay[transfer.easy] = transfer
+            inFlight[transfer.easy] = transfer
         }
         waiting.removeFirst(count)
     }
@@ -64,7 +64,7 @@ final class HTTPTransfers {
         var left: CInt = 0
         while let message = curl_multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
-                let transfer = underWay[easy]
+                let transfer = inFlight[easy]
             else { continue }
             end(transfer, transfer.result(message.pointee.data.result))
         }
@@ -73,13 +73,13 @@ final class HTTPTransfers {
     private func withdraw(_ id: UInt64) {
         if let index = waiting.firstIndex(where: { $0.id == id }) {
             waiting.remove(at: index).end.resume(returning: .failure(.cancelled))
-        } else if let transfer = underWay.values.first(where: { $0.order.id == id }) {
+        } else if let transfer = inFlight.values.first(where: { $0.order.id == id }) {
             end(transfer, .failure(.cancelled))
         }
     }
 
     private func end(_ transfer: HTTPTransfer, _ result: Result<HTTPAnswer, HTTPFailure>) {
-        underWay[transfer.easy] = nil
+        inFlight[transfer.easy] = nil
         curl_multi_remove_handle(multi, transfer.easy)
         transfer.order.end.resume(returning: result)
     }

@@ -22,8 +22,9 @@ private struct Network {
 }
 
 extension IPAddress {
-    /// Whether it may be anyone's on the Internet: no network of the machine, the site or the carrier, and none that is
-    /// kept for examples, groups or later. `169.254.169.254`, where clouds tell machines their keys, is not.
+    /// Whether the address is on the public Internet. Addresses of the machine, the site and the carrier are not, and
+    /// neither are ranges for examples, multicast and future use. `169.254.169.254`, where clouds give machines their keys,
+    /// is not public.
     var isPublic: Bool {
         !Self.reserved.contains { $0.contains(self) } && embedded?.isPublic ?? true
     }
@@ -37,7 +38,7 @@ extension IPAddress {
         "fec0::/10", "ff00::/8",
     ].map(Network.init)
 
-    /// The IPv4 address that a packet to this one ends at.
+    /// The IPv4 address that this IPv6 address contains, to which packets would go.
     private var embedded: IPAddress? {
         if Self.mapped.contains(where: { $0.contains(self) }) { return IPAddress(bytes.suffix(4)) }
         return Self.sixToFour.contains(self) ? IPAddress(bytes[2..<6]) : nil

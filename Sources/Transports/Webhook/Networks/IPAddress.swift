@@ -6,18 +6,18 @@ struct IPAddress: Hashable, Sendable {
     /// 4 or 16.
     let bytes: [UInt8]
 
-    /// Nil when it is as long as no address.
+    /// Nil if there are neither 4 nor 16 bytes.
     init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count == 4 || bytes.count == 16 else { return nil }
         self.bytes = Array(bytes)
     }
 
-    /// The peer of a socket; nil when it is of another family.
+    /// The peer of a socket; nil if it is of another family.
     init?(_ address: UnsafePointer<curl_sockaddr>) {
         self.init([UInt8](unsafeUninitializedCapacity: 16) { $1 = curl_ip_bytes(address, $0.baseAddress) })
     }
 
-    /// A host written as a number, in any form that libcurl takes for an address: `127.1` and `0x7f000001` too.
+    /// A host in any form that libcurl takes for an address, such as `127.1` and `0x7f000001`.
     init?(host: String) {
         let text = host.prefix { $0 != "%" }.trimmingSuffix { $0 == "." }
         var bytes = [UInt8](repeating: 0, count: 16)

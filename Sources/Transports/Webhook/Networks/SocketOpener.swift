@@ -1,19 +1,19 @@
 import CCurl
 import Glibc
 
-/// Opens the sockets of one request, where their peer may be reached: after names are resolved, proxies chosen and
-/// redirects taken, so that none of these leads around it.
-struct SocketDoor {
+/// Opens the sockets of one request if their peer is allowed. libcurl asks after it has resolved names and chosen a proxy,
+/// so neither can lead around this check.
+struct SocketOpener {
     let allowsPrivateNetworks: Bool
     private var refused: IPAddress?
     private var hasOpened = false
 
     init(allowsPrivateNetworks: Bool) { self.allowsPrivateNetworks = allowsPrivateNetworks }
 
-    /// An address that was not to be reached, where no other was tried.
+    /// An address that was refused; nil if another address was tried.
     var refusal: IPAddress? { hasOpened ? nil : refused }
 
-    /// - Returns: `CURL_SOCKET_BAD` where the address is not to be reached.
+    /// - Returns: `CURL_SOCKET_BAD` if the address is refused.
     mutating func open(_ address: UnsafePointer<curl_sockaddr>) -> curl_socket_t {
         if !allowsPrivateNetworks, let peer = IPAddress(address), !peer.isPublic {
             refused = peer

@@ -2,16 +2,17 @@ import PipelineKit
 import Synchronization
 import Time
 
-/// The requests of a webhook: at most so many under way, and one for each device. A request goes on to its own end, also
-/// when its push has been told to take longer.
-final class WebhookLine: Sendable {
-    /// What one attempt came to; nil when it was cancelled.
+/// The waiting requests of a webhook and the requests in flight: at most ``concurrency``, and one for each device.
+///
+/// A push without an answer is soon deferred, but its request stays in flight until it ends.
+final class WebhookQueue: Sendable {
+    /// Sends one request. Returns nil if it was cancelled.
     typealias Attempt = @Sendable (WebhookPush) async -> TransportAnswer?
     typealias Report = @Sendable ([TransportAnswer]) -> Void
 
-    /// How long a push waits before it is told to take longer.
+    /// How long a push waits for its answer before it is deferred.
     static let patience = Duration.seconds(2)
-    /// How long an answer is kept that nobody asks for. What takes longer is asked for sooner.
+    /// How long a late answer is kept if nobody asks for it. The stage normally asks much sooner.
     private static let lateAnswerAge = Duration.seconds(300)
 
     private let concurrency: Int
@@ -22,17 +23,17 @@ final class WebhookLine: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// In their order.
+        /// In the order of the pushes.
         var waiting: [Waiting] = []
         var flights: [Delivery.ID: Flight] = [:]
-        /// What is under way to which device.
+        /// The push in flight to each device, by ``WebhookPush/deviceKey``.
         var busyDevices: [[String]: Delivery.ID] = [:]
         var lateAnswers: [Delivery.ID: (answer: TransportAnswer, since: Instant)] = [:]
-        /// How often pushes were handed in.
+        /// The number of calls of ``take(_:_:)``.
         var calls = 0
         /// How often the server has answered.
         var answers = 0
-        /// Whether it was waited for in vain, and has not answered since.
+        /// Whether the server let a call wait without any answer, and has not answered since.
         var isSilent = false
         var isClosed = false
     }
@@ -46,14 +47,14 @@ final class WebhookLine: Sendable {
     private struct Flight {
         let push: WebhookPush
         let since: Instant
-        /// The call that handed it in; nil once it has been told to take longer.
+        /// The call that waits for the answer; nil once the push was deferred.
         var call: Int?
         var report: Report
     }
 
     /// - Parameters:
-    ///   - timeout: The longest that an attempt takes by now.
-    ///   - pause: Waits; throws when cancelled.
+    ///   - timeout: The timeout of an attempt, by the present settings.
+    ///   - pause: Waits; throws if cancelled.
     init(
         concurrency: Int, timeout: @escaping @Sendable () -> Duration, now: @escaping @Sendable () -> Instant,
         pause: @escaping @Sendable (Duration) async throws -> Void, attempt: @escaping Attempt
@@ -62,7 +63,7 @@ final class WebhookLine: Sendable {
         (self.now, self.pause, self.attempt) = (now, pause, attempt)
     }
 
-    /// Requests that take longer keep their part of it, and their device.
+    /// The room without the late requests, which stay in flight and keep their devices busy.
     var room: TransportRoom {
         state.withLock { state in
             let late = state.flights.values.count { $0.call == nil }
@@ -88,7 +89,9 @@ final class WebhookLine: Sendable {
         }
     }
 
-    /// - Returns: The answer, where there is one. A push that is still under way is not sent twice.
+    /// Queues a push, unless it is still in flight: then this call waits for that request.
+    ///
+    /// - Returns: The late answer to an earlier attempt, if there is one.
     private func take(_ push: WebhookPush, _ report: @escaping Report, _ state: inout State) -> TransportAnswer? {
         let id = push.delivery.id
         if let late = state.lateAnswers.removeValue(forKey: id) { return late.answer }
@@ -108,16 +111,16 @@ final class WebhookLine: Sendable {
 
     // MARK: Requests
 
-    /// Takes out what may begin.
+    /// Removes the waiting pushes whose requests may begin, and notes them as in flight.
     private func start(_ state: inout State, _ now: Instant) -> [WebhookPush] {
         guard !state.isClosed else { return [] }
         var (begun, rest) = ([WebhookPush](), [Waiting]())
         for next in state.waiting {
-            guard state.flights.count < concurrency, state.busyDevices[next.push.lane] == nil else {
+            guard state.flights.count < concurrency, state.busyDevices[next.push.deviceKey] == nil else {
                 rest.append(next)
                 continue
             }
-            state.busyDevices[next.push.lane] = next.push.delivery.id
+            state.busyDevices[next.push.deviceKey] = next.push.delivery.id
             state.flights[next.push.delivery.id] = Flight(
                 push: next.push, since: now, call: next.call, report: next.report)
             begun.append(next.push)
@@ -134,7 +137,7 @@ final class WebhookLine: Sendable {
         let now = now()
         let (report, begun) = state.withLock { state in
             let flight = state.flights.removeValue(forKey: push.delivery.id)
-            state.busyDevices[push.lane] = nil
+            state.busyDevices[push.deviceKey] = nil
             if answer?.status != nil { (state.answers, state.isSilent) = (state.answers + 1, false) }
             if let answer, flight?.call == nil { state.lateAnswers[push.delivery.id] = (answer, now) }
             return (flight?.report, start(&state, now))
@@ -143,7 +146,7 @@ final class WebhookLine: Sendable {
         for push in begun { send(push) }
     }
 
-    /// To be called before the session is closed, which ends what is under way.
+    /// Ends the waiting pushes. To be called before the session is closed, which ends the requests in flight.
     func close() {
         let now = now()
         let waiting = state.withLock { state in
@@ -160,8 +163,9 @@ final class WebhookLine: Sendable {
             mayRepeat: attempts > 0)
     }
 
-    // MARK: What takes longer
+    // MARK: Late answers
 
+    /// Defers the pushes of a call that have no answer yet.
     private func release(_ call: Int, answersBefore: Int, _ report: Report) {
         let now = now()
         let answers = state.withLock { state in
@@ -178,7 +182,7 @@ final class WebhookLine: Sendable {
 
     private func postpone(_ push: WebhookPush, _ state: State, _ now: Instant) -> TransportAnswer {
         let id = push.delivery.id
-        let flight = state.busyDevices[push.lane].flatMap { state.flights[$0] }
+        let flight = state.busyDevices[push.deviceKey].flatMap { state.flights[$0] }
         let until = now.advanced(by: flight.map { wait(for: $0, now) } ?? Self.shortestWait)
         var answer = TransportAnswer(
             id, .deferred, reason: flight.map { cause($0, of: id) } ?? "waits for room", attempts: 0, until: until)
@@ -186,19 +190,19 @@ final class WebhookLine: Sendable {
         return answer
     }
 
-    private func cause(_ flight: Flight, of waits: Delivery.ID) -> String {
+    /// - Parameter flight: The push in flight to the device of `waitingID`.
+    private func cause(_ flight: Flight, of waitingID: Delivery.ID) -> String {
         let id = flight.push.delivery.id
-        if id == waits { return "in_flight" }
-        return id.push < waits.push ? "waits for an earlier push" : "waits for a later push"
+        if id == waitingID { return "in_flight" }
+        return id.push < waitingID.push ? "waits for an earlier push" : "waits for a later push"
     }
 
     private static let shortestWait = Duration.seconds(1)
-    private static let longestLook = Duration.seconds(10)
+    private static let longestWait = Duration.seconds(10)
 
-    /// Until about when it ends, as far as that can be known: a quarter of the time that it has taken, and no longer than
-    /// it may take.
+    /// How long the stage should wait before it asks again: a quarter of the request's age, within limits.
     private func wait(for flight: Flight, _ now: Instant) -> Duration {
         let age = now - flight.since
-        return max(Self.shortestWait, min(age / 4, Self.longestLook, timeout() - age))
+        return max(Self.shortestWait, min(age / 4, Self.longestWait, timeout() - age))
     }
 }
