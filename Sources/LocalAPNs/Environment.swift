@@ -1,4 +1,4 @@
-/// One of the two services, each with its own device tokens.
+/// One of APNs' two environments, which have different device tokens.
 package enum Environment: String, Sendable, CaseIterable {
     case development
     case production

@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// An APNs on this machine: HTTP/2 over TLS, strict where Apple's is, and obedient where a test needs it.
+/// An APNs on this machine: HTTP/2 over TLS. It is as strict as Apple's, and follows scripts and commands of tests.
 ///
 ///     let apns = try await LocalAPNs.start(LocalAPNs.Configuration())
 ///     …
@@ -11,7 +11,7 @@ import NIOSSL
 ///     try await apns.control(#"{"clock":"+25m"}"#)
 ///     try await apns.stop()
 package final class LocalAPNs: Sendable {
-    /// Where it listens.
+    /// The port on which it listens.
     package let port: Int
     package let credentials: Credentials
     private let journal: Journal
@@ -31,7 +31,7 @@ package final class LocalAPNs: Sendable {
         self.credentials = credentials
     }
 
-    /// Makes keys and certificates where there are none, and listens.
+    /// Makes missing keys and certificates, and listens.
     ///
     /// - Throws: ``StartError``.
     package static func start(_ configuration: Configuration) async throws -> LocalAPNs {
@@ -87,19 +87,19 @@ package final class LocalAPNs: Sendable {
 }
 
 extension LocalAPNs {
-    /// What happened so far, the newest at least.
+    /// The records so far; of many, at least the newest.
     package var records: [Record] { journal.records }
 
     /// The requests so far.
     package var received: [RecordedRequest] { journal.records.compactMap(\.request) }
 
-    /// How many requests came since the start, those that were refused included.
+    /// How many requests came since the start, including rejected ones.
     package var receivedCount: Int { journal.requestCount }
 
-    /// All that is kept, then all that happens, until the server stops.
+    /// The kept records, then all new ones, until the server stops.
     package var events: AsyncStream<Record> { journal.listen() }
 
-    /// The requests so far, then all that come, until the server stops.
+    /// The requests so far, then all new ones, until the server stops.
     package var requests: AsyncCompactMapSequence<AsyncStream<Record>, RecordedRequest> {
         journal.listen().compactMap(\.request)
     }
@@ -110,7 +110,7 @@ extension LocalAPNs {
         return try await group.next().submit { shell.value.service.now }.get()
     }
 
-    /// Obeys a command of the control channel.
+    /// Carries out a command of the control channel.
     ///
     /// - Returns: What was done, in words.
     /// - Throws: ``FieldError`` with nothing done.
@@ -121,7 +121,7 @@ extension LocalAPNs {
         return try await group.next().submit { shell.value.obey(command) }.get()
     }
 
-    /// Closes all connections. Whoever listens has seen all by then.
+    /// Closes all connections. Then ends ``events`` and ``requests``, after their last records.
     package func stop() async throws {
         let shell = shell
         try await channel.close()

@@ -1,9 +1,9 @@
 import Foundation
 import Signing
 
-/// Keys and certificates that are good for this server alone, kept in a folder.
+/// Keys and certificates that are valid only for this server, kept in a folder.
 package struct Credentials: Sendable {
-    /// Trust this to trust the server.
+    /// The certificate that clients must trust.
     package let authorityPath: String
     /// Signs provider tokens.
     package let key: PrivateKey
@@ -14,7 +14,7 @@ package struct Credentials: Sendable {
     package let clientKeyPath: String
     let authority: Authority
 
-    /// Makes what is not there yet, and what is about to expire.
+    /// Reads the folder. Makes the files that are missing or about to expire.
     package init(_ options: LocalAPNs.Configuration, now: Date = Date()) throws(StartError) {
         let folder = options.folder
         try SecretFile.makeFolder(folder)
@@ -82,7 +82,7 @@ package struct Credentials: Sendable {
 
     /// Makes a certificate for another server of this machine.
     ///
-    /// - Returns: Where it and its key lie, in PEM.
+    /// - Returns: The paths of the certificate and its key, in PEM.
     package func server(names: [String], now: Date = Date()) throws(StartError) -> (certificate: String, key: String) {
         let folder = (authorityPath as NSString).deletingLastPathComponent
         let (path, keyPath) = ("\(folder)/server.pem", "\(folder)/server-key.pem")

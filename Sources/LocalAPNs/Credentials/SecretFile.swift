@@ -1,6 +1,6 @@
 import Foundation
 
-/// Small files beside the server.
+/// Reads and writes the files of the server's folder.
 enum SecretFile {
     static func read(_ path: String) throws(StartError) -> String? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
@@ -17,7 +17,7 @@ enum SecretFile {
         }
     }
 
-    /// - Parameter isSecret: Only the owner may read it, from its first moment on.
+    /// - Parameter isSecret: Whether only the owner may read the file.
     static func write(_ text: String, to path: String, isSecret: Bool) throws(StartError) {
         let mode = NSNumber(value: isSecret ? 0o600 : 0o644)
         let isMade = FileManager.default.createFile(

@@ -2,7 +2,7 @@
 package enum StartError: Error, Equatable, Sendable, CustomStringConvertible {
     /// A file cannot be read or written.
     case file(path: String, reason: String)
-    /// A file holds something else than it should.
+    /// A file has wrong contents.
     case content(path: String, reason: String)
     case address(host: String, port: Int, reason: String)
 

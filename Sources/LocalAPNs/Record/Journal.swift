@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Keeps what happened, and tells everyone who listens.
+/// Keeps the newest records, and passes each record to all listeners.
 final class Journal: Sendable {
     private struct Kept {
         var records: [Record] = []
@@ -14,7 +14,7 @@ final class Journal: Sendable {
     private let recordsMax: Int
     private let sink: @Sendable (Record) -> Void
 
-    /// - Parameter recordsMax: The newest so many are kept at least, and at most twice as many.
+    /// - Parameter recordsMax: At least this many of the newest records are kept, and at most twice as many.
     init(recordsMax: Int, sink: @escaping @Sendable (Record) -> Void) {
         self.recordsMax = recordsMax
         self.sink = sink
@@ -33,7 +33,7 @@ final class Journal: Sendable {
     var records: [Record] { kept.withLock { $0.records } }
     var requestCount: Int { kept.withLock { $0.requests } }
 
-    /// All that is kept, then all that comes; ends with ``end()``.
+    /// The kept records, then all new ones, until ``end()``.
     func listen() -> AsyncStream<Record> {
         let (stream, continuation) = AsyncStream.makeStream(of: Record.self)
         kept.withLock { kept in

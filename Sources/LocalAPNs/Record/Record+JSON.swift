@@ -46,9 +46,9 @@ extension RecordedRequest {
     }
 }
 
-/// A body as part of a line.
+/// A request's body as a value in a line.
 private enum BodyText {
-    /// As it came if it is JSON, else as a text.
+    /// The body itself if it is JSON, else a JSON string.
     static func json(_ body: [UInt8]) -> String {
         var parser = JSONParser()
         let text = body.withUnsafeBytes { bytes -> String? in
@@ -58,7 +58,7 @@ private enum BodyText {
         return text ?? quoted(body)
     }
 
-    /// In JSON an end of line is a blank: within texts it is escaped.
+    /// Replaces line ends with spaces. JSON has them only between values, because strings escape them.
     private static func oneLine(_ bytes: UnsafeRawBufferPointer) -> String {
         String(decoding: bytes.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }, as: UTF8.self)
     }

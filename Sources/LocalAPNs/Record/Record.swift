@@ -1,17 +1,17 @@
-/// Something that happened, in the order it happened.
+/// Something that happened in the server.
 package enum Record: Sendable {
     case request(RecordedRequest)
     case connection(ConnectionEvent)
     case delivery(DeliveryEvent)
 
-    /// Nil where something else than a request is recorded.
+    /// Nil for other records.
     package var request: RecordedRequest? {
         guard case .request(let request) = self else { return nil }
         return request
     }
 }
 
-/// A request and what became of it.
+/// A request and its outcome.
 package struct RecordedRequest: Sendable {
     /// Milliseconds since 1970, by the server's clock.
     package var time: Int64
@@ -25,17 +25,17 @@ package struct RecordedRequest: Sendable {
     package var reason: String?
     /// `silence`, `drop`, `goaway`, or `reset` with its code.
     package var ending: String?
-    /// As the client sent it, else as it was made here.
+    /// The client's `apns-id`, or else the one that the server made.
     package var id: String
     /// The header `apns-unique-id` of the answer, which a development server gives.
     package var uniqueID: String?
-    /// The device's token, if it was one.
+    /// The device token, if it is well-formed.
     package var token: String?
-    /// As the client sent it, else its certificate's.
+    /// The topic in the request, or else the topic of the client's certificate.
     package var topic: String?
     /// Names and values in their order, without `authorization`.
     package var headers: [(name: String, value: String)]
-    /// Of the provider token: seconds since 1970, and the key's ID.
+    /// The time in the provider token, in seconds since 1970.
     package var tokenIssuedAt: Int64?
     /// The key's ID, from the header of the provider token.
     package var keyID: String?
@@ -43,35 +43,34 @@ package struct RecordedRequest: Sendable {
     package var body: [UInt8]
     /// Whether a request with this `apns-id` came before.
     package var isRepeat: Bool
-    /// What Apple's documents advise against, in sentences.
+    /// Faults that Apple's documents advise against.
     package var warnings: [String]
-    /// What the device makes of it: `shown`, `replaced` (with the ID it took the place of), `stored`, `overwritten`,
-    /// `dropped` or `expired`; nil: not accepted.
+    /// What happens to an accepted push: `shown`, `replaced` (shown in the place of another), `stored`, `overwritten`
+    /// (stored in the place of another), `dropped` or `expired`; nil: not accepted.
     package var fate: String?
     /// The `apns-id` of the push that this one took the place of.
     package var replaced: String?
-    /// What the device shows of the payload; nil: nothing was accepted.
+    /// What the device shows of the payload; nil: not accepted.
     package var notice: Notice?
 
     /// The first header of that name, in lower case.
     package func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 }
 
-/// A step in a connection's life.
+/// Something that happened to a connection.
 package struct ConnectionEvent: Sendable {
-    /// What happened to the connection.
     package enum Step: Sendable {
-        /// - Parameter topic: The first of the client's certificate; nil: it sends tokens.
+        /// - Parameter topic: The first topic of the client's certificate; nil: the client sends tokens.
         case open(remote: String, topic: String?)
-        /// So many streams were announced.
+        /// The server announced this many streams.
         case settings(streams: Int)
         case goAway(lastStream: Int, code: String, debug: String)
-        /// A stream too many.
+        /// The client opened a stream too many.
         case refused(stream: Int)
-        /// The client gave a stream up.
+        /// The client reset a stream.
         case reset(stream: Int, code: String)
         case close(requests: Int)
-        /// The client did not come as far as a request.
+        /// TLS or HTTP/2 failed.
         case failed(reason: String)
     }
 
@@ -83,7 +82,7 @@ package struct ConnectionEvent: Sendable {
     package var step: Step
 }
 
-/// What became of a push that had waited for its device.
+/// The end of a push that was stored for its device.
 package struct DeliveryEvent: Sendable {
     /// Milliseconds since 1970, by the server's clock.
     package var time: Int64
@@ -93,7 +92,7 @@ package struct DeliveryEvent: Sendable {
     package var token: String
     /// The app's bundle ID.
     package var bundle: String
-    /// As ``RecordedRequest/fate``.
+    /// See ``RecordedRequest/fate``.
     package var fate: String
     /// The `apns-id` of the push that this one took the place of.
     package var replaced: String?

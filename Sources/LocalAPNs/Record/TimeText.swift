@@ -1,6 +1,6 @@
 import Time
 
-/// Times as RFC 3339 has them, in UTC, to the millisecond.
+/// Times in the form of RFC 3339, in UTC, with milliseconds.
 package enum TimeText {
     package static func of(_ milliseconds: Int64) -> String {
         let text = Instant(microseconds: milliseconds * 1_000).rfc3339

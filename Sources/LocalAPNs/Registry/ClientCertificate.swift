@@ -1,9 +1,9 @@
-/// What a client's certificate says of it.
+/// The contents of a client's certificate.
 package struct ClientCertificate: Sendable, Equatable {
     /// Bundle IDs with their suffixes; the first is the subject's user ID.
     package var topics: [String]
     package var environments = Set(Environment.allCases)
-    /// Whether it comes from an authority of ours.
+    /// Whether an authority that the server knows issued it.
     package var isKnown = true
     /// Milliseconds since 1970.
     package var validity: ClosedRange<Int64> = 0...Int64.max

@@ -1,4 +1,4 @@
-/// The keys, apps and devices that there are.
+/// The keys, apps and devices that APNs knows.
 package struct Registry: Sendable {
     package var keys: [String: SigningKey] = [:] {
         didSet { verified.removeAll() }
@@ -7,13 +7,13 @@ package struct Registry: Sendable {
     package private(set) var devices: [String: [String: Device]] = [:]
     /// Whether only listed devices exist, for listed apps.
     package var isStrict = false
-    /// The last token of each key, where that is counted for all connections together.
+    /// The token in use of each key, if APNs counts tokens over all connections.
     package var updates: [String: TokenUpdates] = [:]
     private var verified: [String: ProviderToken] = [:]
     private var listed: Set<String> = []
     private var revoked: Set<String> = []
 
-    /// More than any client has; a stranger's are checked anew.
+    /// More tokens than clients use at a time. Beyond this, all are forgotten and checked again.
     private static let verifiedMax = 64
 
     package init(keys: [SigningKey] = [], devices: [Device] = [], isStrict: Bool = false) {
@@ -25,7 +25,7 @@ package struct Registry: Sendable {
     /// The apps that have devices; nil: any app.
     package var bundles: Set<String>? { isStrict ? listed : nil }
 
-    /// Replaces what was known of the token in that app.
+    /// Adds a device, or replaces the one with the same token and app.
     package mutating func set(_ device: Device) {
         devices[device.token, default: [:]][device.bundle] = device
         listed.insert(device.bundle)
@@ -40,13 +40,13 @@ package struct Registry: Sendable {
         return keys[id] != nil
     }
 
-    /// Reads a token. None of a key that was revoked is one.
+    /// Parses a provider token. Tokens of revoked keys are rejected.
     package mutating func token(_ text: String, leniently: Bool) -> ProviderToken? {
         guard let token = read(text, leniently: leniently), !revoked.contains(token.key.id) else { return nil }
         return token
     }
 
-    /// One that was found good is not checked again.
+    /// Parses a token. A valid token is remembered and not checked again.
     private mutating func read(_ text: String, leniently: Bool) -> ProviderToken? {
         let name = leniently ? "~" + text : text
         if let known = verified[name] { return known }
@@ -66,11 +66,11 @@ package struct Device: Sendable, Equatable {
     package var token: String
     /// The app's bundle ID, which pushes name as their topic.
     package var bundle: String
-    /// nil: whichever is asked for.
+    /// Nil: both environments.
     package var environment: Environment?
-    /// Pushes to an unregistered or expired device are refused with status 410.
+    /// Pushes to an unregistered or expired device are rejected with status 410.
     package var state: State
-    /// Since when it is in that state, in milliseconds since 1970.
+    /// When it got that state, in milliseconds since 1970.
     package var since: Int64?
 
     package init(

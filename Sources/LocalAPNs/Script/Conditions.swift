@@ -1,22 +1,22 @@
-/// Which requests a rule is about. What is not said does not matter.
+/// The requests that a rule applies to. A condition that is nil fits every request.
 package struct Conditions: Sendable, Equatable {
-    /// Of the device, in lower case.
+    /// The device token, in lower case.
     package var token: Pattern?
     package var topic: Pattern?
     package var type: String?
     /// Connections are counted from 1.
     package var connection: Int?
-    /// The connection has had so many 4xx other than 410.
+    /// At least this many answers on the connection had a status 4xx other than 410.
     package var errors: Int?
-    /// Of the requests that fit so far: the nth, each nth, the first so many, those beyond so many.
+    /// Among the requests that fit the conditions above: only the nth, every nth, the first n, those after the first n.
     package var nth: Int?
     package var every: Int?
     package var first: Int?
     package var beyond: Int?
-    /// A part of them, from 0 to 1, drawn by the seed.
+    /// A random share of them, from 0 to 1, which depends only on the seed.
     package var share: Double?
     package var seed: UInt64 = 1
-    /// Those above a rate for each device token.
+    /// Only requests above this rate; each device token has its own rate.
     package var above: Rate?
 
     package struct Rate: Sendable, Equatable {
@@ -30,7 +30,7 @@ package struct Conditions: Sendable, Equatable {
             && facts.errors >= errors ?? 0
     }
 
-    /// - Parameter count: How many have fitted, this one included.
+    /// - Parameter count: How many requests have fitted so far, including this one.
     func take(_ count: Int) -> Bool {
         (nth == nil || nth == count) && count % (every ?? 1) == 0 && count <= first ?? .max && count > beyond ?? 0
             && isDrawn(count)
@@ -50,7 +50,7 @@ package struct Conditions: Sendable, Equatable {
     }
 }
 
-/// A text, or with a `*` at its end, how a text begins.
+/// A text; if it ends with `*`, the beginning of a text.
 package struct Pattern: Sendable, Equatable {
     private let text: String
     private let isPrefix: Bool
@@ -66,12 +66,12 @@ package struct Pattern: Sendable, Equatable {
     }
 }
 
-/// What a script looks at.
+/// The facts about a request that a script can test.
 package struct RequestFacts: Sendable {
     package var token: String?
     package var topic: String?
     package var type: String?
     package var connection: Int
-    /// Of the connection so far.
+    /// How many answers on the connection had a status 4xx other than 410.
     package var errors: Int
 }

@@ -1,26 +1,26 @@
-/// What is done with a request beside, or instead of, the answer that the rules of APNs give.
+/// What a script does with a request, in addition to the answer by APNs' rules or instead of it.
 package struct Conduct: Sendable, Equatable {
-    /// Instead of 200.
+    /// The answer instead of 200.
     package var answer: ScriptedAnswer?
     package var ending: Ending?
-    /// Before the answer.
+    /// The wait before the answer.
     package var latencyMilliseconds: ClosedRange<Int64>?
-    /// Answers before the body's end, and resets the stream with NO_ERROR.
+    /// Whether to answer before the end of the body, and reset the stream with NO_ERROR.
     package var isEarly = false
-    /// Seconds, in the answer's header.
+    /// The value of `retry-after`, in seconds.
     package var retryAfter: Int?
     package var goAway: GoAway?
-    /// From now on so many streams on this connection.
+    /// The number of streams on this connection from now on.
     package var streams: Int?
 
     package enum Ending: Sendable, Equatable {
         case silence
         case reset(StreamError)
-        /// The TCP connection goes, without a word of TLS.
+        /// The TCP connection is reset, without a close of TLS.
         case drop
     }
 
-    /// What the other says where this says nothing.
+    /// Takes over the settings of the other one that this one does not have.
     mutating func complete(by other: Conduct) {
         if answer == nil, ending == nil { (answer, ending) = (other.answer, other.ending) }
         latencyMilliseconds = latencyMilliseconds ?? other.latencyMilliseconds
@@ -38,14 +38,14 @@ package struct ScriptedAnswer: Sendable, Equatable {
     package var timestamp: Int64?
 }
 
-/// The end of a connection, announced.
+/// A GOAWAY frame, and whether the connection is closed after it.
 package struct GoAway: Sendable, Equatable {
     package enum LastStream: Sendable, Equatable {
-        /// The highest that was opened.
+        /// The highest stream that was opened.
         case current
-        /// The highest below the one that caused it.
+        /// The stream before the one that caused the GOAWAY.
         case before
-        /// 2³¹−1, as in the first of two.
+        /// 2³¹−1, as in the first of two GOAWAY frames.
         case all
         case id(Int)
     }
@@ -56,8 +56,8 @@ package struct GoAway: Sendable, Equatable {
     package var text: String?
     package var timestamp: Int64?
     package var lastStream = LastStream.current
-    /// First one with the last stream 2³¹−1, then the one that is described.
+    /// Whether another GOAWAY with the last stream 2³¹−1 comes first.
     package var isTwice = false
-    /// Whether the connection is closed when its streams are done; else it stays open and looks alive.
+    /// Whether the connection is closed when its streams are done. Otherwise it stays open.
     package var closes = true
 }

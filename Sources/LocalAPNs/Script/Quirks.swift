@@ -1,4 +1,4 @@
-/// Where Apple's text is silent or its service was seen to differ: which of the ways this one takes.
+/// The behaviour of this server where Apple's documents say nothing, or where APNs was seen to differ from them.
 package struct Quirks: Sendable, Equatable {
     package enum Tokens: String, Sendable, CaseIterable { case strict, lenient }
     package enum Scope: String, Sendable, CaseIterable { case connection, key }
@@ -22,17 +22,17 @@ package struct Quirks: Sendable, Equatable {
     package var missingPushType = Tolerance.accept
     package var badPayload = Tolerance.accept
     package var overLimit = OverLimit.refuse
-    /// Answers carry `apns-id` in capitals.
+    /// Whether `apns-id` in answers has capital letters.
     package var upperCaseIDs = false
-    /// One stream after a 4xx other than 410, and all of them again after a 200.
+    /// Whether a connection has only one stream after a status 4xx other than 410, until the next 200.
     package var fallAfterError = false
     package var ignorePings = false
-    /// Ends a connection after so many 4xx other than 410; nil: never.
+    /// Ends a connection after this many statuses 4xx other than 410; nil: never.
     package var goAwayAfterErrors: Int?
 }
 
 extension Quirks {
-    /// Takes over what the object says.
+    /// Applies the members of the object.
     mutating func read(_ fields: inout FieldReader) throws(FieldError) {
         try fields.choice("tokens", &tokens)
         try fields.choice("tokenUpdates", &tokenUpdates)

@@ -65,7 +65,7 @@ extension Conduct {
         return code.map { .reset($0) }
     }
 
-    /// A number of milliseconds, or the least and the most.
+    /// Reads a number of milliseconds, or a list of the least and the most.
     private static func latency(_ fields: inout FieldReader) throws(FieldError) -> ClosedRange<Int64>? {
         guard let value = fields.value("latency") else { return nil }
         let numbers = value.isArray ? value.elements.map(\.int64) : [value.int64, value.int64]
@@ -81,7 +81,7 @@ extension ScriptedAnswer {
         reason = try fields.text("reason")
         timestamp = try fields.integer("timestamp", 0...Int64.max)
         guard let status else {
-            guard reason == nil, timestamp == nil else { throw fields.error("reason", "stands beside a \"status\"") }
+            guard reason == nil, timestamp == nil else { throw fields.error("reason", "needs a \"status\"") }
             return nil
         }
         self.status = Int(status)

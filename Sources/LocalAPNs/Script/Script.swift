@@ -1,4 +1,4 @@
-/// Answers by rules: of all rules whose conditions fit a request, each thing is taken from the first that says it.
+/// Answers by rules. If several rules apply to a request, each setting comes from the first rule that has it.
 package struct Script: Sendable {
     package struct Rule: Sendable, Equatable {
         package var when: Conditions
@@ -43,7 +43,7 @@ struct RateMeter: Sendable {
     private var counts: [String: Int] = [:]
     private var windowStart: Int64 = 0
 
-    /// Takes one more.
+    /// Counts a request of the token, and says whether the token's rate is exceeded.
     mutating func isAbove(_ rate: Conditions.Rate, _ token: String, at now: Int64) -> Bool {
         let length = Int64(rate.seconds) * 1000
         if now - windowStart >= length || now < windowStart {

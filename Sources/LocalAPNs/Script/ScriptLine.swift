@@ -3,7 +3,7 @@ import JSON
 /// A line of a script: a rule, or all quirks at once.
 package enum ScriptLine: Sendable {
     case rule(Script.Rule)
-    /// What it does not name is as usual.
+    /// Quirks that the line does not name have their defaults.
     case quirks(Quirks)
 
     init(_ json: JSONValue, at path: String = "") throws(FieldError) {

@@ -1,8 +1,8 @@
-/// How many streams a connection may have open, as it is announced in SETTINGS.
+/// The number of streams that a connection may have open, which is announced in SETTINGS.
 package struct StreamAllowance: Sendable, Equatable {
-    /// What is announced now.
+    /// The number that was announced last.
     package private(set) var announced: Int
-    /// What is announced to a client that is trusted.
+    /// The number for a client that is trusted.
     private var full: Int
     private var isTrusted: Bool
     private var hasFallen = false
@@ -14,9 +14,9 @@ package struct StreamAllowance: Sendable, Equatable {
         announced = hasCertificate ? full : min(1, full)
     }
 
-    /// - Parameter isAuthenticated: Whether the request proved who its client is.
-    /// - Parameter fallsAfterError: Whether errors cost the trust until a 200 (seen, not documented).
-    /// - Returns: What to announce, if that changes.
+    /// - Parameter isAuthenticated: Whether the request had a valid token or certificate.
+    /// - Parameter fallsAfterError: See ``Quirks/fallAfterError`` (seen, not documented).
+    /// - Returns: The number to announce; nil if it does not change.
     package mutating func answered(status: Int, isAuthenticated: Bool, fallsAfterError: Bool) -> Int? {
         isTrusted = isTrusted || isAuthenticated
         if fallsAfterError, StreamAllowance.isError(status) { hasFallen = true }
@@ -24,7 +24,7 @@ package struct StreamAllowance: Sendable, Equatable {
         return announce()
     }
 
-    /// - Returns: What to announce, if that changes.
+    /// - Returns: The number to announce; nil if it does not change.
     package mutating func set(_ streams: Int) -> Int? {
         full = streams
         return announce()

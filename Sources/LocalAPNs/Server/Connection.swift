@@ -3,7 +3,7 @@ import NIOHPACK
 import NIOHTTP2
 import NIOSSL
 
-/// One client's connection: its streams, and the end it comes to.
+/// One client's connection: its streams, their answers, and its end.
 final class Connection: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
@@ -17,7 +17,7 @@ final class Connection: ChannelInboundHandler {
     private var streams: [Int: OpenStream] = [:]
     private var context: ChannelHandlerContext?
     private var highest = 0
-    /// Streams above it are not served any more.
+    /// Streams above this number are not served any more.
     private var lastServed = Int(Int32.max)
     private var closesWhenDone = false
     private var errors = 0
@@ -27,7 +27,7 @@ final class Connection: ChannelInboundHandler {
     private struct OpenStream {
         var request: PushRequest
         var conduct: Conduct
-        /// The answer is on its way, or will never be.
+        /// Whether the answer is determined. It may still be delayed, or never be sent.
         var isDecided = false
     }
 
@@ -88,13 +88,13 @@ final class Connection: ChannelInboundHandler {
         context.fireChannelReadComplete()
     }
 
-    /// Before the client can see it: whoever acts on what the client saw finds it recorded.
+    /// Records a step before the client can see it. So a test that acts on what the client saw finds it recorded.
     private func report(_ step: ConnectionEvent.Step) {
         shell.report(.connection(ConnectionEvent(time: shell.service.now, connection: number, step: step)))
     }
 }
 
-/// Requests, piece by piece.
+/// The parts of requests.
 extension Connection {
     private func take(_ headers: HTTP2Frame.FramePayload.Headers, on id: Int) {
         guard id <= lastServed else { return }
@@ -137,7 +137,7 @@ extension Connection {
         if data.endStream { finish(id) }
     }
 
-    /// Fills a window up again when a quarter of it is used, also by what nobody reads.
+    /// Refills a window when a quarter of it is used, even by data that is ignored.
     private func refill(_ window: NIOHTTP2WindowUpdatedEvent) {
         let id = Int(window.streamID)
         guard let left = window.inboundWindowSize, left < 49_152, id == 0 || streams[id] != nil else { return }
@@ -220,7 +220,7 @@ extension Connection {
     }
 }
 
-/// What concerns the whole connection.
+/// Changes of the whole connection.
 extension Connection {
     func limit(to streams: Int) { announce(allowance.set(streams)) }
 

@@ -1,40 +1,39 @@
 import NIOCore
 
-/// Between TLS and NIO's HTTP/2: writes the frames with which APNs surprises its clients, and which NIO's own state
-/// machine would not let it write.
+/// A handler between TLS and NIO's HTTP/2. It writes frames that APNs sends, but that NIO's state machine would not allow.
 ///
-/// NIO closes a connection whose client opens a stream too many, where APNs refuses the stream; so NIO is told of no
-/// limit, the client of the real one, and the client's acknowledgement stays here.
+/// If a client opens a stream too many, NIO closes the connection, but APNs refuses only the stream. So NIO is told of no
+/// limit, and the client of the real one. The client's acknowledgements of the real limit are not passed to NIO.
 final class FrameGate: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// What NIO is told, and what stands for it on the wire at first.
+    /// The number of streams that NIO is told.
     static let unlimited: UInt32 = 0x7FFF_FFFF
     private let firstStreams: Int
-    private let isDeaf: () -> Bool
+    private let ignoresPings: () -> Bool
     private var context: ChannelHandlerContext?
     private var arrived = ByteBuffer()
     private var hasPreface = false
     private var hasWritten = false
-    /// In the order of the SETTINGS that wait for their acknowledgement; nil: NIO's.
+    /// The numbers of streams in SETTINGS that wait for their acknowledgement, in order; nil: NIO's SETTINGS.
     private var unacknowledged: [Int?] = [nil]
-    /// The streams that the client has agreed to.
+    /// The number of streams that the client has acknowledged.
     private(set) var agreed: Int
 
-    /// - Parameter isDeaf: Whether PING is not heard.
-    init(firstStreams: Int, isDeaf: @escaping () -> Bool) {
+    /// - Parameter ignoresPings: Whether PING frames of the client are not answered.
+    init(firstStreams: Int, ignoresPings: @escaping () -> Bool) {
         self.firstStreams = firstStreams
         agreed = firstStreams
-        self.isDeaf = isDeaf
+        self.ignoresPings = ignoresPings
     }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-    /// The most streams that the client may believe it has.
+    /// The most streams that the client may open by the SETTINGS that it has acknowledged or may have read.
     var allowed: Int { unacknowledged.compactMap(\.self).reduce(agreed, max) }
 
     func announce(streams: Int) {
@@ -64,7 +63,8 @@ final class FrameGate: ChannelDuplexHandler {
         context.write(wrapOutboundOut(buffer), promise: promise)
     }
 
-    /// A server's first frame is SETTINGS: nine bytes, then a number and a value each.
+    /// Writes the real limit into NIO's SETTINGS, which is the first frame: a header of nine bytes, then entries of an ID and
+    /// a value.
     private func limitStreams(_ buffer: inout ByteBuffer) {
         let start = buffer.readerIndex
         let length = Int(buffer.getInteger(at: start, as: UInt32.self) ?? 0) >> 8
@@ -93,7 +93,7 @@ extension FrameGate {
 
     private func nextFrame() -> ByteBuffer? {
         guard let head = arrived.getInteger(at: arrived.readerIndex, as: UInt32.self) else { return nil }
-        // A frame larger than was agreed is NIO's to refuse, in the pieces it comes in.
+        // NIO rejects a frame that is too long; it gets the frame in the pieces that arrive.
         guard head >> 8 <= 16_384 else { return arrived.readSlice(length: arrived.readableBytes) }
         return arrived.readSlice(length: 9 + Int(head >> 8))
     }
@@ -101,7 +101,7 @@ extension FrameGate {
     private func passes(_ frame: ByteBuffer) -> Bool {
         let type = frame.getInteger(at: frame.readerIndex + 3, as: UInt8.self)
         let isAcknowledgement = (frame.getInteger(at: frame.readerIndex + 4, as: UInt8.self) ?? 0) & 1 == 1
-        if type == 6, !isAcknowledgement { return !isDeaf() }
+        if type == 6, !isAcknowledgement { return !ignoresPings() }
         guard type == 4, isAcknowledgement, !unacknowledged.isEmpty else { return true }
         guard let streams = unacknowledged.removeFirst() else { return true }
         agreed = streams

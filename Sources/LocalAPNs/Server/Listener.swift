@@ -6,7 +6,7 @@ import NIOSSL
 import NIOTLS
 import Signing
 
-/// Takes connections: TLS first, then HTTP/2, all on one event loop.
+/// Accepts connections: TLS first, then HTTP/2, all on one event loop.
 struct Listener {
     let shell: Shell
     let tls: NIOSSLContext
@@ -29,7 +29,7 @@ struct Listener {
         let failures = HandshakeFailures(shell)
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(plug)
-        // Any certificate may come: what it is worth, the first request's answer says.
+        // The handshake accepts any certificate. The answer to the first request says whether it is valid.
         try pipeline.addHandler(
             NIOSSLServerHandler(context: tls, customVerificationCallback: { $1.succeed(.certificateVerified) }))
         try pipeline.addHandler(
@@ -54,10 +54,11 @@ struct Listener {
         try pipeline.addHandler(Connection(state, allowance: allowance, gate: gate, plug: plug, shell: shell))
     }
 
-    /// Of a connection and of each of its streams.
+    /// The receive window of a connection and of each of its streams.
     static let windowBytes = 65_535
 
-    /// What was seen in APNs' SETTINGS. Requests are checked by ``HeaderRules``, so that they are recorded.
+    /// NIO's HTTP/2 with the SETTINGS that were seen from APNs. NIO does not check requests: ``HeaderRules`` does, so that
+    /// bad ones are recorded.
     private static func http2() -> NIOHTTP2Handler {
         var connection = NIOHTTP2Handler.ConnectionConfiguration()
         connection.initialSettings = [
@@ -78,7 +79,7 @@ struct Listener {
     }
 }
 
-/// Clients that do not get as far as HTTP/2, most of them for want of trust in the server's certificate.
+/// Records connections that fail before HTTP/2, mostly because the client does not trust the server's certificate.
 private final class HandshakeFailures: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
     private let shell: Shell

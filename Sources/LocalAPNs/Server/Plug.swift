@@ -1,7 +1,7 @@
 import Glibc
 import NIOCore
 
-/// Nearest to the socket: pulls the connection, so that not even TLS says goodbye.
+/// The handler next to the socket, which can reset the connection without a close of TLS.
 final class Plug: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     private var context: ChannelHandlerContext?
@@ -9,12 +9,12 @@ final class Plug: ChannelInboundHandler {
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-    /// The client sees a reset.
+    /// Resets the connection.
     func pull() {
         guard let context else { return }
         if let socket = context.channel as? any SocketOptionProvider {
             socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenFailure { _ in
-                // Then it sees an end of file.
+                // Then the client sees an end of file instead of a reset.
             }
         }
         context.close(promise: nil)

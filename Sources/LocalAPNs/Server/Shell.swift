@@ -1,4 +1,4 @@
-/// What all connections share. Belongs to the server's one event loop.
+/// The state that all connections share. Belongs to the server's one event loop.
 final class Shell {
     var service: Service
     private var connections: [Int: Connection] = [:]

@@ -1,6 +1,6 @@
 import JSON
 
-/// What goes back to the client: an answer, or an ending without one.
+/// What the client gets: an answer, or an ending without one.
 package struct Answer: Sendable {
     package enum Ending: Sendable, Equatable {
         case silence
@@ -18,7 +18,7 @@ package struct Answer: Sendable {
         }
     }
 
-    /// nil where ``ending`` says why there is none.
+    /// Nil if there is no answer; ``ending`` says why.
     package var status: Int?
     package var reason: String?
     package var timestamp: Int64?
@@ -36,7 +36,8 @@ package struct Answer: Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// The script may end any request; it answers only those that the rules accept.
+    /// Applies the result of the rules, and the script. A script may end any request, but it changes only the answers to
+    /// requests that the rules accept.
     mutating func settle(_ refusal: Refusal?, _ conduct: Conduct) {
         if let ending = conduct.ending {
             self.ending = Ending(ending)
@@ -55,7 +56,7 @@ package struct Answer: Sendable {
         }
     }
 
-    /// The body: JSON for all but 200.
+    /// JSON with the reason; empty for status 200.
     package var body: String {
         status == 200 ? "" : Answer.json(reason, timestamp)
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// All that APNs knows and decides, without a socket: requests and commands in, answers and records out.
+/// The state and the decisions of APNs, without sockets: requests and commands in, answers and records out.
 ///
 /// Belongs to one event loop.
 package struct Service {
@@ -41,7 +41,7 @@ package struct Service {
         script = Script(rules)
     }
 
-    /// What the script has to say of a request whose headers have come.
+    /// What the script does with a request whose headers have come.
     package mutating func conduct(
         for request: PushRequest, on connection: ConnectionState, errors: Int
     ) -> Conduct {
@@ -53,7 +53,7 @@ package struct Service {
         return script.conduct(for: facts, at: now)
     }
 
-    /// - Parameter hasBody: False if the body is not waited for.
+    /// - Parameter hasBody: False if the body has not come yet.
     package mutating func answer(
         _ request: PushRequest, as conduct: Conduct, on connection: inout ConnectionState, stream: Int,
         hasBody: Bool = true
@@ -111,18 +111,18 @@ extension Service {
 }
 
 extension Service {
-    /// Moves the clock; what waited too long is dropped.
+    /// Moves the clock, and drops stored pushes that have expired.
     package mutating func move(by milliseconds: Int64) -> [DeliveryEvent] {
         shift += milliseconds
         return expire()
     }
 
-    /// Drops what waited too long.
+    /// Drops stored pushes that have expired.
     package mutating func expire() -> [DeliveryEvent] {
         deliveries.expire(at: now).map { event($0, .expired) }
     }
 
-    /// Changes a device; one that is back gets what waited for it.
+    /// Changes a device. A device that is active again gets its stored push.
     package mutating func set(_ device: Device) -> [DeliveryEvent] {
         var device = device
         device.since = device.since ?? (device.state == .active ? nil : now)
@@ -151,7 +151,7 @@ extension Deliveries.Fate {
         }
     }
 
-    /// The push that it took the place of.
+    /// The ID of the push that it took the place of.
     var replaced: String? {
         switch self {
         case .shown(let id), .stored(let id): id

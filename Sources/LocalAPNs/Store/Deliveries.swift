@@ -1,4 +1,4 @@
-/// What APNs does with a push after it accepted it: shows it, keeps one for a device that is offline, or drops it.
+/// What APNs does with an accepted push: shows it, stores it for a device that is offline, or drops it.
 ///
 /// APNs: one notification per app and device while it is offline, mostly the last (Viewing the status of push
 /// notifications using Metrics and APNs).
@@ -7,7 +7,7 @@ package struct Deliveries: Sendable {
         /// - Parameter replaced: The ID of the notification that it took the place of.
         case shown(replaced: String?)
         case stored(overwritten: String?)
-        /// The device is offline, and the push was now or never.
+        /// The device is offline, and the push may not be stored.
         case dropped
         case expired
     }
@@ -15,13 +15,13 @@ package struct Deliveries: Sendable {
     private var waiting: [DeviceApp: Push] = [:]
     private var screen = Recent<Place, String>(countMax: 100_000)
 
-    /// Where a device shows a notification: equal collapse IDs are one place.
+    /// The place of a notification on a device. Notifications with the same collapse ID have the same place.
     private struct Place: Hashable {
         let address: DeviceApp
         let collapseID: String
     }
 
-    /// APNs keeps nothing for longer (Viewing the status of push notifications).
+    /// The longest time that APNs stores a push (Viewing the status of push notifications).
     package static let storedMilliseconds: Int64 = 30 * 86_400_000
 
     package init() {}
@@ -36,15 +36,15 @@ package struct Deliveries: Sendable {
         return .stored(overwritten: waiting.updateValue(push, forKey: push.address)?.id)
     }
 
-    /// The device is back: what waited for it comes, unless it is too late.
+    /// Delivers the stored push to a device that is active again, unless the push has expired.
     package mutating func connect(_ address: DeviceApp, at now: Int64) -> (push: Push, fate: Fate)? {
         guard let push = waiting.removeValue(forKey: address) else { return nil }
         return (push, push.expiresAt > now ? show(push) : .expired)
     }
 
-    /// Drops what waited too long.
+    /// Drops stored pushes that have expired.
     ///
-    /// - Returns: In the order of their devices.
+    /// - Returns: The dropped pushes, in the order of their devices.
     package mutating func expire(at now: Int64) -> [Push] {
         let late = waiting.values.filter { $0.expiresAt <= now }.sorted { $0.address < $1.address }
         for push in late { waiting[push.address] = nil }

@@ -2,23 +2,23 @@ import JSON
 
 /// A notification as the device would show it.
 package struct Notice: Sendable, Equatable {
-    /// The alert's, or the key that the app would look up.
+    /// The alert's title, or the key that the app would look up.
     package var title: String?
-    /// The alert's, or the key that the app would look up.
+    /// The alert's subtitle, or the key that the app would look up.
     package var subtitle: String?
-    /// The alert's, or the key that the app would look up.
+    /// The alert's text, or the key that the app would look up.
     package var body: String?
-    /// The number on the app's icon; 0 takes it away.
+    /// The number on the app's icon; 0 removes it.
     package var badge: Int?
     /// The name of the sound file, or `default`.
     package var sound: String?
-    /// Nothing to see: the app is woken.
+    /// Whether the push shows nothing and only wakes the app.
     package var isBackground = false
 
-    /// A notice that says nothing.
+    /// An empty notice.
     package init() {}
 
-    /// Reads a payload; what it does not say stays nil.
+    /// Reads a payload. Members that it does not have stay nil.
     package init(payload: [UInt8], isBackground: Bool = false) {
         self.isBackground = isBackground
         var parser = JSONParser()
@@ -45,7 +45,7 @@ package struct Notice: Sendable, Equatable {
 
     private var isSilent: Bool { badge == nil && sound == nil }
 
-    /// What the app's strings say for a key is its secret: the key stands for it.
+    /// The text, or else the key with its arguments: only the app has the localized text.
     private static func text(_ plain: JSONValue?, _ key: JSONValue?, _ arguments: JSONValue?) -> String? {
         if let plain = plain?.string { return plain }
         guard let key = key?.string else { return nil }

@@ -1,16 +1,16 @@
-/// A push that APNs has accepted, on its way to a device.
+/// A push that APNs has accepted.
 package struct Push: Sendable, Equatable {
     package var id: String
     package var address: DeviceApp
     package var collapseID: String?
-    /// Milliseconds since 1970 after which nobody wants it any more.
+    /// In milliseconds since 1970.
     package var expiresAt = Int64.max
-    /// Whether it waits for a device that is offline: not with `apns-expiration: 0`.
+    /// Whether it is stored for a device that is offline; false for `apns-expiration: 0`.
     package var isStored = true
     package var notice = Notice()
 }
 
-/// Where a push goes: an app on a device.
+/// The address of a push: an app on a device.
 package struct DeviceApp: Hashable, Sendable, Comparable {
     package var token: String
     package var bundle: String

@@ -6,7 +6,7 @@ package struct Recent<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     package init(countMax: Int) { self.countMax = countMax }
 
-    /// - Returns: What was known of the key.
+    /// - Returns: The former value of the key; nil if there is none or it was forgotten.
     package mutating func insert(_ value: Value, for key: Key) -> Value? {
         let known = newer[key] ?? older[key]
         newer[key] = value

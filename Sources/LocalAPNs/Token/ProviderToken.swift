@@ -1,7 +1,7 @@
 import JSON
 import Signing
 
-/// What a provider says of itself: a JWT signed with one of its team's keys.
+/// The token of a provider: a JWT signed with one of its team's keys.
 package struct ProviderToken: Sendable {
     package let key: SigningKey
     /// Seconds since 1970.
@@ -14,7 +14,7 @@ package struct SigningKey: Sendable {
     package var team: String
     package var publicKey: PublicKey
     package var environments: Set<Environment>
-    /// The apps it is good for; nil: all of the team's.
+    /// The bundle IDs that it is valid for; nil: all of the team's.
     package var bundles: Set<String>?
     /// The ID of the one other key that may be used on the same connection.
     package var related: String?
@@ -33,13 +33,13 @@ package struct SigningKey: Sendable {
     }
 }
 
-/// Reads a JWT (RFC 7519) of the one form that APNs takes.
+/// Reads a JWT (RFC 7519) in the form that APNs accepts.
 struct TokenReader {
     let keys: [String: SigningKey]
-    /// Takes what Apple's own sample sends: a DER signature, padded or standard base64, `iat` as a string.
+    /// Whether to accept the tokens of Apple's own sample: a DER signature, padded or standard base64, `iat` as a string.
     let isLenient: Bool
 
-    /// - Returns: nil for anything that is not signed by a known key of the team it names.
+    /// - Returns: Nil unless the token is signed by a known key of the team that it names.
     func read(_ text: String) -> ProviderToken? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let head = decode(parts[0]), let claims = decode(parts[1]) else { return nil }
@@ -62,7 +62,7 @@ struct TokenReader {
         JSONText.read(claims) { json in
             guard json["iss"]?.equals(team) == true, let value = json["iat"] else { return nil }
             let number = value.int64 ?? (isLenient ? value.string.flatMap { Int64($0) } : nil)
-            // A time in milliseconds, or beyond all years, is no time in seconds.
+            // A larger number is a time in milliseconds, or too far in the future.
             return number.flatMap { (0...100_000_000_000).contains($0) ? $0 : nil }
         }
     }
@@ -73,7 +73,7 @@ struct TokenReader {
     }
 }
 
-/// A small JSON object from outside: what cannot be read is none.
+/// Reads a JSON object from a token; nil if it cannot be read.
 private enum JSONText {
     static func read<Value>(_ text: [UInt8], _ body: (JSONValue) -> Value?) -> Value? {
         var parser = JSONParser()
