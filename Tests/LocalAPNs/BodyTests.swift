@@ -19,25 +19,25 @@ struct BodyTests {
         #"{"a":""# + String(repeating: "a", count: count - 8) + #""}"#
     }
 
-    @Test mutating func aBodyMustBeThere() throws {
+    @Test mutating func `a request without a body is rejected`() throws {
         #expect(try refusal("") == .bad("PayloadEmpty"))
         #expect(try refusal("{}") == nil)
     }
 
     @Test(arguments: [("alert", 4096), ("voip", 5120)])
-    mutating func aBodyHasALimit(type: String, limit: Int) throws {
+    mutating func `a body that is too long is rejected`(type: String, limit: Int) throws {
         #expect(try refusal(BodyTests.payload(limit), type: type) == nil)
         #expect(
             try refusal(BodyTests.payload(limit + 1), type: type) == .answer(status: 413, reason: "PayloadTooLarge"))
     }
 
-    @Test mutating func bytesThatWereNotKeptCount() throws {
+    @Test mutating func `bytes that are not kept count towards the limit`() throws {
         let refusal = try fixture.refusal { $0.take(Array(repeating: UInt8(ascii: " "), count: 100_000)) }
         #expect(refusal == .answer(status: 413, reason: "PayloadTooLarge"))
     }
 
     @Test(arguments: ["[]", "{", "hi", #""hi""#])
-    mutating func whatIsNoObjectIsAWarningOrRefused(body: String) throws {
+    mutating func `a body that is not a JSON object gives a warning or is rejected`(body: String) throws {
         #expect(try fixture.warnings { $0.send(body) }.count == 1)
         fixture.check.quirks.badPayload = .refuse
         #expect(try refusal(body) == .bad("PayloadEmpty"))
@@ -48,7 +48,7 @@ struct BodyTests {
         ("background", #"{"aps":{"content-available":1}}"#, 0), ("alert", #"{"aps":{"content-available":1}}"#, 2),
         ("alert", #"{"aps":{"content-available":1,"sound":"default"}}"#, 0),
     ])
-    mutating func keysThatDoNotFitThePushTypeAreWarnings(type: String, body: String, count: Int) throws {
+    mutating func `keys that do not fit the push type give warnings`(type: String, body: String, count: Int) throws {
         let warnings = try fixture.warnings {
             $0.send(body)
             $0.set("apns-push-type", type)
@@ -57,7 +57,7 @@ struct BodyTests {
         #expect(warnings.count == count)
     }
 
-    @Test mutating func beforeItsBodyARequestIsCheckedWithoutIt() throws {
+    @Test mutating func `a request can be checked before its body comes`() throws {
         var inspection = Inspection(try fixture.request { $0.send("") })
         let refusal = fixture.check.refusal(
             of: &inspection, on: &fixture.connection, by: &fixture.registry, at: fixture.now, hasBody: false)

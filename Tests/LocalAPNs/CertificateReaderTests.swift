@@ -45,7 +45,7 @@ struct CertificateReaderTests {
         CertificateReader(authorities: authorities).read(try Certificate(pem: pem).der)
     }
 
-    @Test func theListOfTopicsAddsToTheUserID() throws {
+    @Test func `the list of topics adds to the user ID`() throws {
         let topics = ["", ".voip", ".complication"].map { "com.example.Notes" + $0 }
         let known = ClientCertificate(
             topics: topics, environments: [.development, .production], isKnown: true,
@@ -55,13 +55,13 @@ struct CertificateReaderTests {
         #expect(try Self.read(Self.manyTopics).isKnown == false)
     }
 
-    @Test func aBrokenListOfTopicsAddsNothing() throws {
+    @Test func `a broken list of topics adds nothing`() throws {
         let read = try Self.read(Self.brokenTopics)
         #expect(read.topics == ["com.example.Notes"])
         #expect(read.environments == [.production])
     }
 
-    @Test func withoutMarksACertificateIsForBothEnvironments() throws {
+    @Test func `a certificate without marks is for both environments`() throws {
         let key = PrivateKey()
         let authority = try Authority(since: .now)
         let client = try authority.client(key.publicKey, topic: "com.example.Mail", since: .now)
@@ -71,7 +71,7 @@ struct CertificateReaderTests {
     }
 
     @Test(arguments: [[], [0x30], Array("no certificate".utf8)] as [[UInt8]])
-    func whatIsNoCertificateBelongsToNoOne(bytes: [UInt8]) {
+    func `bytes that are not a certificate have no topics and are unknown`(bytes: [UInt8]) {
         #expect(CertificateReader(authorities: []).read(bytes) == ClientCertificate(topics: [], isKnown: false))
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 struct CommandTests {
     @Test(arguments: [("+25m", 1_500_000), ("-10s", -10_000), ("+250ms", 250), ("+2h", 7_200_000), ("+1d", 86_400_000)])
-    func theClockMovesInSteps(text: String, milliseconds: Int64) throws {
+    func `the clock moves in steps`(text: String, milliseconds: Int64) throws {
         guard case .clock(let step) = try Command.read(#"{"clock":"\#(text)"}"#) else {
             Issue.record("another command")
             return
@@ -17,11 +17,11 @@ struct CommandTests {
         #"{"streams":-1}"#, #"{"clock":"+1s","streams":1}"#, #"{"device":{"token":"a","topic":"b"}}"#, #"{"stop":1}"#,
         #"{"key":{"id":"KEYLOCAL12"}}"#, #"{"key":{"state":"revoked"}}"#, #"{"key":{"id":"K","state":"lost"}}"#,
     ])
-    func whatIsNoCommandIsRefused(text: String) {
+    func `a text that is not a command is refused`(text: String) {
         #expect(throws: FieldError.self) { try Command.read(text) }
     }
 
-    @Test func aDeviceIsReadAsInAFile() throws {
+    @Test func `a device in a command is read as in a file`() throws {
         let line = #"{"token":"AB01","topic":"com.a","environment":"production","state":"unregistered","since":5}"#
         let device = Device(
             token: "ab01", bundle: "com.a", environment: .production, state: .unregistered, since: 5)
@@ -33,7 +33,7 @@ struct CommandTests {
         #expect(told == device)
     }
 
-    @Test func aScriptIsALineOrSeveral() throws {
+    @Test func `a script is one line or several`() throws {
         for text in [#"{"do":{}}"#, #"[{"do":{}},{"quirks":{"upperCaseIDs":true}}]"#] {
             guard case .script(let lines) = try Command.read(#"{"script":\#(text)}"#) else {
                 Issue.record("another command")
@@ -65,7 +65,7 @@ struct ServiceTests {
 
     private static let id = "b77aeb23-2ffb-4a72-8d4c-c9a6c5e5f0d5"
 
-    @Test func anIDIsEchoedOrMade() {
+    @Test func `an answer has the request's ID or a new one`() {
         var service = service()
         #expect(answer(&service, id: ServiceTests.id).id == ServiceTests.id)
         let made = answer(&service).id
@@ -74,20 +74,20 @@ struct ServiceTests {
         #expect(answer(&service, id: ServiceTests.id).id == ServiceTests.id.uppercased())
     }
 
-    @Test func onlyDevelopmentHasAUniqueID() {
+    @Test func `only the development environment gives a unique ID`() {
         var service = service()
         #expect(answer(&service).uniqueID == nil)
         service.check.environment = .development
         #expect(answer(&service).uniqueID != nil)
     }
 
-    @Test func aRepeatIsRecordedAsOne() {
+    @Test func `a repeated request is recorded as a repeat`() {
         var service = service()
         #expect(answer(&service, id: ServiceTests.id).record?.isRepeat == false)
         #expect(answer(&service, id: ServiceTests.id).record?.isRepeat == true)
     }
 
-    @Test func theProvidersTokenIsNotRecorded() {
+    @Test func `the provider token is not recorded`() {
         var service = service()
         let record = answer(&service).record
         #expect(record?.header("apns-push-type") == "alert")
@@ -95,7 +95,7 @@ struct ServiceTests {
         #expect(record.map { Record.request($0).json.contains("secret") } == false)
     }
 
-    @Test func aScriptAnswersWhatTheRulesAccept() {
+    @Test func `a script changes the answer to requests that the rules accept`() {
         var service = service(.unregistered)
         service.play([.rule(Script.Rule(do: conduct(503)))])
         #expect(answer(&service).status == 410)
@@ -109,7 +109,7 @@ struct ServiceTests {
         return conduct
     }
 
-    @Test func whatWaitsComesWhenTheDeviceIsBack() {
+    @Test func `a stored push comes when the device is active again`() {
         var service = service(.offline)
         #expect(answer(&service, id: ServiceTests.id).record?.fate == "stored")
         #expect(answer(&service).record?.replaced == ServiceTests.id)
@@ -118,7 +118,7 @@ struct ServiceTests {
         #expect(events.first?.notice.body == "Hi")
     }
 
-    @Test func theClockDropsWhatWaitsTooLong() {
+    @Test func `stored pushes expire when the clock moves`() {
         var service = service(.offline)
         _ = answer(&service, expiration: "\(Fixture.start / 1000 + 60)")
         #expect(service.move(by: 59_999).isEmpty)
@@ -128,7 +128,7 @@ struct ServiceTests {
         #expect(service.move(by: Deliveries.storedMilliseconds).count == 1)
     }
 
-    @Test func aBodyOfSeveralLinesIsRecordedInOne() throws {
+    @Test func `a body of several lines is recorded in one line`() throws {
         var service = service()
         var record = try #require(answer(&service).record)
         record.body = Array("{\n \"a\":\r\n1}".utf8)

@@ -19,7 +19,7 @@ struct CredentialTests {
 
     private static let names = ["ca.pem", "ca-key.pem", "AuthKey_KEYLOCAL12.p8", "client.pem", "client-key.pem"]
 
-    @Test func allIsMadeOnceAndKept() throws {
+    @Test func `all files are made once and kept`() throws {
         _ = try Credentials(options)
         let first = try CredentialTests.names.map(text)
         _ = try Credentials(options)
@@ -27,7 +27,7 @@ struct CredentialTests {
         #expect(first[2].hasPrefix("-----BEGIN PRIVATE KEY-----"))
     }
 
-    @Test func onlyTheOwnerReadsAKey() throws {
+    @Test func `only the owner can read a key`() throws {
         _ = try Credentials(options)
         for name in CredentialTests.names {
             let attributes = try FileManager.default.attributesOfItem(atPath: "\(options.folder)/\(name)")
@@ -36,7 +36,7 @@ struct CredentialTests {
         }
     }
 
-    @Test mutating func theClientsCertificateIsOfTheTopic() throws {
+    @Test mutating func `the client certificate is for the topic`() throws {
         _ = try Credentials(options)
         let first = try text("client.pem")
         options.topic = "com.example.Mail"
@@ -45,7 +45,7 @@ struct CredentialTests {
         #expect(try text("ca.pem").isEmpty == false)
     }
 
-    @Test func aCertificateIsRenewedInTime() throws {
+    @Test func `a certificate is renewed in time`() throws {
         _ = try Credentials(options)
         let (authority, client) = (try text("ca.pem"), try text("client.pem"))
         _ = try Credentials(options, now: Date().addingTimeInterval(370 * 86_400))
@@ -55,7 +55,7 @@ struct CredentialTests {
         #expect(try text("ca.pem") != authority)
     }
 
-    @Test mutating func whatIsNoKeyIsSaidSo() throws {
+    @Test mutating func `a file without a key is reported`() throws {
         options.keyPath = try folder.write("no key", to: "AuthKey.p8")
         let path = folder.file("AuthKey.p8")
         #expect(

@@ -19,19 +19,21 @@ struct DeviceTests {
     }
 
     @Test(arguments: ["/3/device", "/3/device/"])
-    mutating func aTokenMustBeThere(path: String) throws {
+    mutating func `a request without a device token is rejected`(path: String) throws {
         #expect(try fixture.refusal { $0.set(":path", path) } == .bad("MissingDeviceToken"))
     }
 
     @Test(arguments: ["a", "abc", "xy", "ab%20", "ab/cd", String(repeating: "ab", count: 257)])
-    mutating func aTokenIsHexOfEvenLength(token: String) throws {
+    mutating func `a token is an even number of hexadecimal digits`(token: String) throws {
         #expect(try refusal(token) == .bad("BadDeviceToken"))
     }
 
     @Test(arguments: ["ab", "AB01", String(repeating: "ab", count: 256)])
-    mutating func anyLengthWillDo(token: String) throws { #expect(try refusal(token) == nil) }
+    mutating func `a token may have any even length up to 512 digits`(token: String) throws {
+        #expect(try refusal(token) == nil)
+    }
 
-    @Test mutating func anUnknownTokenIsBadWhereTheListIsStrict() throws {
+    @Test mutating func `an unknown token is bad only if the registry is strict`() throws {
         know()
         #expect(try refusal("ab02") == nil)
         fixture.registry.isStrict = true
@@ -40,17 +42,17 @@ struct DeviceTests {
         #expect(try refusal("ab02") == .bad("BadDeviceToken"))
     }
 
-    @Test mutating func aTokenOfTheOtherEnvironmentIsBad() throws {
+    @Test mutating func `a token of the other environment is bad`() throws {
         know(.active, .production)
         #expect(try refusal("ab01") == .bad("BadDeviceToken"))
     }
 
-    @Test mutating func aTokenOfAnotherAppIsNotForTheTopic() throws {
+    @Test mutating func `a token of another app is not for the topic`() throws {
         know(bundle: "com.example.Mail")
         #expect(try refusal("ab01") == .bad("DeviceTokenNotForTopic"))
     }
 
-    @Test mutating func aSuffixIsOfTheSameApp() throws {
+    @Test mutating func `a topic with a suffix belongs to the same app`() throws {
         know()
         let refusal = try fixture.refusal {
             $0.set(":path", "/3/device/ab01")
@@ -60,14 +62,14 @@ struct DeviceTests {
         #expect(refusal == nil)
     }
 
-    @Test mutating func aDeadTokenIsGoneSinceATime() throws {
+    @Test mutating func `an invalid token is reported with the time since when it is invalid`() throws {
         know(.unregistered, since: 17)
         #expect(try refusal("ab01") == .answer(status: 410, reason: "Unregistered", timestamp: 17))
         know(.expired)
         #expect(try refusal("ab01") == .answer(status: 410, reason: "ExpiredToken"))
     }
 
-    @Test mutating func aDeviceThatIsOfflineIsGood() throws {
+    @Test mutating func `pushes to a device that is offline are accepted`() throws {
         know(.offline)
         #expect(try refusal("ab01") == nil)
     }

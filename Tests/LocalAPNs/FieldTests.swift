@@ -14,38 +14,40 @@ struct FieldTests {
         "", "1", "B77AEB23-2FFB-4A72-8D4C-C9A6C5E5F0D5", "b77aeb232ffb4a728d4cc9a6c5e5f0d5",
         "b77aeb23-2ffb-4a72-8d4c-c9a6c5e5f0dg", "b77aeb23-2ffb-4a72-8d4c-c9a6c5e5f0d55",
     ])
-    mutating func anIDThatIsNoCanonicalUUIDIsBad(id: String) throws {
+    mutating func `an ID that is not a canonical UUID is bad`(id: String) throws {
         #expect(try refusal("apns-id", id) == .bad("BadMessageId"))
     }
 
-    @Test mutating func aCanonicalUUIDIsAnID() throws {
+    @Test mutating func `a canonical UUID is accepted as an ID`() throws {
         #expect(try refusal("apns-id", "b77aeb23-2ffb-4a72-8d4c-c9a6c5e5f0d5") == nil)
     }
 
     @Test(arguments: ["", "-1", "1.5", "tomorrow", "+1", "99999999999999999999"])
-    mutating func anExpirationThatIsNoNumberIsBad(text: String) throws {
+    mutating func `an expiration that is not a number is bad`(text: String) throws {
         #expect(try refusal("apns-expiration", text) == .bad("BadExpirationDate"))
     }
 
     @Test(arguments: ["0", "1", "1798761599", "9223372036854775807"])
-    mutating func anExpirationIsANumberOfSeconds(text: String) throws {
+    mutating func `an expiration is a number of seconds`(text: String) throws {
         #expect(try refusal("apns-expiration", text) == nil)
     }
 
     @Test(arguments: ["", "0", "2", "11", "high", "05"])
-    mutating func anUnknownPriorityIsBad(text: String) throws {
+    mutating func `an unknown priority is bad`(text: String) throws {
         #expect(try refusal("apns-priority", text) == .bad("BadPriority"))
     }
 
     @Test(arguments: ["1", "5", "10"])
-    mutating func aKnownPriorityIsGood(text: String) throws { #expect(try refusal("apns-priority", text) == nil) }
+    mutating func `a known priority is accepted`(text: String) throws {
+        #expect(try refusal("apns-priority", text) == nil)
+    }
 
     @Test(arguments: ["", "Alert", "silent"])
-    mutating func anUnknownPushTypeIsInvalid(type: String) throws {
+    mutating func `an unknown push type is invalid`(type: String) throws {
         #expect(try refusal("apns-push-type", type) == .bad("InvalidPushType"))
     }
 
-    @Test mutating func aMissingPushTypeIsAWarningOrRefused() throws {
+    @Test mutating func `a missing push type gives a warning or is rejected`() throws {
         #expect(
             try fixture.warnings { $0.set("apns-push-type", nil) } == ["no apns-push-type: may be delayed or dropped"])
         fixture.check.quirks.missingPushType = .refuse
@@ -53,7 +55,7 @@ struct FieldTests {
     }
 
     @Test(arguments: [nil, "1", "10"])
-    mutating func aBackgroundPushNeedsPriorityFive(priority: String?) throws {
+    mutating func `a background push needs priority 5`(priority: String?) throws {
         let refusal = try fixture.refusal {
             $0.set("apns-push-type", "background")
             $0.set("apns-priority", priority)
@@ -61,7 +63,7 @@ struct FieldTests {
         #expect(refusal == .bad("BadPriority"))
     }
 
-    @Test mutating func aCollapseIDHas64BytesAtMost() throws {
+    @Test mutating func `a collapse ID has at most 64 bytes`() throws {
         #expect(try refusal("apns-collapse-id", String(repeating: "é", count: 32)) == nil)
         #expect(try refusal("apns-collapse-id", String(repeating: "é", count: 32) + "e") == .bad("BadCollapseId"))
     }

@@ -13,41 +13,41 @@ struct IdentityTests {
     }
 
     @Test(arguments: [nil, "", "bearer", "basic abc"])
-    mutating func withoutATokenItIsMissing(value: String?) throws {
+    mutating func `a request without a token is rejected`(value: String?) throws {
         #expect(try fixture.refusal { $0.set("authorization", value) } == .forbidden("MissingProviderToken"))
     }
 
-    @Test mutating func theSchemeMayHaveCapitals() throws {
+    @Test mutating func `the scheme may have capital letters`() throws {
         let token = try fixture.token()
         #expect(try fixture.refusal { $0.set("authorization", "Bearer \(token)") } == nil)
     }
 
     @Test(arguments: ["x", "a.b", "a.b.c", "e30.e30.e30", ".."])
-    mutating func whatIsNoJWTIsInvalid(token: String) throws {
+    mutating func `a token that is not a JWT is invalid`(token: String) throws {
         #expect(try refusal(token: token) == .forbidden("InvalidProviderToken"))
     }
 
-    @Test mutating func anUnknownKeyIsInvalid() throws {
+    @Test mutating func `a token of an unknown key is invalid`() throws {
         #expect(try refusal(token: try fixture.token(id: "KEY7654321")) == .forbidden("InvalidProviderToken"))
     }
 
-    @Test mutating func anotherTeamThanTheKeysIsInvalid() throws {
+    @Test mutating func `a token with another team than the key's is invalid`() throws {
         #expect(try refusal(token: try fixture.token(team: "TEAM654321")) == .forbidden("InvalidProviderToken"))
     }
 
-    @Test mutating func aSignatureOfAnotherKeyIsInvalid() throws {
+    @Test mutating func `a signature of another key is invalid`() throws {
         let token = try fixture.token(by: PrivateKey())
         #expect(try refusal(token: token) == .forbidden("InvalidProviderToken"))
     }
 
-    @Test mutating func anotherAlgorithmIsInvalid() throws {
+    @Test mutating func `another algorithm is invalid`() throws {
         let token = try JWT.text(
             head: #"{"alg":"HS256","kid":"KEY1234567"}"#, claims: #"{"iss":"TEAM123456","iat":1767225600}"#,
             key: fixture.key)
         #expect(try refusal(token: token) == .forbidden("InvalidProviderToken"))
     }
 
-    @Test mutating func aTimeAsATextIsTakenLenientlyOnly() throws {
+    @Test mutating func `a time as a string is accepted only leniently`() throws {
         let token = try JWT.text(
             head: #"{"alg":"ES256","kid":"KEY1234567"}"#, claims: #"{"iss":"TEAM123456","iat":"1767225600"}"#,
             key: fixture.key)
@@ -56,7 +56,7 @@ struct IdentityTests {
         #expect(try refusal(token: token) == nil)
     }
 
-    @Test mutating func aSignatureInDERAndPaddingAreTakenLenientlyOnly() throws {
+    @Test mutating func `a signature in DER and padding are accepted only leniently`() throws {
         let signed = try fixture.token().split(separator: ".").prefix(2).joined(separator: ".")
         let signature = Data(try fixture.key.derSignature(for: Array(signed.utf8))).base64EncodedString()
         #expect(try refusal(token: "\(signed).\(signature)") == .forbidden("InvalidProviderToken"))
@@ -64,7 +64,7 @@ struct IdentityTests {
         #expect(try refusal(token: "\(signed).\(signature)") == nil)
     }
 
-    @Test mutating func aTokenFromTheFutureIsInvalid() throws {
+    @Test mutating func `a token from the future is invalid`() throws {
         #expect(try refusal(token: try fixture.token(issuedAt: fixture.now / 1000 + 300)) == nil)
         fixture.connection = ConnectionState()
         let token = try fixture.token(issuedAt: fixture.now / 1000 + 301)
@@ -73,13 +73,13 @@ struct IdentityTests {
         #expect(try refusal(token: token) == .answer(status: 429, reason: "TooManyProviderTokenUpdates"))
     }
 
-    @Test mutating func aTokenOlderThanAnHourHasExpired() throws {
+    @Test mutating func `a token older than an hour has expired`() throws {
         #expect(try refusal(token: try fixture.token(issuedAt: fixture.now / 1000 - 3600)) == nil)
         let token = try fixture.token(issuedAt: fixture.now / 1000 - 3601)
         #expect(try refusal(token: token) == .forbidden("ExpiredProviderToken"))
     }
 
-    @Test mutating func aKeyOfTheOtherEnvironmentIsRefused() throws {
+    @Test mutating func `a key of the other environment is rejected`() throws {
         let key = fixture.addKey("KEYPRODUCT") { $0.environments = [.production] }
         let token = try fixture.token(by: key, id: "KEYPRODUCT")
         #expect(try refusal(token: token) == .forbidden("BadEnvironmentKeyIdInToken"))
@@ -87,28 +87,28 @@ struct IdentityTests {
         #expect(try refusal(token: token) == .forbidden("BadEnvironmentKeyInToken"))
     }
 
-    @Test mutating func aConnectionBelongsToOneTeam() throws {
+    @Test mutating func `a connection belongs to one team`() throws {
         let key = fixture.addKey("KEYOTHERTM") { $0.team = "TEAMOTHER1" }
         #expect(try fixture.refusal() == nil)
         let token = try fixture.token(by: key, id: "KEYOTHERTM", team: "TEAMOTHER1")
         #expect(try refusal(token: token) == .forbidden("InvalidProviderToken"))
     }
 
-    @Test mutating func aConnectionBelongsToOneKey() throws {
+    @Test mutating func `a connection belongs to one key`() throws {
         let key = fixture.addKey("KEYANOTHER")
         #expect(try fixture.refusal() == nil)
         let token = try fixture.token(by: key, id: "KEYANOTHER")
         #expect(try refusal(token: token) == .forbidden("UnrelatedKeyIdInToken"))
     }
 
-    @Test mutating func aRelatedKeyMayShareTheConnection() throws {
+    @Test mutating func `a related key may share the connection`() throws {
         let key = fixture.addKey("KEYRELATED") { $0.related = "KEY1234567" }
         #expect(try fixture.refusal() == nil)
         fixture.now += 20 * 60_000
         #expect(try refusal(token: try fixture.token(by: key, id: "KEYRELATED")) == nil)
     }
 
-    @Test mutating func aTokenMayChangeAfterTwentyMinutes() throws {
+    @Test mutating func `a token may change after twenty minutes`() throws {
         #expect(try refusal(token: try fixture.token()) == nil)
         fixture.now += 20 * 60_000 - 1
         let second = try fixture.token()
@@ -117,7 +117,7 @@ struct IdentityTests {
         #expect(try refusal(token: second) == nil)
     }
 
-    @Test mutating func aNewSignatureIsAnotherToken() throws {
+    @Test mutating func `a new signature is another token`() throws {
         let issuedAt = fixture.now / 1000
         #expect(try refusal(token: try fixture.token(issuedAt: issuedAt)) == nil)
         let refusal = try refusal(token: try fixture.token(issuedAt: issuedAt))
@@ -125,14 +125,14 @@ struct IdentityTests {
     }
 
     @Test(arguments: [Quirks.Scope.connection, .key])
-    mutating func tokensAreCountedByConnectionOrByKey(scope: Quirks.Scope) throws {
+    mutating func `tokens are counted by connection or by key`(scope: Quirks.Scope) throws {
         fixture.check.quirks.tokenUpdates = scope
         #expect(try refusal(token: try fixture.token()) == nil)
         fixture.connection = ConnectionState(number: 2)
         #expect(try (refusal(token: try fixture.token()) == nil) == (scope == .connection))
     }
 
-    @Test mutating func anUnknownCertificateEndsTheConnection() throws {
+    @Test mutating func `an unknown certificate ends the connection`() throws {
         fixture.connection = ConnectionState(
             certificate: ClientCertificate(topics: [Fixture.bundle], isKnown: false))
         #expect(try fixture.refusal() == .goAway(reason: "BadCertificate"))
@@ -140,19 +140,19 @@ struct IdentityTests {
         #expect(try fixture.refusal() == .forbidden("BadCertificate"))
     }
 
-    @Test mutating func anExpiredCertificateEndsTheConnection() throws {
+    @Test mutating func `an expired certificate ends the connection`() throws {
         fixture.connection = ConnectionState(
             certificate: ClientCertificate(topics: [Fixture.bundle], validity: 0...Fixture.start - 1))
         #expect(try fixture.refusal() == .goAway(reason: "BadCertificate"))
     }
 
-    @Test mutating func aCertificateOfTheOtherEnvironmentEndsTheConnection() throws {
+    @Test mutating func `a certificate of the other environment ends the connection`() throws {
         fixture.connection = ConnectionState(
             certificate: ClientCertificate(topics: [Fixture.bundle], environments: [.production]))
         #expect(try fixture.refusal() == .goAway(reason: "BadCertificateEnvironment"))
     }
 
-    @Test mutating func withACertificateTokensAreIgnored() throws {
+    @Test mutating func `tokens are ignored on a connection with a certificate`() throws {
         fixture.connection = ConnectionState(certificate: ClientCertificate(topics: [Fixture.bundle]))
         #expect(try refusal(token: "x") == nil)
         #expect(try fixture.refusal { $0.set("authorization", nil) } == nil)

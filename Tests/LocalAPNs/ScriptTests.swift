@@ -23,14 +23,14 @@ struct ScriptTests {
         (1...count).map { _ in script.conduct(for: facts(), at: 0).answer?.status }
     }
 
-    @Test func aRuleWithoutConditionsFitsAll() throws {
+    @Test func `a rule without conditions applies to all requests`() throws {
         var script = try script(#"{"do":{"status":503,"reason":"Shutdown","retryAfter":7}}"#)
         let conduct = script.conduct(for: facts(), at: 0)
         #expect(conduct.answer == ScriptedAnswer(status: 503, reason: "Shutdown"))
         #expect(conduct.retryAfter == 7)
     }
 
-    @Test func aRuleIsAboutTokensTopicsTypesAndConnections() throws {
+    @Test func `a rule can name a token, a topic, a type and a connection`() throws {
         var script = try script(
             #"{"when":{"token":"AB*"},"do":{"status":410}}"#, #"{"when":{"topic":"com.a"},"do":{"status":400}}"#,
             #"{"when":{"type":"voip"},"do":{"status":413}}"#, #"{"when":{"connection":2},"do":{"status":500}}"#)
@@ -41,7 +41,7 @@ struct ScriptTests {
         #expect(script.conduct(for: facts("ff"), at: 0) == Conduct())
     }
 
-    @Test func aRuleIsAboutTheNthRequest() throws {
+    @Test func `a rule can name the nth request`() throws {
         var third = try script(#"{"when":{"nth":3},"do":{"status":500}}"#)
         #expect(statuses(&third, 4) == [nil, nil, 500, nil])
         var every = try script(#"{"when":{"every":2},"do":{"status":500}}"#)
@@ -50,13 +50,13 @@ struct ScriptTests {
         #expect(statuses(&between, 4) == [nil, 500, 500, nil])
     }
 
-    @Test func onlyRequestsThatFitAreCounted() throws {
+    @Test func `only requests that fit are counted`() throws {
         var script = try script(#"{"when":{"token":"cd*","nth":2},"do":{"status":500}}"#)
         let tokens = ["cd", "ab", "cd"].map { script.conduct(for: facts($0), at: 0).answer?.status }
         #expect(tokens == [nil, nil, 500])
     }
 
-    @Test func aShareIsDrawnBySeed() throws {
+    @Test func `a random share depends only on the seed`() throws {
         var first = try script(#"{"when":{"share":0.25,"seed":7},"do":{"status":500}}"#)
         var again = first
         let drawn = statuses(&first, 4000)
@@ -66,7 +66,7 @@ struct ScriptTests {
         #expect(drawn != statuses(&other, 4000))
     }
 
-    @Test func aRateIsCountedForEachToken() throws {
+    @Test func `a rate is counted for each token`() throws {
         var script = try script(#"{"when":{"above":{"count":2,"seconds":10}},"do":{"status":429}}"#)
         func status(_ token: String, _ now: Int64) -> Int? {
             script.conduct(for: facts(token), at: now).answer?.status
@@ -76,13 +76,13 @@ struct ScriptTests {
         #expect(status("ab", 10_000) == nil)
     }
 
-    @Test func errorsOfAConnectionAreACondition() throws {
+    @Test func `the number of errors on a connection is a condition`() throws {
         var script = try script(#"{"when":{"errors":2},"do":{"goaway":{"reason":"Shutdown"}}}"#)
         #expect(script.conduct(for: facts(errors: 1), at: 0).goAway == nil)
         #expect(script.conduct(for: facts(errors: 2), at: 0).goAway?.reason == "Shutdown")
     }
 
-    @Test func eachThingIsSaidByTheFirstRuleThatSaysIt() throws {
+    @Test func `each setting comes from the first rule that has it`() throws {
         var script = try script(
             #"{"do":{"latency":[5,9]}}"#, #"{"when":{"nth":1},"do":{"silence":true}}"#,
             #"{"do":{"status":500,"latency":1}}"#)
@@ -93,7 +93,7 @@ struct ScriptTests {
         #expect(script.conduct(for: facts(), at: 0).answer?.status == 500)
     }
 
-    @Test func endingsAndFarewellsAreRead() throws {
+    @Test func `endings and GOAWAY are read`() throws {
         var script = try script(
             #"{"when":{"nth":1},"do":{"reset":"REFUSED_STREAM"}}"#, #"{"when":{"nth":2},"do":{"drop":true}}"#,
             #"{"when":{"nth":3},"do":{"goaway":{"twice":true,"lastStream":"before","text":"bye","close":false}}}"#,
@@ -115,14 +115,14 @@ struct ScriptTests {
         (#"{"quirks":{"tokens":"soft"}}"#, #"script:2: quirks.tokens: takes strict, lenient, not "soft""#),
         (#"{"do":{"status":1,"status":2}}"#, "script:2: no JSON: "),
     ])
-    func whatIsWrongInAScriptIsSaidWithItsPlace(line: String, message: String) {
+    func `an error in a script is reported with its place`(line: String, message: String) {
         let error = #expect(throws: LineError.self) { try LineFile.script("# a script\n\(line)", name: "script") }
         #expect(error?.description.hasPrefix(message) == true, "\(error?.description ?? "")")
     }
 }
 
 struct StreamAllowanceTests {
-    @Test func withTokensThereIsOneStreamUntilOneIsValid() {
+    @Test func `with tokens there is one stream until a token is valid`() {
         var allowance = StreamAllowance(full: 1000, hasCertificate: false)
         #expect(allowance.announced == 1)
         #expect(allowance.answered(status: 403, isAuthenticated: false, fallsAfterError: false) == nil)
@@ -130,11 +130,11 @@ struct StreamAllowanceTests {
         #expect(allowance.answered(status: 200, isAuthenticated: true, fallsAfterError: false) == nil)
     }
 
-    @Test func withACertificateThereAreAllAtOnce() {
+    @Test func `with a certificate there are all streams at once`() {
         #expect(StreamAllowance(full: 10, hasCertificate: true).announced == 10)
     }
 
-    @Test func anErrorCostsTheTrustUntilASuccess() {
+    @Test func `after an error there is one stream until a success`() {
         var allowance = StreamAllowance(full: 10, hasCertificate: true)
         #expect(allowance.answered(status: 410, isAuthenticated: true, fallsAfterError: true) == nil)
         #expect(allowance.answered(status: 400, isAuthenticated: true, fallsAfterError: true) == 1)
@@ -142,7 +142,7 @@ struct StreamAllowanceTests {
         #expect(allowance.answered(status: 200, isAuthenticated: true, fallsAfterError: true) == 10)
     }
 
-    @Test func theNumberShrinksAndGrows() {
+    @Test func `the number of streams can shrink and grow`() {
         var allowance = StreamAllowance(full: 10, hasCertificate: true)
         #expect(allowance.set(3) == 3)
         #expect(allowance.set(3) == nil)

@@ -17,7 +17,7 @@ struct StoreTests {
             id: id, address: address, collapseID: collapse, expiresAt: expires, isStored: stored, notice: notice)
     }
 
-    @Test mutating func aDeviceThatIsOfflineHasOnePlaceForEachApp() {
+    @Test mutating func `one push of each app is stored for a device that is offline`() {
         #expect(store.take(push("1"), isOnline: false, at: 0) == .stored(overwritten: nil))
         #expect(store.take(push("2", collapse: "x"), isOnline: false, at: 0) == .stored(overwritten: "1"))
         #expect(store.take(push("3", StoreTests.mail), isOnline: false, at: 0) == .stored(overwritten: nil))
@@ -26,7 +26,7 @@ struct StoreTests {
         #expect(store.waitingCount == 1)
     }
 
-    @Test mutating func whatWaitedTooLongIsDropped() {
+    @Test mutating func `a stored push that expires is dropped`() {
         _ = store.take(push("1", expires: 10), isOnline: false, at: 0)
         _ = store.take(push("2", StoreTests.mail, expires: 11), isOnline: false, at: 0)
         #expect(store.expire(at: 9).isEmpty)
@@ -34,14 +34,14 @@ struct StoreTests {
         #expect(store.connect(StoreTests.mail, at: 11)?.fate == .expired)
     }
 
-    @Test mutating func nowOrNeverIsNotStored() {
+    @Test mutating func `a push with expiration 0 is not stored`() {
         #expect(store.take(push("1", stored: false), isOnline: false, at: 0) == .dropped)
         #expect(store.take(push("2", stored: false), isOnline: true, at: 0) == .shown(replaced: nil))
         #expect(store.take(push("3", expires: 5), isOnline: false, at: 5) == .expired)
         #expect(store.waitingCount == 0)
     }
 
-    @Test mutating func equalCollapseIDsAreOnePlaceOnTheScreen() {
+    @Test mutating func `a notification replaces the one with the same collapse ID`() {
         #expect(store.take(push("1", collapse: "x"), isOnline: true, at: 0) == .shown(replaced: nil))
         #expect(store.take(push("2", collapse: "y"), isOnline: true, at: 0) == .shown(replaced: nil))
         #expect(store.take(push("3", collapse: "x"), isOnline: true, at: 0) == .shown(replaced: "1"))
@@ -49,13 +49,13 @@ struct StoreTests {
         #expect(store.take(push("5"), isOnline: true, at: 0) == .shown(replaced: nil))
     }
 
-    @Test mutating func backgroundPushesHaveNoPlaceOnTheScreen() {
+    @Test mutating func `a background push replaces no notification`() {
         _ = store.take(push("1", collapse: "x"), isOnline: true, at: 0)
         let fate = store.take(push("2", collapse: "x", background: true), isOnline: true, at: 0)
         #expect(fate == .shown(replaced: nil))
     }
 
-    @Test func theNewestKeysAreRemembered() {
+    @Test func `the newest keys are remembered`() {
         var recent = Recent<Int, Int>(countMax: 4)
         for key in 1...5 { #expect(recent.insert(key, for: key) == nil) }
         #expect(recent.insert(0, for: 5) == 5)
@@ -67,21 +67,21 @@ struct StoreTests {
 struct NoticeTests {
     private func notice(_ json: String) -> Notice { Notice(payload: Array(json.utf8)) }
 
-    @Test func anAlertIsATextOrItsParts() {
+    @Test func `an alert is a text or its parts`() {
         #expect(notice(#"{"aps":{"alert":"Hi"}}"#).body == "Hi")
         let parts = notice(#"{"aps":{"alert":{"title":"T","subtitle":"S","body":"B"},"badge":3,"sound":"ping"}}"#)
         #expect([parts.title, parts.subtitle, parts.body, parts.sound] == ["T", "S", "B", "ping"])
         #expect(parts.badge == 3)
     }
 
-    @Test func aKeyStandsForWhatTheAppWouldSay() {
+    @Test func `a localized text is shown as its key and arguments`() {
         let notice = notice(
             #"{"aps":{"alert":{"loc-key":"NEW_NOTE","loc-args":["Alice","Home"],"title-loc-key":"T"}}}"#)
         #expect(notice.body == "NEW_NOTE(Alice, Home)")
         #expect(notice.title == "T")
     }
 
-    @Test func nothingToSeeIsBackground() {
+    @Test func `a push that shows nothing is a background push`() {
         #expect(notice(#"{"aps":{"content-available":1}}"#).isBackground)
         #expect(!notice(#"{"aps":{"badge":0}}"#).isBackground)
     }

@@ -16,11 +16,11 @@ struct TopicTests {
 
     private static let disallowed = Refusal.bad("TopicDisallowed")
 
-    @Test mutating func withATokenTheTopicMustBeThere() throws {
+    @Test mutating func `a request with a token needs a topic`() throws {
         #expect(try refusal(nil) == .bad("MissingTopic"))
     }
 
-    @Test mutating func aCertificateOfOneTopicNamesIt() throws {
+    @Test mutating func `with a certificate of one topic the header may be missing`() throws {
         fixture.connection = ConnectionState(certificate: ClientCertificate(topics: [Fixture.bundle]))
         #expect(try refusal(nil) == nil)
         fixture.connection = ConnectionState(
@@ -29,42 +29,42 @@ struct TopicTests {
     }
 
     @Test(arguments: ["", "com..example", ".com", "com.", "com/example", "com.exämple"])
-    mutating func aTopicIsDottedLetters(topic: String) throws {
+    mutating func `a topic is parts of letters, digits and hyphens`(topic: String) throws {
         #expect(try refusal(topic) == .bad("BadTopic"))
     }
 
     @Test(arguments: PushType.allCases)
-    mutating func aSuffixFitsThePushType(type: PushType) throws {
+    mutating func `the topic's suffix must fit the push type`(type: PushType) throws {
         #expect(try refusal(Fixture.bundle + type.suffix, type: type.rawValue) == nil)
         guard type != .mdm else { return }
         let other = type == .voip ? ".complication" : ".voip"
         #expect(try refusal(Fixture.bundle + other, type: type.rawValue) == TopicTests.disallowed)
     }
 
-    @Test mutating func withoutAPushTypeAnySuffixWillDo() throws {
+    @Test mutating func `without a push type any suffix is accepted`() throws {
         #expect(try refusal("\(Fixture.bundle).voip", type: nil) == nil)
     }
 
-    @Test mutating func aKeyOfOtherTopicsIsRefused() throws {
+    @Test mutating func `a key of other topics is rejected`() throws {
         fixture.registry.keys["KEY1234567"]?.bundles = ["com.example.Mail"]
         #expect(try refusal(Fixture.bundle) == TopicTests.disallowed)
         #expect(try refusal("com.example.Mail") == nil)
         #expect(try refusal("com.example.Mail.voip", type: "voip") == nil)
     }
 
-    @Test mutating func aCertificateOfOtherTopicsIsRefused() throws {
+    @Test mutating func `a certificate of other topics is rejected`() throws {
         fixture.connection = ConnectionState(certificate: ClientCertificate(topics: ["com.example.Mail"]))
         #expect(try refusal(Fixture.bundle) == TopicTests.disallowed)
     }
 
     @Test(arguments: [PushType.location, .liveactivity])
-    mutating func someTypesNeedAToken(type: PushType) throws {
+    mutating func `some push types need a token`(type: PushType) throws {
         let topic = Fixture.bundle + type.suffix
         fixture.connection = ConnectionState(certificate: ClientCertificate(topics: [topic]))
         #expect(try refusal(topic, type: type.rawValue) == TopicTests.disallowed)
     }
 
-    @Test mutating func anAppMustBeThereAtTheConnectionsFirstPush() throws {
+    @Test mutating func `an app must be known at the connection's first push`() throws {
         fixture = Fixture(isStrict: true, devices: [Device(token: Fixture.device, bundle: Fixture.bundle)])
         var inspection = Inspection(try fixture.request { $0.set("apns-topic", "com.example.Mail") })
         #expect(fixture.refusal(of: &inspection) == TopicTests.disallowed)

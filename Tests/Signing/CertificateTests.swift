@@ -30,21 +30,21 @@ import Testing
         #expect(certificate.pem == Samples.certificate)
     }
 
-    @Test func `a signature by another algorithm than the one that was signed is not the issuer's`() throws {
+    @Test func `a signature by another algorithm than the signed one is not valid`() throws {
         let text = Samples.certificate.replacing("gqhkjOPQQDAgNIADBFAiAslx", with: "gqhkjOPQQDAwNIADBFAiAslx")
         let certificate = try Certificate(pem: text)
         #expect(!certificate.isIssued(by: certificate))
     }
 
     @Test(arguments: ["Certificate:\n    Data:\n", "x", "\n\n"])
-    func `other text may stand around`(text: String) throws {
+    func `other text may surround the certificate`(text: String) throws {
         let certificate = try Certificate(pem: text + Samples.certificate + text)
         #expect(certificate.pem == Samples.certificate)
         let lines = Samples.certificate.replacing("\n", with: "\r\n")
         #expect(try Certificate(pem: text + lines).der == certificate.der)
     }
 
-    @Test func `an authority's certificates are of its name and key`() throws {
+    @Test func `a certificate is issued by an authority with the same name and key`() throws {
         let (key, other) = (PrivateKey(), PrivateKey())
         let authority = try Self.draft("authority", for: key).signed(by: key)
         #expect(authority.isIssued(by: authority) && authority.isFor(key.publicKey))

@@ -29,7 +29,7 @@ import Testing
         #expect(DERElement(bytes) == nil)
     }
 
-    @Test func `elements nested without end are none`() {
+    @Test func `elements that are nested too deeply are refused`() {
         var bytes: [UInt8] = []
         for _ in 0..<60 { bytes = [0x30, UInt8(bytes.count)] + bytes }
         #expect(DERElement(bytes) == nil)

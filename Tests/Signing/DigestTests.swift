@@ -61,7 +61,7 @@ import Testing
             whole.digest == [UInt8](hexadecimal: "9f3b18cad76cdc421163f7fdfae9285c109a1de18573f64734fb720b2109cbb9"))
     }
 
-    @Test func `a copy goes on by itself`() {
+    @Test func `a copy continues independently`() {
         var first = SHA256()
         first.update("a")
         var second = first

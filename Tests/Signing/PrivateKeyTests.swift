@@ -26,7 +26,7 @@ import Testing
         #expect(try PrivateKey(pem: Samples.sec1(number)).pem == Samples.one)
     }
 
-    @Test func `the public half is computed, not believed`() throws {
+    @Test func `the public key is computed, not read`() throws {
         let lines = Samples.one.split(separator: "\n")
         let wrong = Samples.one.replacing(lines[3], with: String(lines[3].reversed()).replacing("=", with: "A"))
         #expect(try PrivateKey(pem: wrong).pem == Samples.one)
@@ -71,7 +71,7 @@ import Testing
         "00", "FFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551",
         "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF",
     ])
-    func `a number that is no key is an error`(digits: String) {
+    func `a number that is not a key is an error`(digits: String) {
         let number = [UInt8](hexadecimal: digits)
         let padded = [UInt8](repeating: 0, count: 32 - number.count) + number
         #expect(throws: SigningError.self) { try PrivateKey(pem: Samples.sec1(padded)) }
@@ -79,7 +79,7 @@ import Testing
 
     /// SEC 1 with a public key of no bytes, of a broken byte, and with something after it.
     @Test(arguments: [[0xa1, 0x00], [0xa1, 0x02, 0x03, 0x00], [0xa1, 0x04, 0x03, 0x02, 0x01, 0x02], [0x05, 0x00]])
-    func `what stands after the number must be well-formed`(rest: [UInt8]) {
+    func `the bytes after the number must be well-formed`(rest: [UInt8]) {
         let content: [UInt8] = [2, 1, 1, 4, 32] + [UInt8](repeating: 1, count: 32) + rest
         let block = PEMBlock(label: "EC PRIVATE KEY", bytes: [0x30, UInt8(content.count)] + content)
         #expect(throws: SigningError.self) { try PrivateKey(pem: block.text) }

@@ -30,7 +30,7 @@ import Testing
         #expect(!PrivateKey().publicKey.isValid(rawSignature: raw, for: Array(message.utf8)))
     }
 
-    @Test func `what a key signs is valid, in both forms, and new each time`() throws {
+    @Test func `the signatures of a key are valid in both forms, and new each time`() throws {
         let key = PrivateKey()
         for length in 0..<200 {
             let message = [UInt8](repeating: UInt8(length), count: length)

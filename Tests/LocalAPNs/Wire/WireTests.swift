@@ -8,7 +8,7 @@ import Testing
 struct WireTests {
     private static let body = #"body 1 {"aps":{"alert":"Hi"}}"#
 
-    @Test func aPushWithATokenIsAccepted() async throws {
+    @Test func `a push with a token is accepted`() async throws {
         let live = try await LiveServer()
         let id = "b77aeb23-2ffb-4a72-8d4c-c9a6c5e5f0d5"
         let answer = try live.push("-H", "apns-id: \(id)")
@@ -22,7 +22,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func aRefusalSaysItsReason() async throws {
+    @Test func `a rejection has its reason in the body`() async throws {
         let live = try await LiveServer()
         let answer = try live.curl()
         #expect(answer.hasPrefix("HTTP/2 403"))
@@ -30,7 +30,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func aClientWithACertificateNeedsNoToken() async throws {
+    @Test func `a client with a certificate needs no token`() async throws {
         let live = try await LiveServer()
         let credentials = live.apns.credentials
         let answer = try live.curl(
@@ -42,7 +42,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func aCertificateOfAStrangerEndsTheConnection() async throws {
+    @Test func `a certificate of another authority ends the connection`() async throws {
         let live = try await LiveServer()
         let other = try await LiveServer()
         let stranger = other.apns.credentials
@@ -56,14 +56,14 @@ struct WireTests {
         try await other.apns.stop()
     }
 
-    @Test func aClientWithoutHTTP2IsTurnedAway() async throws {
+    @Test func `a client without HTTP2 is disconnected`() async throws {
         let live = try await LiveServer()
         #expect(try !live.push("--http1.1").contains("HTTP/"))
         #expect(live.apns.receivedCount == 0)
         try await live.apns.stop()
     }
 
-    @Test func streamsAreOneUntilTheFirstValidToken() async throws {
+    @Test func `there is one stream until the first valid token`() async throws {
         let live = try await LiveServer()
         let lines = try live.frames(
             "wait settings table", "ack", "open 1 authorization=x", WireTests.body, "wait data",
@@ -75,7 +75,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func aStreamTooManyIsRefused() async throws {
+    @Test func `a stream too many is refused`() async throws {
         let live = try await LiveServer()
         let lines = try live.frames(
             "wait settings table", "ack", "open 1", "open 3", "wait reset", WireTests.body, "wait headers")
@@ -85,7 +85,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func bodiesOfRefusedStreamsCostNoWindow() async throws {
+    @Test func `bodies of refused streams do not use up the window`() async throws {
         let live = try await LiveServer()
         let body = String(repeating: "x", count: 4000)
         var steps = ["wait settings table", "ack", "open 1"]
@@ -97,7 +97,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func aLongBodyIsReadToItsEnd() async throws {
+    @Test func `a long body is read to its end`() async throws {
         let live = try await LiveServer()
         let body = try live.write(String(repeating: "x", count: 1_000_000), to: "body")
         let answer = try live.push("-d", "@\(body)")
@@ -105,7 +105,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func settingsShrinkAndGrowByCommand() async throws {
+    @Test func `a script changes the number of streams`() async throws {
         let live = try await LiveServer(#"{"when":{"nth":2},"do":{"streams":5}}"#)
         let lines = try live.frames(
             "wait settings table", "ack", "open 1", WireTests.body, "wait settings streams=1000", "ack",
@@ -114,7 +114,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func anErrorCostsTheStreamsUntilASuccess() async throws {
+    @Test func `after an error there is one stream until a success`() async throws {
         let live = try await LiveServer(#"{"quirks":{"fallAfterError":true}}"#)
         let lines = try live.frames(
             "wait settings table", "ack", "open 1", WireTests.body, "wait settings streams=1000",
@@ -124,7 +124,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func goAwayMayComeTwice() async throws {
+    @Test func `GOAWAY may come twice`() async throws {
         let live = try await LiveServer(
             #"{"when":{"nth":2},"do":{"goaway":{"reason":"Shutdown","twice":true,"lastStream":"before"}}}"#)
         let lines = try live.frames(
@@ -137,7 +137,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func afterGoAwayAConnectionCanLookAlive() async throws {
+    @Test func `a connection can stay open after GOAWAY`() async throws {
         let live = try await LiveServer(
             #"{"when":{"nth":1},"do":{"goaway":{"text":"too many active streams","code":"REFUSED_STREAM","close":false}}}"#
         )
@@ -151,7 +151,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func manyErrorsEndTheConnection() async throws {
+    @Test func `many errors end the connection`() async throws {
         let live = try await LiveServer(#"{"quirks":{"goAwayAfterErrors":2}}"#)
         let lines = try live.frames(
             "wait settings table", "ack", "open 1 authorization=x", "body 1 {}", "wait data", "open 3 apns-priority=7",
@@ -160,7 +160,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func aMalformedRequestResetsItsStreamAlone() async throws {
+    @Test func `a malformed request resets only its stream`() async throws {
         let live = try await LiveServer()
         let lines = try live.frames(
             "wait settings table", "ack", "open 1 X-Upper=1", "body 1 {}", "wait reset", "open 3", "body 3 {}",
@@ -171,7 +171,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func anAnswerMayComeBeforeTheBodysEnd() async throws {
+    @Test func `an answer may come before the end of the body`() async throws {
         let live = try await LiveServer(#"{"do":{"early":true}}"#)
         let lines = try live.frames("wait settings table", "ack", "open 1", "part 1 {", "wait reset")
         #expect(lines.suffix(3).contains("headers 1 end"))
@@ -179,7 +179,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func silenceIsNoAnswerAndPingsMayGoUnheard() async throws {
+    @Test func `a script can leave requests and PING without an answer`() async throws {
         let live = try await LiveServer(
             #"{"quirks":{"ignorePings":true}}"# + "\n" + #"{"when":{"nth":1},"do":{"silence":true}}"#)
         let lines = try live.frames(
@@ -189,14 +189,14 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func aDroppedConnectionEndsWithoutAWord() async throws {
+    @Test func `a dropped connection ends without a TLS close`() async throws {
         let live = try await LiveServer(#"{"do":{"drop":true}}"#)
         let lines = try live.frames("wait settings table", "ack", "open 1", WireTests.body, "wait closed")
         #expect(lines.last == "cut")
         try await live.apns.stop()
     }
 
-    @Test func aScriptedAnswerHasItsHeadersAndItsTime() async throws {
+    @Test func `a scripted answer has its headers and its time`() async throws {
         let live = try await LiveServer(
             #"{"do":{"status":410,"reason":"Unregistered","timestamp":17,"retryAfter":9,"latency":5}}"# + "\n"
                 + #"{"quirks":{"upperCaseIDs":true}}"#)
@@ -208,7 +208,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func theClockMovesByCommand() async throws {
+    @Test func `a command moves the clock`() async throws {
         let live = try await LiveServer()
         #expect(try live.push().hasPrefix("HTTP/2 200"))
         #expect(try await live.apns.control(#"{"clock":"+61m"}"#) == "it is 2026-01-01T01:01:00.000Z")
@@ -216,7 +216,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func aDeviceComesAndGoesByCommand() async throws {
+    @Test func `a command changes the state of a device`() async throws {
         let live = try await LiveServer()
         let device = #"{"token":"ab01","topic":"com.example.Notes","state":"#
         try await live.apns.control(#"{"device":\#(device)"offline"}}"#)
@@ -232,7 +232,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func whoeverListensSeesAllFromTheStart() async throws {
+    @Test func `a listener sees all requests from the start`() async throws {
         let live = try await LiveServer()
         _ = try live.push(device: "ab01")
         async let all = live.apns.requests.reduce(into: [String?]()) { $0.append($1.token) }
@@ -241,7 +241,7 @@ struct WireTests {
         #expect(await all == ["ab01", "ab02"])
     }
 
-    @Test func manyRequestsAtOnceAreAnswered() async throws {
+    @Test func `many requests at once are answered`() async throws {
         // h2load does not wait for SETTINGS.
         let live = try await LiveServer(#"{"quirks":{"overLimit":"serve"}}"#)
         let body = try live.write(#"{"aps":{"alert":"Hi"}}"#, to: "body")

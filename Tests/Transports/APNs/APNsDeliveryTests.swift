@@ -8,7 +8,7 @@ import Time
 
 /// The transport against a server of its own kind, over TLS.
 @Suite(.timeLimit(.minutes(5))) struct APNsDelivery {
-    @Test func aPushArrivesAsItStands() async throws {
+    @Test func `a push arrives unchanged`() async throws {
         try await APNsRig.with { rig in
             let answers = await rig.deliver(apnsPush(7, collapse: "c", expiration: "4102444800"))
             #expect(answers.map(\.outcome) == [.accepted] && answers[0].status == 200 && answers[0].attempts == 1)
@@ -23,7 +23,7 @@ import Time
         }
     }
 
-    @Test func manyPushesShareAConnectionAndKeepToItsStreams() async throws {
+    @Test func `many pushes share few connections within their streams`() async throws {
         try await APNsRig.with("connections: 2", streams: 20) { rig in
             let answers = await rig.settle((1...2_000).map { apnsPush($0, token: String(format: "%064x", $0)) })
             #expect(answers.count == 2_000 && answers.allSatisfy { $0.outcome == .accepted })
@@ -32,7 +32,7 @@ import Time
         }
     }
 
-    @Test func certificatesServeInsteadOfTokens() async throws {
+    @Test func `a certificate can replace tokens`() async throws {
         try await APNsRig.with("certificate") { rig in
             #expect(await rig.deliver(apnsPush(1)).map(\.outcome) == [.accepted])
             #expect(rig.apns.received.first?.keyID == nil)
@@ -54,8 +54,9 @@ import Time
         (#"{"status":429,"reason":"TooManyProviderTokenUpdates"}"#, .deferred),
         (#"{"status":400,"reason":"FromTheFuture"}"#, .failed),
     ])
-    func anAnswerIsToldWithItsStatusAndReasonVerbatim(_ answer: String, _ outcome: TransportAnswer.Outcome) async throws
-    {
+    func `an answer is reported with its status and reason, word for word`(
+        _ answer: String, _ outcome: TransportAnswer.Outcome
+    ) async throws {
         try await APNsRig.with(script: [#"{"do":\#(answer)}"#]) { rig in
             let told = await rig.deliver(apnsPush(1))[0]
             #expect(told.outcome == outcome, "\(told)")
@@ -65,7 +66,7 @@ import Time
         }
     }
 
-    @Test func aKeyThatIsRevokedStopsTheAppUntilItIsTakenAgain() async throws {
+    @Test func `a revoked key stops the app until APNs accepts the key again`() async throws {
         try await APNsRig.with { rig in
             #expect(await rig.deliver(apnsPush(1))[0].outcome == .accepted)
             try await rig.apns.control(#"{"key":{"id":"KEYLOCAL12","state":"revoked"}}"#)
@@ -77,7 +78,7 @@ import Time
         }
     }
 
-    @Test func aKeyThatIsRevokedStopsWhatWaitsAndTakesOneNewConnection() async throws {
+    @Test func `a revoked key stops waiting pushes, and costs one new connection`() async throws {
         try await APNsRig.with("connections: 2", streams: 5) { rig in
             #expect(await rig.settle((1...20).map { apnsPush($0) }).count == 20)
             try await rig.apns.control(#"{"key":{"id":"KEYLOCAL12","state":"revoked"}}"#)
@@ -90,7 +91,7 @@ import Time
         }
     }
 
-    @Test func serverErrorsWaitAQuarterOfAnHour() async throws {
+    @Test func `a server error defers a push for a quarter of an hour`() async throws {
         try await APNsRig.with(script: [#"{"do":{"status":503,"reason":"ServiceUnavailable"}}"#]) { rig in
             let told = await rig.deliver(apnsPush(1))[0]
             #expect(told.until == rig.clock.now.advanced(by: .seconds(900)))
@@ -104,7 +105,7 @@ import Time
         #"{"goaway":{"lastStream":"before"}}"#, #"{"goaway":{"close":false}}"#,
         #"{"goaway":{"twice":true,"close":false}}"#,
     ])
-    func afterGoAwayPushesGoOnElsewhere(_ end: String) async throws {
+    func `after GOAWAY, pushes go over another connection`(_ end: String) async throws {
         let script = [#"{"when":{"nth":40},"do":\#(end)}"#]
         try await APNsRig.with(script: script, streams: 10) { rig in
             let answers = await rig.settle((1...200).map { apnsPush($0, token: String(format: "%08x", $0)) })
@@ -116,7 +117,7 @@ import Time
         }
     }
 
-    @Test func refusedStreamsCostNothing() async throws {
+    @Test func `refused streams count no attempt`() async throws {
         let script = [#"{"when":{"every":3},"do":{"reset":"REFUSED_STREAM"}}"#]
         try await APNsRig.with(script: script) { rig in
             let answers = await rig.deliver((1...30).map { apnsPush($0) })
@@ -124,7 +125,7 @@ import Time
         }
     }
 
-    @Test func aDroppedConnectionLeavesTheOutcomeOpenAndSaysThatAPushMayRepeat() async throws {
+    @Test func `a dropped connection defers a push, which may be repeated`() async throws {
         try await APNsRig.with(script: [#"{"when":{"first":1},"do":{"drop":true}}"#]) { rig in
             let first = await rig.deliver(apnsPush(1))[0]
             #expect(first.outcome == .deferred && first.mayRepeat)
@@ -133,7 +134,7 @@ import Time
         }
     }
 
-    @Test func whatIsStillUnderWayIsJoinedAndNotSentTwice() async throws {
+    @Test func `a push that is still in flight is joined and not sent twice`() async throws {
         try await APNsRig.with { rig in
             try await rig.connect(thenBehave: #"{"do":{"latency":[2600,2600]}}"#)
             rig.patience.value = .milliseconds(100)
@@ -146,7 +147,7 @@ import Time
     }
 
     /// They may repeat after a crash as much as what the next window has under way.
-    @Test func whatTakesLongerThanItsWindowLeavesLessRoomForTheNext() async throws {
+    @Test func `pushes that outlast their window leave less room for the next one`() async throws {
         try await APNsRig.with(streams: 10) { rig in
             var number: UInt64 = 0
             while rig.transport.inFlightMax < 10 {
@@ -162,7 +163,7 @@ import Time
         }
     }
 
-    @Test func aRequestWithoutAnAnswerIsGivenUpAtItsDeadline() async throws {
+    @Test func `a request without an answer is given up at its deadline`() async throws {
         try await APNsRig.with("timeout: 300ms", script: [#"{"when":{"first":1},"do":{"silence":true}}"#]) { rig in
             let first = await rig.deliver(apnsPush(1))[0]
             #expect(first.outcome == .deferred && first.mayRepeat && first.reason == "no answer")
@@ -170,7 +171,7 @@ import Time
         }
     }
 
-    @Test func aServerThatHangsHoldsUpItsOwnAppAlone() async throws {
+    @Test func `an unresponsive server delays only its own app`() async throws {
         try await APNsRig.with { rig in
             try await rig.connect(thenBehave: #"{"do":{"silence":true}}"#)
             rig.patience.value = .milliseconds(100)
@@ -182,7 +183,7 @@ import Time
         }
     }
 
-    @Test func whatWaitsForRoomIsStaleOnceANewerOneIsThere() async throws {
+    @Test func `a push that waits for an earlier one is not sent after a newer one`() async throws {
         try await APNsRig.with { rig in
             try await rig.connect(thenBehave: #"{"do":{"latency":[2500,2500]}}"#)
             rig.patience.value = .milliseconds(100)
@@ -194,7 +195,7 @@ import Time
         }
     }
 
-    @Test func whatExpiresBeforeThereIsRoomIsNotSent() async throws {
+    @Test func `a push that expires before there is room is not sent`() async throws {
         try await APNsRig.with { rig in
             let past = "\(rig.clock.now.microseconds / 1_000_000 - 5)"
             let told = await rig.deliver(apnsPush(1, expiration: past))[0]
@@ -202,7 +203,7 @@ import Time
         }
     }
 
-    @Test func withoutAServerPushesAreDeferredAndNeverSent() async throws {
+    @Test func `without a server, pushes are deferred and never sent`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "apns-\(UUID())").path
         var configuration = LocalAPNs.Configuration()
         (configuration.port, configuration.folder) = (0, folder)
@@ -217,7 +218,7 @@ import Time
         await transport.close()
     }
 
-    @Test func pushesOfOneDeviceAndCollapseIDKeepTheirOrder() async throws {
+    @Test func `pushes with one device and collapse ID keep their order`() async throws {
         try await APNsRig.with("connections: 4", script: [#"{"do":{"latency":[0,20]}}"#]) { rig in
             let pushes = (1...40).map { apnsPush($0, token: $0 % 2 == 0 ? "aa" : "bb", collapse: "c") }
             #expect(await rig.deliver(pushes).allSatisfy { $0.outcome == .accepted })
@@ -228,7 +229,7 @@ import Time
         }
     }
 
-    @Test func aVisiblePushWithoutACollapseIDGetsItsOwn() async throws {
+    @Test func `a visible push without a collapse ID gets its own`() async throws {
         let silent = #"{"aps":{"content-available":1}}"#
         for (setting, expected) in [("", "976ec45b-c157-8d46-a9cc-000000000001"), ("collapseRepeats: false", nil)] {
             try await APNsRig.with(setting) { rig in
@@ -239,7 +240,7 @@ import Time
         }
     }
 
-    @Test func whatAPNsWouldRefuseIsRefusedBeforeItIsSent() async throws {
+    @Test func `a push that APNs would reject is rejected before it is sent`() async throws {
         try await APNsRig.with { rig in
             let long = #"{"aps":{"alert":"\#(String(repeating: "x", count: 4_096))"}}"#
             let answers = await rig.deliver([
@@ -253,7 +254,7 @@ import Time
         }
     }
 
-    @Test func aRestartTakesTheOldTokenAgain() async throws {
+    @Test func `a restart uses the old token again`() async throws {
         try await APNsRig.with { rig in
             _ = await rig.deliver(apnsPush(1))
             let again = try APNsRig.transport(to: rig.apns.port, in: rig.folder, clock: rig.clock)
@@ -266,7 +267,7 @@ import Time
         }
     }
 
-    @Test func theTokenIsChangedInTimeOnALiveConnection() async throws {
+    @Test func `the token is replaced in time on an open connection`() async throws {
         try await APNsRig.with { rig in
             for number in 1...4 {
                 #expect(await rig.deliver(apnsPush(UInt64(number)))[0].outcome == .accepted)
@@ -278,7 +279,7 @@ import Time
         }
     }
 
-    @Test func nobodyIsSentToWhoCannotProveWhoItIs() async throws {
+    @Test func `nothing is sent to a server without a trusted certificate`() async throws {
         try await APNsRig.with { rig in
             let other = FileManager.default.temporaryDirectory.appending(path: "apns-\(UUID())").path
             var configuration = LocalAPNs.Configuration()

@@ -9,7 +9,7 @@ import Testing
     private static let slow = #"{"when":{"token":"aa*"},"do":{"latency":[1500,1500]}}"#
     private static let other = "KEYLOCAL34"
 
-    @Test func anAppIsAddedWhilePushesOfItsKeyAreUnderWay() async throws {
+    @Test func `an app is added while pushes of its key are in flight`() async throws {
         try await APNsRig.with(script: [Self.slow], otherKeys: [Self.other]) { rig in
             try await rig.change(to: .notes(), .apart(Self.other))
             #expect(await rig.settle([apnsPush(1), apnsPush(2, app: .apart)]).count == 2)
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func anAppGoesOverToAnotherKeyAndWhatIsUnderWayIsJoined() async throws {
+    @Test func `an app changes to another key, and pushes in flight are joined`() async throws {
         try await APNsRig.with(script: [Self.slow], otherKeys: [Self.other]) { rig in
             let late = (10..<20).map { apnsPush($0, token: "aa\($0)") }
             #expect(await rig.deliver(apnsPush(1))[0].outcome == .accepted)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func nothingOvertakesWhatIsUnderWayUnderTheFormerKey() async throws {
+    @Test func `no push overtakes one that is in flight under the former key`() async throws {
         try await APNsRig.with(script: [Self.slow], otherKeys: [Self.other]) { rig in
             #expect(await rig.deliver(apnsPush(1))[0].outcome == .accepted)
             let former = apnsPush(10, token: "aa", collapse: "score")
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func aRemovedAppTakesNothingMoreAndKeepsItsAnswers() async throws {
+    @Test func `a removed app sends no more pushes, and still gets its answers`() async throws {
         try await APNsRig.with(script: [Self.slow], otherKeys: [Self.other]) { rig in
             try await rig.change(to: .notes(), .apart(Self.other))
             _ = await rig.settle(apnsPush(1, app: .apart))
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNoMatterOfConnectionsLeavesThemAlone() async throws {
+    @Test func `a setting that does not concern connections leaves them open`() async throws {
         try await APNsRig.with(otherKeys: [Self.other]) { rig in
             try await rig.change(to: .notes(), .apart(Self.other))
             _ = await rig.settle([apnsPush(1), apnsPush(2, app: .apart)])
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func settingsThatCannotWorkChangeNothing() async throws {
+    @Test func `settings that cannot work change nothing`() async throws {
         try await APNsRig.with { rig in
             _ = await rig.settle(apnsPush(1))
             let wrong = App.notes().text.replacing(".p8", with: ".lost")
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func aMendedKeyOfTheSameNameIsTakenOverNewConnections() async throws {
+    @Test func `a corrected key with the same name is used on new connections`() async throws {
         try await APNsRig.with(otherKeys: [Self.other]) { rig in
             let wrong = App.notes("KEYLOCAL12", file: Self.other)
             try await rig.change(to: wrong)

@@ -19,7 +19,7 @@ import Time
         #""status":403,"reason":"UnrelatedKeyIdInToken""#, #""status":421,"reason":"Misdirected""#,
         #""status":429,"reason":"TooManyProviderTokenUpdates""#, #""status":403,"reason":"ExpiredProviderToken""#,
     ])
-    func aRefusalThatAnotherConnectionMendsIsMendedThere(_ answer: String) async throws {
+    func `a push that APNs rejects on one connection is retried on another`(_ answer: String) async throws {
         try await APNsRig.with(script: [Self.once(answer)]) { rig in
             let told = await rig.deliver(apnsPush(1))[0]
             #expect(told.outcome == .accepted && told.attempts == 2, "\(told)")
@@ -28,7 +28,7 @@ import Time
         }
     }
 
-    @Test func anOldTokenThatIsCalledExpiredIsReplacedWithItsConnection() async throws {
+    @Test func `an old token that APNs calls expired is replaced, and so is its connection`() async throws {
         try await APNsRig.with { rig in
             #expect(await rig.deliver(apnsPush(1))[0].outcome == .accepted)
             rig.clock.advance(by: .seconds(25 * 60))
@@ -42,7 +42,7 @@ import Time
     }
 
     /// Each connection more would be one more of what APNs complains of.
-    @Test func whereTokensChangeTooOftenOneReconnectionIsTriedAndThenTheKeyPauses() async throws {
+    @Test func `if tokens change too often, one reconnection is tried, and then the key is paused`() async throws {
         try await APNsRig.with(script: [Self.always(429, "TooManyProviderTokenUpdates")]) { rig in
             let first = await rig.deliver((1...20).map { apnsPush($0) })
             let until = try #require(first[0].until)
@@ -65,7 +65,9 @@ import Time
         (500, "InternalServerError", [1, 1, 1, 1, 1, 2]), (503, "ServiceUnavailable", [1, 1, 1, 1, 1, 1]),
         (503, "Shutdown", [1, 2, 3, 4, 5, 6]),
     ])
-    func aServerInTroubleIsAskedAgainOverWhatConnection(_ status: Int, _ reason: String, _ connections: [Int])
+    func `a server error decides whether the next push uses the same connection`(
+        _ status: Int, _ reason: String, _ connections: [Int]
+    )
         async throws
     {
         try await APNsRig.with(script: [Self.always(status, reason)]) { rig in
@@ -83,7 +85,9 @@ import Time
     @Test(arguments: [
         (403, "Forbidden", true), (400, "FromTheFuture", true), (302, "Moved", true), (400, "BadMessageId", false),
     ])
-    func tenRefusalsInARowThatNoPushIsToBlameForStopTheApp(_ status: Int, _ reason: String, _ stops: Bool)
+    func `ten rejections in a row that are not the fault of a push stop the app`(
+        _ status: Int, _ reason: String, _ stops: Bool
+    )
         async throws
     {
         try await APNsRig.with(script: [Self.always(status, reason)]) { rig in
@@ -99,7 +103,7 @@ import Time
         }
     }
 
-    @Test func aStreamThatIsResetOtherwiseMayHaveBeenRead() async throws {
+    @Test func `a push whose stream is reset with another code may be repeated`() async throws {
         try await APNsRig.with(script: [#"{"when":{"first":1},"do":{"reset":"INTERNAL_ERROR"}}"#]) { rig in
             let told = await rig.deliver(apnsPush(1))[0]
             #expect(told.outcome == .deferred && told.mayRepeat && told.attempts == 1)
@@ -109,7 +113,7 @@ import Time
         }
     }
 
-    @Test func aServerThatOnlyGivesBackIsLeftForAWhile() async throws {
+    @Test func `a server that returns every push is left alone for a while`() async throws {
         try await APNsRig.with(script: [#"{"do":{"reset":"REFUSED_STREAM"}}"#]) { rig in
             let told = await rig.deliver(apnsPush(1))[0]
             #expect(told.outcome == .deferred && told.reason == "given back by the server too often", "\(told)")
@@ -123,7 +127,7 @@ import Time
         }
     }
 
-    @Test func whatAnotherConnectionDoesNotMendWaitsWithItsReason() async throws {
+    @Test func `a push that another connection does not help is deferred with its reason`() async throws {
         try await APNsRig.with(script: [Self.always(400, "IdleTimeout")]) { rig in
             let told = await rig.deliver(apnsPush(1))[0]
             #expect(told.outcome == .deferred && told.status == 400 && told.reason == "IdleTimeout", "\(told)")
@@ -133,7 +137,7 @@ import Time
     }
 
     /// A handshake alone proves nothing: this server makes one each time, and hangs up on the first request.
-    @Test func theWaitBetweenConnectionsIsResetByAnAnswerAndNotByAHandshake() async throws {
+    @Test func `the wait between connections is reset by an answer and not by a handshake`() async throws {
         try await APNsRig.with(script: [#"{"do":{"drop":true}}"#]) { rig in
             while rig.apns.received.count < 2 { _ = await rig.deliver(apnsPush(1)) }
             while try await rig.dialFailures < 2 { _ = await rig.deliver(apnsPush(1)) }
@@ -143,7 +147,7 @@ import Time
         }
     }
 
-    @Test func aCertificateThatGoAwayCallsWrongStopsItsAppAndIsNotDialledForEver() async throws {
+    @Test func `a certificate that GOAWAY rejects stops its app, and the pool does not dial for ever`() async throws {
         let end = #"{"do":{"goaway":{"reason":"BadCertificateEnvironment","lastStream":"before"}}}"#
         try await APNsRig.with("certificate", script: [end]) { rig in
             let told = await rig.deliver((1...5).map { apnsPush($0) })
@@ -155,7 +159,7 @@ import Time
         }
     }
 
-    @Test func aConnectionThatDoesNotAnswerItsPingIsDead() async throws {
+    @Test func `a connection that does not answer a PING is dead`() async throws {
         try await APNsRig.with { rig in
             try await rig.connect(thenBehave: #"{"do":{"silence":true}}"#)
             rig.patience.value = .milliseconds(100)
@@ -181,7 +185,7 @@ import Time
         }
     }
 
-    @Test func aConnectionWhoseStreamsHaveNoNumbersLeftIsReplaced() async throws {
+    @Test func `a connection without stream numbers left is replaced`() async throws {
         try await APNsRig.with { rig in
             #expect(await rig.deliver(apnsPush(1))[0].outcome == .accepted)
             try await rig.onPool { $0.tell { state, _ in state.connections[0].numbersLeft = 2 } }

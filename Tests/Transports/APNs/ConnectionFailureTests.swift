@@ -11,18 +11,18 @@ import Testing
 
 /// Who cannot be spoken to, said in words that stay.
 @Suite(.timeLimit(.minutes(5))) struct ConnectionFailureTests {
-    @Test func aServerThatIsNotThereRefuses() async throws {
+    @Test func `a server that does not run refuses connections`() async throws {
         let port = try ReservedPort()
         try await expect("refuses connections", at: port.number)
     }
 
     /// It takes connections, and says nothing on them.
-    @Test func aServerThatSaysNothingDoesNotAnswer() async throws {
+    @Test func `a server that sends nothing is reported as not answering`() async throws {
         try await PlainServer.with(nil) { try await expect("does not answer the TLS handshake", at: $0) }
     }
 
     /// What does not begin as TLS is closed, or answered in the clear.
-    @Test func aServerThatHangsUpClosesAndOneWithoutTLSIsNamed() async throws {
+    @Test func `a server that closes the connection and one without TLS are reported`() async throws {
         try await PlainServer.with("") { try await expect("closed the connection", at: $0) }
         try await PlainServer.with("HTTP/1.1 400 Bad Request\r\n\r\n") { try await expect("speaks no TLS", at: $0) }
         try await PlainServer.with("\u{15}\u{3}\u{3}\u{0}\u{2}\u{2}\u{28}") {
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func aStrangersCertificateIsNotTrusted() async throws {
+    @Test func `a certificate of another authority is not trusted`() async throws {
         try await APNsRig.with { rig in
             try await APNsRig.with { stranger in
                 try await expect("shows a certificate that is not trusted", at: stranger.apns.port, in: rig.folder)
@@ -41,7 +41,8 @@ import Testing
     @Test(arguments: [
         ("BadCertificate", APNsProbe.Verdict.credential), ("BadCertificateEnvironment", .environment),
     ])
-    func whatAServerSaysAsItLeavesIsAFindingToo(_ reason: String, _ verdict: APNsProbe.Verdict) async throws {
+    func `the reason in a GOAWAY is a finding of the probe`(_ reason: String, _ verdict: APNsProbe.Verdict) async throws
+    {
         let script = [#"{"do":{"goaway":{"reason":"\#(reason)","lastStream":"before"}}}"#]
         try await APNsRig.with(script: script) { rig in
             let text = APNsRig.settings(to: rig.apns.port, in: rig.folder, "certificate")
@@ -64,11 +65,11 @@ import Testing
         (NIOSSLError.uncleanShutdown, .closed), (NIOSSLError.handshakeFailed(.zeroReturn), .closed),
         (NIOSSLError.unableToValidateCertificate, .untrusted), (NIOSSLExtraError.failedToValidateHostname, .otherName),
     ])
-    func eachErrorHasItsWords(_ error: any Error, _ failure: ConnectionFailure) {
+    func `each error is the expected failure`(_ error: any Error, _ failure: ConnectionFailure) {
         #expect(ConnectionFailure(error) == failure)
     }
 
-    @Test func everyTroubleHasItsRemedyWithAndWithoutAProxy() {
+    @Test func `every failure has a remedy, with and without a proxy`() {
         for failure in ConnectionFailure.allCases {
             let words = "api.push.apple.com:443 \(failure.rawValue)"
             #expect(APNsProbe.remedy(status: nil, reason: words)?.isEmpty == false, "\(failure)")

@@ -12,7 +12,7 @@ import Testing
         signs.check(at: Self.start + time, isBusy: isBusy)
     }
 
-    @Test func aSilentServerIsAskedAfterFifteenSecondsWhereRequestsWait() {
+    @Test func `with requests in flight, a silent server gets a PING after fifteen seconds`() {
         var signs = ConnectionHealth(at: Self.start)
         #expect(check(&signs, after: .seconds(15), isBusy: true) == .healthy)
         #expect(check(&signs, after: .seconds(16), isBusy: true) == .sendPing)
@@ -20,14 +20,14 @@ import Testing
         #expect(check(&signs, after: .seconds(27), isBusy: true) == .dead)
     }
 
-    @Test func anIdleConnectionIsAskedAfterFiftyFiveMinutes() {
+    @Test func `an idle connection gets a PING after fifty-five minutes`() {
         var signs = ConnectionHealth(at: Self.start)
         #expect(check(&signs, after: .minutes(55), isBusy: false) == .healthy)
         #expect(check(&signs, after: .minutes(56), isBusy: false) == .sendPing)
         #expect(check(&signs, after: .minutes(57), isBusy: false) == .dead)
     }
 
-    @Test func whateverTheServerSendsIsASignOfLife() {
+    @Test func `any bytes from the server prove that it is alive`() {
         var signs = ConnectionHealth(at: Self.start)
         #expect(check(&signs, after: .seconds(16), isBusy: true) == .sendPing)
         signs.noteRead(at: Self.start + .seconds(20))

@@ -18,7 +18,7 @@ import Time
         }
     }
 
-    @Test func aCollapseIDOfAnyPrintableCharactersArrivesHoweverItIsSpelt() async throws {
+    @Test func `a collapse ID of any printable characters arrives, whatever its JSON escapes are`() async throws {
         try await APNsRig.with { rig in
             var pushes: [Delivery] = []
             var expected: [String: String] = [:]
@@ -45,7 +45,7 @@ import Time
         return String(repeating: "0", count: 12 - digits.count) + digits
     }
 
-    @Test func tokensTopicsAndTheOtherHeadersAreDecodedToo() async throws {
+    @Test func `tokens, topics and the other headers are decoded too`() async throws {
         try await APNsRig.with { rig in
             let line =
                 #"{"token":"\u0061\u0062","headers":{"apns-id":"\u0039#(id(1).dropFirst())","#
@@ -64,7 +64,7 @@ import Time
         }
     }
 
-    @Test func oneCollapseIDIsOneLaneHoweverItIsSpelt() throws {
+    @Test func `a collapse ID has one order key, whatever its JSON escapes are`() throws {
         var reader = APNsPushReader(collapsesRepeats: true)
         let plain = try reader.read(apnsPush(1, collapse: "a"), topic: "t")
         let escaped = try reader.read(apnsPush(2, collapse: "\\u0061"), topic: "t")
@@ -74,7 +74,7 @@ import Time
     }
 
     @Test(arguments: [#"a\nb"#, #"a\u000db"#, #"a\u0000b"#, #"\u007f"#, #"\u0020a"#, #"a\u0020"#, " a", #"\ta"#])
-    func whatHTTPCannotCarryIsRefusedBeforeItIsSent(_ collapse: String) {
+    func `a collapse ID that HTTP cannot carry is rejected before it is sent`(_ collapse: String) {
         var reader = APNsPushReader(collapsesRepeats: true)
         do {
             _ = try reader.read(apnsPush(1, collapse: collapse), topic: "t")

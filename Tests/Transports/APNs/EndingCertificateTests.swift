@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func oneIsToldOfThirtyDaysBeforeItsEndAndWhenItIsOver() async throws {
+    @Test func `the end of a certificate is reported from thirty days before, and after it`() async throws {
         try await Self.with(daysLeft: 40) { rig, settings in
             let path = "\(rig.folder)/client.pem"
             #expect(settings.endingCertificates(at: .wall()).isEmpty)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func theOperatorIsToldWhenTheTransportOpensAndThenOnceADay() async throws {
+    @Test func `the operator is told when the transport opens, and then once a day`() async throws {
         try await Self.with(daysLeft: 12) { rig, _ in
             let told = Mutex<[String]>([])
             var context = TransportContext(name: "apns") { _ in }
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func whenItIsOverTheProbeSaysSoInWordsOfCertificates() async throws {
+    @Test func `the probe reports an expired certificate, with the remedy for certificates`() async throws {
         try await Self.with(daysLeft: -1) { _, settings in
             let found = try #require(
                 try await APNsProbe(settings, context: TransportContext(name: "apns") { _ in }).run().first)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func whileItLastsTheProbeWarns() async throws {
+    @Test func `the probe warns of a certificate that expires soon`() async throws {
         try await Self.with(daysLeft: 12) { _, settings in
             let found = try #require(
                 try await APNsProbe(settings, context: TransportContext(name: "apns") { _ in }).run().first)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func aRefusedCertificateIsNoMatterOfKeys() throws {
+    @Test func `the remedy for a rejected certificate does not mention keys`() throws {
         let remedy = try #require(APNsProbe.remedy(status: nil, reason: "BadCertificate"))
         #expect(remedy.contains("certificate") && !remedy.contains(".p8"))
         #expect(APNsProbe.remedy(status: 403, reason: "InvalidProviderToken")?.contains(".p8") == true)

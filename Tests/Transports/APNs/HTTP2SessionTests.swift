@@ -4,7 +4,7 @@ import Testing
 
 /// The client's half of HTTP/2, against a server written frame by frame.
 @Suite struct HTTP2Sessions {
-    @Test func aConnectionBeginsWithThePrefaceAndSettingsThatRefusePushes() throws {
+    @Test func `a connection begins with the preface and with settings that refuse server push`() throws {
         var session = HTTP2Session()
         let output = session.takeOutput()
         #expect(output.getString(at: 0, length: 24) == HTTP2Session.preface)
@@ -13,7 +13,7 @@ import Testing
         #expect(frames[0].body == [0, 2, 0, 0, 0, 0])
     }
 
-    @Test func nothingIsSentBeforeTheServersSettings() {
+    @Test func `no request is sent before the server's settings`() {
         var session = HTTP2Session()
         #expect(session.room == 0)
         _ = session.takeOutput()
@@ -22,7 +22,7 @@ import Testing
         #expect(session.sent().last?.flags == FrameFlag.ack)
     }
 
-    @Test func aRequestIsOneHeadersFrameAndOneDataFrame() {
+    @Test func `a request is one HEADERS frame and one DATA frame`() {
         var session = HTTP2Session.met()
         #expect(session.submit(.of("{}"), tag: 1) == 1)
         #expect(session.submit(.of("{\"a\":1}"), tag: 2) == 3)
@@ -33,7 +33,7 @@ import Testing
         #expect(frames[2].body.count < frames[0].body.count - 30, "shared fields are an index the second time")
     }
 
-    @Test func theRoomFollowsTheServersSettingsAtOnce() {
+    @Test func `the room follows the server's settings at once`() {
         var session = HTTP2Session.met()
         for tag in 0..<50 { session.submit(.of("{}"), tag: tag) }
         #expect(session.room == 50)
@@ -43,7 +43,7 @@ import Testing
         #expect(session.room == 1)
     }
 
-    @Test func theNumbersOfStreamsEnd() {
+    @Test func `there is no room when the stream numbers are used up`() {
         var session = HTTP2Session.met()
         session.nextStream = HTTP2Session.lastStreamMax - 6
         #expect(session.room == 3)
@@ -54,7 +54,7 @@ import Testing
         #expect(session.told() == ["3: 200 "] && session.room == 0)
     }
 
-    @Test func answersAreToldByTag() {
+    @Test func `answers are reported by tag`() {
         var session = HTTP2Session.met()
         for tag in [5, 6, 7] { session.submit(.of("{}"), tag: tag) }
         session.take(ServerFrames.answer(3, status: 200) + ServerFrames.answer(1, status: 410, body: "{}"))
@@ -62,7 +62,7 @@ import Testing
         #expect(session.streams.count == 1)
     }
 
-    @Test func bytesMayComeInAnyPieces() {
+    @Test func `bytes may come in any pieces`() {
         let bytes =
             ServerFrames.answer(1, status: 400, [("apns-unique-id", "u")], body: #"{"reason":"BadTopic"}"#)
             + ServerFrames.goAway(last: 1, .noError, "bye") + ServerFrames.frame(.ping, [1, 2, 3, 4, 5, 6, 7, 8])
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func afterGoAwayWhatIsAboveTheLastStreamWasNotProcessed() {
+    @Test func `after GOAWAY, requests above the last stream are reported as refused`() {
         var session = HTTP2Session.met()
         for tag in 1...3 { session.submit(.of("{}"), tag: tag) }
         session.take(ServerFrames.goAway(last: HTTP2Session.lastStreamMax))
@@ -93,14 +93,14 @@ import Testing
         #expect(session.told() == ["2: 200 ", "1: broken 8"])
     }
 
-    @Test func aRefusedStreamIsToldApartFromABrokenOne() {
+    @Test func `a refused stream is reported differently from a broken one`() {
         var session = HTTP2Session.met()
         for tag in 1...3 { session.submit(.of("{}"), tag: tag) }
         session.take(ServerFrames.reset(1, .refusedStream) + ServerFrames.reset(3, .cancel))
         #expect(session.told() == ["1: refused", "2: broken 8"])
     }
 
-    @Test func anAnswerBeforeTheEndOfTheBodyCounts() {
+    @Test func `an answer before the end of the body counts`() {
         var session = HTTP2Session.met([(SettingID.initialWindowSize, 1)])
         session.submit(.of("{\"long\":1}"), tag: 1)
         let head = ServerFrames.frame(
@@ -110,7 +110,7 @@ import Testing
         #expect(session.blocked.isEmpty && session.streams.count == 0)
     }
 
-    @Test func bodiesWaitForTheServersWindows() {
+    @Test func `bodies wait for the server's windows`() {
         var session = HTTP2Session.met([(SettingID.initialWindowSize, 4)])
         session.submit(.of("0123456789"), tag: 1)
         #expect(session.sent().map(\.body.count).last == 4)
@@ -121,7 +121,7 @@ import Testing
         #expect(last?.body == Array("789".utf8) && last?.flags == FrameFlag.endStream)
     }
 
-    @Test func theConnectionsWindowIsKept() {
+    @Test func `no more bytes are sent than the connection's window allows`() {
         var session = HTTP2Session.met()
         let body = String(repeating: "x", count: 4_000)
         for tag in 0..<17 { session.submit(.of(body), tag: tag) }
@@ -132,7 +132,7 @@ import Testing
         #expect(rest == 17 * 4_000 - 65_535)
     }
 
-    @Test func aSmallerTableIsAnnouncedAndKept() {
+    @Test func `a smaller header table is announced and used`() {
         var session = HTTP2Session.met()
         session.submit(.of("{}"), tag: 1)
         _ = session.sent()
@@ -161,7 +161,7 @@ import Testing
         ("settings of five bytes", ServerFrames.frame(.settings, [0, 1, 0, 0, 0]), 6),
         ("a window beyond its limit", ServerFrames.windowUpdate(0, 0x7FFF_FFFF), 3),
     ])
-    func whatBreaksTheProtocolEndsTheConnection(_ name: String, _ bytes: [UInt8], _ code: Int) {
+    func `a violation of the protocol ends the connection`(_ name: String, _ bytes: [UInt8], _ code: Int) {
         var session = HTTP2Session.met()
         session.submit(.of("{}"), tag: 1)
         _ = session.sent()
@@ -170,7 +170,7 @@ import Testing
         #expect(session.sent().last?.kind == .goAway && session.room == 0)
     }
 
-    @Test func interimAnswersAndTrailersSayNothingOfTheOutcome() {
+    @Test func `interim answers and trailers do not change the outcome`() {
         var session = HTTP2Session.met()
         session.submit(.of("{}"), tag: 1)
         let interim = ServerFrames.frame(
@@ -182,7 +182,7 @@ import Testing
         #expect(session.told() == ["1: 200 "])
     }
 
-    @Test func streamsThatLastLongDoNotDisturbLaterOnes() {
+    @Test func `streams that last long do not disturb later ones`() {
         var session = HTTP2Session.met([(SettingID.concurrentStreamsMax, 1_000)])
         session.submit(.of("{}"), tag: 0)
         for tag in 1...5_000 {

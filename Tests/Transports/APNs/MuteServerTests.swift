@@ -11,7 +11,9 @@ import Testing
     private static let bad = RawServer.Conduct.allCases.filter { $0 != .answers }
 
     @Test(arguments: bad)
-    func aServerThatTakesNothingIsWaitedForOnceAndTakenAgainWhenItIsWell(_ conduct: RawServer.Conduct) async throws {
+    func `pushes wait once for an unresponsive server, and are sent when it answers again`(_ conduct: RawServer.Conduct)
+        async throws
+    {
         let dialing = Dialing(
             deadline: .milliseconds(300), firstWait: .milliseconds(10), longestWait: .milliseconds(50))
         try await Self.with(conduct, dialing, "timeout: 500ms") { transport, server, patience in
@@ -33,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: [RawServer.Conduct.noTLS, .noSettings, .goAwayAtOnce, .goAwayAfterRequest])
-    func aConnectionOnWhichNothingWasTakenIsFollowedByAWait(_ conduct: RawServer.Conduct) async throws {
+    func `a wait follows a connection on which no push was accepted`(_ conduct: RawServer.Conduct) async throws {
         var dialing = Dialing.never
         dialing.deadline = .milliseconds(100)
         try await Self.with(conduct, dialing) { transport, server, patience in
@@ -51,7 +53,7 @@ import Testing
         (RawServer.Conduct.noTLS, "does not answer the TLS handshake"),
         (.noSettings, "sends no SETTINGS of HTTP/2"), (.goAwayAtOnce, "says GOAWAY"),
     ])
-    func whatDoesNotComeIsNamed(_ conduct: RawServer.Conduct, _ words: String) async throws {
+    func `the reason says which step did not come`(_ conduct: RawServer.Conduct, _ words: String) async throws {
         var dialing = Dialing.never
         dialing.deadline = .milliseconds(100)
         try await Self.with(conduct, dialing) { transport, server, patience in
@@ -63,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func aProxyThatDoesNotAnswerIsNamed() async throws {
+    @Test func `a proxy that does not answer is named`() async throws {
         let folder = try Folder()
         let server = try await RawServer(.noTLS, in: folder.path)
         var dialing = Dialing.never

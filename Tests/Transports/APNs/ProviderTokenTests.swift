@@ -19,7 +19,7 @@ import Time
         return try #require(Data(base64Encoded: padded + String(repeating: "=", count: (4 - padded.count % 4) % 4)))
     }
 
-    @Test func aTokenIsAJWTInTheFormOfTheRFCs() throws {
+    @Test func `a token is a JWT in the form of the RFCs`() throws {
         let token = try ProviderToken(signedBy: Self.key(), at: Self.start)
         let parts = token.text.split(separator: ".", omittingEmptySubsequences: false)
         #expect(parts.count == 3 && !token.text.contains("="))
@@ -32,7 +32,7 @@ import Time
         #expect(Self.signing.publicKey.isValid(rawSignature: Array(signature), for: Array(content)))
     }
 
-    @Test func aTokenIsSharedUntilItsAgeAndThenMadeAnew() throws {
+    @Test func `a token is used until its age and then replaced`() throws {
         var keeper = TokenKeeper(try Self.key(), jitter: { 0.5 })
         let first = try keeper.current(at: Self.start, age: .seconds(2_400))
         #expect(first.isNew)
@@ -42,7 +42,7 @@ import Time
         #expect(renewed.isNew && renewed.0 != first.0)
     }
 
-    @Test func aYoungTokenThatIsRefusedIsKept() throws {
+    @Test func `a young token that is rejected is kept`() throws {
         var keeper = TokenKeeper(try Self.key(), jitter: { 0.5 })
         let token = try keeper.current(at: Self.start, age: .seconds(2_400)).0
         #expect(try !keeper.refuse(at: Self.start.advanced(by: .seconds(1_199))))
@@ -51,7 +51,7 @@ import Time
         #expect(keeper.token != token)
     }
 
-    @Test func noTokenIsMadeForTwentyMinutesWhereTheyChangeTooOften() throws {
+    @Test func `if tokens change too often, none is made for twenty minutes`() throws {
         var keeper = TokenKeeper(try Self.key(), jitter: { 0.5 })
         let token = try keeper.current(at: Self.start, age: .seconds(2_400)).0
         keeper.keep(at: Self.start.advanced(by: .seconds(2_000)))
@@ -64,7 +64,7 @@ import Time
             "none outlives its hour")
     }
 
-    @Test func aTokenOutlivesARestartUnlessItsTimeLiesAhead() throws {
+    @Test func `a token survives a restart unless its time is in the future`() throws {
         let kept = try ProviderToken(signedBy: Self.key(), at: Self.start)
         var keeper = TokenKeeper(try Self.key(), kept: kept, jitter: { 0.5 })
         #expect(try keeper.current(at: Self.start.advanced(by: .seconds(60)), age: .seconds(2_400)).0 == kept)
@@ -72,7 +72,7 @@ import Time
         #expect(try behind.current(at: Self.start.advanced(by: .seconds(-3_600)), age: .seconds(2_400)).isNew)
     }
 
-    @Test func aKeptTokenOfAnotherKeyIsLeftAside() throws {
+    @Test func `a stored token of another key is ignored`() throws {
         let other = try SigningKey(
             id: "KEY1234567", team: "ABCDE12345", pem: PrivateKey().pem)
         let kept = try ProviderToken(signedBy: other, at: Self.start)
@@ -83,7 +83,7 @@ import Time
         }
     }
 
-    @Test func aKeptTokenIsItsOwnersAlone() throws {
+    @Test func `only its owner can read a stored token`() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "token-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -6,7 +6,7 @@ import Testing
 
 /// Where a proxy is named, nothing goes around it.
 @Suite(.timeLimit(.minutes(5))) struct ProxyTests {
-    @Test func pushesGoThroughTheTunnel() async throws {
+    @Test func `pushes go through the tunnel`() async throws {
         try await APNsRig.with { rig in
             let proxy = try await TestProxy(.open)
             let transport = try transport(rig, proxy.port)
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: [407, 403, 502])
-    func aProxyThatRefusesIsNotGoneAround(_ status: Int) async throws {
+    func `no push goes around a proxy that refuses the tunnel`(_ status: Int) async throws {
         try await APNsRig.with { rig in
             let proxy = try await TestProxy(.refuse(status))
             try await expectNothingSent(
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func aProxyThatIsNotThereIsNotGoneAround() async throws {
+    @Test func `no push goes around a proxy that does not run`() async throws {
         try await APNsRig.with { rig in
             let proxy = try await TestProxy(.open)
             try await proxy.stop()
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func aProxyThatAsksForALoginGetsIt() async throws {
+    @Test func `a proxy that asks for a login gets it`() async throws {
         try await APNsRig.with { rig in
             let proxy = try await TestProxy(.openTo("Basic " + Data("belfry:sesame".utf8).base64EncodedString()))
             try await expectNothingSent(rig, proxy.port, reason: "status 407")

@@ -34,7 +34,7 @@ import Testing
     private static let onlyAwake = #"{"aps":{"content-available":1}}"#
     private static let awakeAndMore = #"{"aps":{"content-available":1},"ck":{"ce":2}}"#
 
-    @Test func `an alert shows something`() {
+    @Test func `an alert must show something`() {
         for body in [Self.onlyAwake, Self.awakeAndMore] {
             #expect(refusal("alert", body: body)?.contains("send it as background") == true)
         }
@@ -44,7 +44,7 @@ import Testing
         #expect(refusal("alert", body: "{}") == nil, "a legal body for some")
     }
 
-    @Test func `what only wakes the app has priority 5`() {
+    @Test func `a push that only wakes the app has priority 5`() {
         #expect(refusal("voip", topic: Self.app + ".voip", body: Self.onlyAwake)?.contains("apns-priority 5") == true)
         #expect(refusal("voip", priority: "5", topic: Self.app + ".voip", body: Self.onlyAwake) == nil)
         #expect(refusal("voip", topic: Self.app + ".voip", body: Self.awakeAndMore) == nil)
@@ -67,7 +67,7 @@ import Testing
         ("location", ".location-query"), ("pushtotalk", ".voip-ptt"), ("widgets", ".push-type.widgets"),
     ]
 
-    @Test(arguments: suffixes) func `a topic ends as its push type asks`(type: String, suffix: String) {
+    @Test(arguments: suffixes) func `a topic ends with the suffix of its push type`(type: String, suffix: String) {
         #expect(refusal(type, topic: Self.app + suffix) == nil)
         for topic in [Self.app, suffix, Self.app + (type == "voip" ? ".voip-ptt" : ".voip")] {
             #expect(refusal(type, topic: topic) == "the topic of a \(type) push ends with \(suffix), not as \(topic)")
@@ -78,14 +78,14 @@ import Testing
         }
     }
 
-    @Test func `of a type that is not known any topic will do`() {
+    @Test func `an unknown push type may have any topic`() {
         for topic in [Self.app, Self.app + ".voip"] {
             #expect(refusal("mdm", topic: topic) == nil && refusal("holograms", topic: topic) == nil)
         }
     }
 
     @Test(arguments: [("location", ".location-query"), ("liveactivity", ".push-type.liveactivity")])
-    func `some need a token`(type: String, suffix: String) {
+    func `some push types need a token`(type: String, suffix: String) {
         let refusal = refusal(type, topic: Self.app + suffix, certificate: true)
         #expect(refusal == "a \(type) push needs a token: a certificate cannot send it")
         #expect(self.refusal("alert", certificate: true) == nil)
@@ -95,7 +95,7 @@ import Testing
         #expect(refusal("alert", body: body) == "a payload that is no JSON object")
     }
 
-    @Test func `a push whose like was good is judged by itself`() {
+    @Test func `a push is checked even if one of the same kind was accepted before`() {
         var reader = APNsPushReader(collapsesRepeats: true)
         #expect(refusal(by: &reader, "alert") == nil)
         #expect(refusal(by: &reader, "alert", body: Self.onlyAwake) != nil)

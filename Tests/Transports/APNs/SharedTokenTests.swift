@@ -26,7 +26,7 @@ import Time
         return StageTokens().token(of: key, context, jitter: jitter)
     }
 
-    @Test func transportsOfAStageThatUseOneKeySendOneToken() async throws {
+    @Test func `transports of a stage with the same key send one token`() async throws {
         try await APNsRig.with(script: [#"{"quirks":{"tokenUpdates":"key"}}"#]) { rig in
             let commons = SharedResources()
             var transports: [APNsTransport] = []
@@ -48,7 +48,7 @@ import Time
         }
     }
 
-    @Test func bothEnvironmentsOfAKeyHaveOneTokenAndOneFile() async throws {
+    @Test func `both environments of a key have one token and one file`() async throws {
         let folder = try Folder()
         let secret = try folder.write(Self.signing.pem + "\n", to: "AuthKey_KEY1234567.p8")
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret)
@@ -92,7 +92,7 @@ import Time
         return found
     }
 
-    @Test func aMendedKeyHasAnotherTokenAndTheOldOneGoesWithItsUsers() throws {
+    @Test func `a corrected key has another token, and the old token is freed with its last user`() throws {
         let tokens = StageTokens()
         let context = TransportContext(name: "apns") { _ in }
         var old: SharedToken? = tokens.token(of: try Self.key(), context, jitter: { 0.5 })
@@ -104,7 +104,7 @@ import Time
         #expect(gone == nil)
     }
 
-    @Test func whatAnotherProcessMadeIsTakenBeforeOneMoreIsMade() throws {
+    @Test func `a token that another process made is used before one more is made`() throws {
         let folder = try Folder()
         let stage = try Self.token(of: Self.key(), in: folder)
         let first = try stage.current(at: Self.start, age: Self.age)
@@ -119,7 +119,7 @@ import Time
         #expect(try stage.current(at: refused, age: Self.age) == other.current(at: refused, age: Self.age))
     }
 
-    @Test func whereATokenCannotBeKeptTheOperatorIsTold() throws {
+    @Test func `the operator is told when a token cannot be stored`() throws {
         let told = Mutex<[String]>([])
         var context = TransportContext(name: "apns", folder: "/dev/null/none") { _ in }
         context.tell = { line in told.withLock { $0.append(line) } }
@@ -133,7 +133,7 @@ import Time
     @Test(arguments: [
         (40, 0.5, 40), (40, 0, 36), (40, 1, 44), (25, 0, 25), (25, 1, 29), (55, 0, 51), (55, 1, 55),
     ])
-    func aTokensAgeVariesByChanceAndStaysBetweenItsBounds(_ asked: Int, _ jitter: Double, _ minutes: Int) throws {
+    func `a token's age varies at random between its bounds`(_ asked: Int, _ jitter: Double, _ minutes: Int) throws {
         let draws = Mutex(0)
         var keeper = TokenKeeper(try Self.key()) {
             draws.withLock { $0 += 1 }
@@ -148,7 +148,7 @@ import Time
         #expect(draws.withLock { $0 } == 2)
     }
 
-    @Test func aKeptTokenKeepsWhatChanceDrewForIt() throws {
+    @Test func `a stored token keeps its random age`() throws {
         let folder = try Folder()
         let first = try Self.token(of: Self.key(), in: folder, jitter: { 1 }).current(at: Self.start, age: Self.age)
         let again = try Self.token(of: Self.key(), in: folder, jitter: { 0 })

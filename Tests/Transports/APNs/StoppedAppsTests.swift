@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct StoppedAppsTests {
     /// Once for each app and reason, and once more when it is over.
-    @Test func theOperatorIsToldOfAStoppedAppWithTheRemedyAndOfItsEnd() {
+    @Test func `the operator is told when an app is stopped, with the remedy, and when it resumes`() {
         let told = Mutex<[String]>([])
         var context = TransportContext(name: "apns") { _ in }
         context.tell = { line in told.withLock { $0.append(line) } }
@@ -23,7 +23,7 @@ import Testing
         #expect(told.withLock { $0.dropFirst() } == ["apns: notes production: pushes are accepted again"])
     }
 
-    @Test func anAppThatTheTransportDoesNotHaveIsNoMatterOfTheFirewall() async throws {
+    @Test func `the remedy for a missing app is to add it`() async throws {
         try await APNsRig.with { rig in
             for (app, near) in [
                 (Delivery.App(container: "iCloud.Mail", environment: "production", topic: "Mail"), nil),

@@ -23,7 +23,7 @@ import Testing
     ]
 
     @Test(arguments: reasons)
-    func anAppThatIsRefusedTakesOneNewConnectionAndTheOthersGoOnOverIt(
+    func `a rejected app costs one new connection, and the other apps use it too`(
         _ status: Int, _ reason: String, _ outcome: TransportAnswer.Outcome
     ) async throws {
         try await APNsRig.with(
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func eachProbeOfAStoppedAppTakesOneConnectionAtMost() async throws {
+    @Test func `each probe of a stopped app costs one connection at most`() async throws {
         try await APNsRig.with(
             script: [Self.refusal(400, "TopicDisallowed")], otherTopics: ["com.example.Other"], dialing: .never
         ) { rig in
@@ -58,7 +58,7 @@ import Testing
 
     /// Nothing is taken: what comes, window after window, opens no other connection until the wait is over.
     @Test(arguments: reasons)
-    func aServerThatRefusesAllIsNotDialledForEachPush(
+    func `a server that rejects everything is not dialed for each push`(
         _ status: Int, _ reason: String, _ outcome: TransportAnswer.Outcome
     ) async throws {
         try await APNsRig.with(script: [Self.refusal(status, reason, topic: "*")], dialing: .never) { rig in
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func refusalsInARowAreThoseOfOneApp() async throws {
+    @Test func `rejections in a row are counted for each app`() async throws {
         try await APNsRig.with(
             script: [Self.refusal(418, "Teapot")], otherTopics: ["com.example.Other"]
         ) { rig in

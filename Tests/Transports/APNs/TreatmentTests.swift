@@ -52,13 +52,13 @@ import Time
     ]
 
     @Test(arguments: table.indices)
-    func anAnswerIsTreatedByTheTable(_ row: Int) {
+    func `each answer is treated as the table says`(_ row: Int) {
         let (status, reason, push, connection) = Self.table[row]
         let treatment = Treatment(status: status, reason: reason)
         #expect(treatment.push == push && treatment.connection == connection, "\(status) \(reason): \(treatment)")
     }
 
-    @Test func theTimeOfA410IsReadInMillisecondsAndInSeconds() {
+    @Test func `the time of a 410 is read in milliseconds and in seconds`() {
         #expect(
             APNsReason(Array(#"{"reason":"Unregistered","timestamp":1700000000123}"#.utf8)).timestamp
                 == Instant(microseconds: 1_700_000_000_123_000))
@@ -70,7 +70,7 @@ import Time
         }
     }
 
-    @Test func waitsDoubleAndStayBetweenTheirBounds() {
+    @Test func `waits double and stay between their bounds`() {
         let backoff = Backoff()
         #expect(backoff.wait(.serverError, attempts: 1, jitter: 0) == .seconds(720))
         #expect(backoff.wait(.serverError, attempts: 1, jitter: 0.5) == .seconds(900))
@@ -80,7 +80,7 @@ import Time
         #expect(backoff.wait(.unanswered, attempts: 9, jitter: 0.5, retryAfter: .seconds(3)) == .seconds(60))
     }
 
-    @Test func retryAfterIsSecondsOrADate() {
+    @Test func `Retry-After is seconds or a date`() {
         let now = Instant(rfc3339: "2026-01-01T00:00:00Z")!
         func wait(_ text: String) -> Duration? {
             APNsAnswer(ResponseHead(status: 429, retryAfter: text), body: [], now: now).retryAfter

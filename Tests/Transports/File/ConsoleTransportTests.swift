@@ -36,7 +36,7 @@ import Testing
         (#"{"alert":{"title-loc-key":"T","loc-key":"K","loc-args":["a","b"]}}"#, #"T(), K("a", "b")"#),
         (#"{"alert":{"title":"A","subtitle":"B","body":"C"}}"#, #""A", "B", "C""#),
     ])
-    func `what the person would see is shown`(aps: String, shown: String) async throws {
+    func `the visible text is shown`(aps: String, shown: String) async throws {
         #expect(try await show([line(aps)]) == ["_alice on mac: \(shown) (query subscription feed)"])
     }
 

@@ -50,7 +50,7 @@ import Testing
         #expect(try folder.text(of: "pushes.ndjson") == "a\n")
     }
 
-    @Test func `a batch is one write, and what a short write left is written too`() async throws {
+    @Test func `a batch is one write, and the rest of a short write is written too`() async throws {
         let sizes = Mutex<[Int]>([])
         let transport = transport(
             calls: FileCalls(write: { descriptor, bytes, count in
@@ -96,7 +96,7 @@ import Testing
         #expect(try folder.text(of: "pushes.ndjson") == "one\nfour\n")
     }
 
-    @Test func `half a line that cannot be cut off at once is cut off before the next`() async throws {
+    @Test func `an incomplete line that cannot be cut off at once is cut off before the next line`() async throws {
         let disk = FullDisk()
         let transport = transport(calls: disk.calls())
         try await transport.open()
@@ -109,7 +109,7 @@ import Testing
         #expect(try folder.text(of: "pushes.ndjson") == "three\n")
     }
 
-    @Test func `a path that cannot be written is refused with the path and a way out`() async throws {
+    @Test func `a path that cannot be written is refused with the path and the remedy`() async throws {
         try folder.write("", to: "file")
         for name in ["", "file/pushes.ndjson"] {
             let error = await #expect(throws: TransportError.self) { try await transport(name).open() }
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `two writers of one file are told apart`() async throws {
+    @Test func `a second writer of a file is refused`() async throws {
         let (first, second) = (transport(), transport())
         try await first.open()
         let error = await #expect(throws: TransportError.self) { try await second.open() }
@@ -127,7 +127,7 @@ import Testing
         try await second.open()
     }
 
-    @Test func `a device that takes nothing fails pushes in the system's words`() async throws {
+    @Test func `a full device fails pushes with the system's reason`() async throws {
         let transport = FileTransport(path: "/dev/full", calls: FileCalls())
         try await transport.open()
         #expect(await transport.deliver(pushes("one")).map(\.reason) == ["No space left on device"])
@@ -135,7 +135,7 @@ import Testing
         #expect(await transport.deliver(pushes("one")).map(\.reason) == ["/dev/full is not open"])
     }
 
-    @Test func `a path is needed, and taken from the pipeline file's folder`() throws {
+    @Test func `a path is required, and relative to the pipeline file's folder`() throws {
         let text = try SettingsReader(text: "path: out/p.ndjson", file: "/etc/belfry/p.yaml")
         #expect(try text.decode(FileTransport.Settings.self).path == "/etc/belfry/out/p.ndjson")
         #expect(throws: PipelineFileError.self) {

@@ -49,19 +49,19 @@ import Testing
         #expect(object == ["Simulator Target Bundle": "com.example.Notes"])
     }
 
-    @Test func `without a topic in the headers the device's app is meant`() async throws {
+    @Test func `without a topic in the headers a push is for the device's app`() async throws {
         let app = Delivery.App(container: "c", environment: "development", topic: "com.example.Other")
         _ = try await deliver(push(1, topic: nil, app: app))
         let text = try folder.text(of: "out/pushes/000000000001-phone-id.apns")
         #expect(text.hasPrefix(#"{"Simulator Target Bundle":"com.example.Other","#))
     }
 
-    @Test func `names sort as the pushes came`() async throws {
+    @Test func `names sort in the order of the pushes`() async throws {
         _ = try await deliver(push(10), push(9), push(1), push(100), push(123_456_789_012))
         #expect(try names().map { UInt64($0.prefix(12)) } == [1, 9, 10, 100, 123_456_789_012])
     }
 
-    @Test func `no two pushes have one name, and a repeat has its first one's`() async throws {
+    @Test func `names of pushes differ, and a repeat has the name of the first push`() async throws {
         let devices = ["a/b", "a%2Fb", "..", "", String(repeating: "é", count: 127), "Ä"]
         for (index, device) in devices.enumerated() { _ = try await deliver(push(1, to: device, id: "id\(index)")) }
         let long = String(repeating: "x", count: 254)
@@ -71,7 +71,7 @@ import Testing
         #expect(try names().allSatisfy { $0.utf8.allSatisfy { $0 != 0x2F } && $0.hasSuffix(".apns") })
     }
 
-    @Test func `a push that no simulator takes fails, and no other with it`() async throws {
+    @Test func `a push that no simulator can show fails, and only that push`() async throws {
         let answers = try await deliver(
             push(1), push(2, topic: nil), push(3, payload: "7"), pushes("no json")[0], push(4))
         #expect(answers.map(\.outcome) == [.accepted, .failed, .failed, .failed, .accepted])
@@ -79,7 +79,7 @@ import Testing
         #expect(try names().count == 2)
     }
 
-    @Test func `a file is whole or not there`() async throws {
+    @Test func `a file is complete or missing`() async throws {
         let calls = FileCalls(write: { descriptor, bytes, count in
             guard count > 10 else {
                 errno = ENOSPC
@@ -92,7 +92,7 @@ import Testing
         #expect(try names().isEmpty)
     }
 
-    @Test func `a folder that cannot be written is refused with a way out`() async throws {
+    @Test func `a folder that cannot be written is refused with the remedy`() async throws {
         try folder.write("", to: "out")
         let error = await #expect(throws: TransportError.self) { try await deliver() }
         #expect(error?.reason.contains("choose another path") == true)
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `a folder is needed, and nothing else`() throws {
+    @Test func `a folder is required, and no other setting is allowed`() throws {
         func settings(_ text: String) throws -> FileTransport.Settings {
             try SettingsReader(text: text, file: "/etc/belfry/p.yaml").decode(FileTransport.Settings.self)
         }

@@ -13,7 +13,7 @@ import Testing
         "fe80::1%25eth0", "fd00:ec2::254", "fc00::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:169.254.169.254",
         "::10.0.0.1", "64:ff9b::a00:1", "64:ff9b:1::1", "2002:7f00:1::", "2001:db8::1",
     ])
-    func `an address of a private network is none of the Internet`(text: String) throws {
+    func `an address of a private network is not public`(text: String) throws {
         #expect(try #require(IPAddress(host: text)).isPublic == false)
     }
 
@@ -32,7 +32,7 @@ import Testing
         "http://169.254.169.254/latest", "http://2130706433/", "http://localhost:80/", "http://hook.LOCALHOST./",
         "http://127.0.0.1./",
     ])
-    func `a url that says it leads to a private network is refused with the fix`(url: String) throws {
+    func `a url that names a private network is refused with the remedy`(url: String) throws {
         let error = #expect(throws: PipelineFileError.self) { try webhookSettings("url: \"\(url)\"") }
         #expect(error?.first.keyPath == "url" && error?.first.line == 1)
         #expect(error?.first.reason.contains("is in a private network") == true)
@@ -43,11 +43,11 @@ import Testing
     @Test(arguments: [
         "https://example.com/", "http://8.8.8.8/", "http://localhost.example.com/", "http://10.example.com/",
     ])
-    func `a url that may lead anywhere is taken`(url: String) throws {
+    func `a url that may be public is accepted`(url: String) throws {
         #expect(try webhookSettings("url: \"\(url)\"").rules.allowsPrivateNetworks == false)
     }
 
-    @Test func `a name that leads to a private network is refused when it is used, once`() async throws {
+    @Test func `a name that leads to a private network is refused when it is used`() async throws {
         let server = TestServer { _, _ in .status(200) }
         defer { server.stop() }
         // The settings know nothing yet of where the name leads.

@@ -9,7 +9,7 @@ import Time
 @testable import TransportWebhook
 
 @Suite(.timeLimit(.minutes(5))) struct WebhookOrderTests {
-    @Test func `one device's pushes go out one after the other, others do not wait for them`() async throws {
+    @Test func `the pushes of one device are sent one after the other, and other devices do not wait`() async throws {
         let underWay = Mutex<Set<String>>([])
         let collisions = Mutex(0)
         let server = TestServer { request, _ in
@@ -29,14 +29,14 @@ import Time
         }
     }
 
-    @Test func `a push that must be tried again holds up none behind it`() async throws {
+    @Test func `a push that must be tried again delays no other push`() async throws {
         let server = TestServer { request, _ in .status(request.headers["webhook-id"] == "id-1_alice-mac" ? 503 : 200) }
         defer { server.stop() }
         let answers = try await Rig(server).deliver(push(1), push(2), push(1, to: "phone"))
         #expect(answers.map(\.outcome) == [.deferred, .accepted, .accepted])
     }
 
-    @Test func `what a server does not answer keeps its request, and is joined later`() async throws {
+    @Test func `a push without an answer stays in flight and is joined later`() async throws {
         let slow = try await SlowServer("concurrency: 2\ntimeout: 60s")
         defer { slow.stop() }
         let rig = slow.rig
@@ -52,7 +52,7 @@ import Time
         await rig.transport.close()
     }
 
-    @Test func `what is behind a slow request waits for it, not for room, and is asked for about when it ends`()
+    @Test func `a push behind a slow request waits for it, and asks again about when it ends`()
         async throws
     {
         let slow = try await SlowServer("timeout: 20s")
@@ -71,7 +71,7 @@ import Time
         await rig.transport.close()
     }
 
-    @Test func `another's answer comes while one takes long, and the late one comes by itself`() async throws {
+    @Test func `answers come while another push takes long, and the late answer comes by itself`() async throws {
         let slow = try await SlowServer("timeout: 60s")
         defer { slow.stop() }
         let (answers, report) = AsyncStream.makeStream(of: [TransportAnswer].self)
@@ -88,7 +88,7 @@ import Time
         await slow.rig.transport.close()
     }
 
-    @Test func `a server that is silent is given no more time until it speaks`() async throws {
+    @Test func `no push waits for a silent server until it answers again`() async throws {
         let (arrived, arrivals) = AsyncStream.makeStream(of: Void.self)
         let isSilent = Mutex(true)
         let server = TestServer { _, _ in
@@ -105,7 +105,7 @@ import Time
         await rig.transport.close()
     }
 
-    @Test func `as many requests are under way as the settings allow, and no more`() async throws {
+    @Test func `as many requests are in flight as the settings allow, and no more`() async throws {
         let gauge = Gauge(awaited: 3)
         let server = TestServer { _, _ in
             gauge.enter()
@@ -119,7 +119,7 @@ import Time
         #expect(gauge.highest == 3)
     }
 
-    @Test func `a cancelled delivery answers what is settled and leaves the rest open`() async throws {
+    @Test func `a cancelled delivery returns the answers so far`() async throws {
         let (arrived, arrivals) = AsyncStream.makeStream(of: Void.self)
         let server = TestServer { _, before in
             if before == 1 { arrivals.yield() }

@@ -16,7 +16,7 @@ import Testing
         return "{$file: \(folder.file(name))}"
     }
 
-    @Test func `they are read from where the settings say, and again when the settings change`() async throws {
+    @Test func `secrets are read from their files, and again when the settings change`() async throws {
         let server = TestServer { _, _ in .status(200) }
         defer { server.stop() }
         let text =
@@ -40,8 +40,7 @@ import Testing
         ("url", "https://user:key7@example.com/", "names a user"), ("url", "key7", "expected an http or https URL"),
         ("header", "key7\r\nx: y", "holds more than printable ASCII"),
     ])
-    func `one that cannot be used is told of without being shown`(name: String, text: String, said: String) async throws
-    {
+    func `an unusable secret is reported without being shown`(name: String, text: String, said: String) async throws {
         let url = name == "url" ? try secret("url", text) : "https://example.com/"
         let header = name == "header" ? try secret("header", text) : "plain"
         let settings = try webhookSettings("url: \(url)\nheaders: {authorization: \(header)}")
@@ -52,7 +51,7 @@ import Testing
         #expect(!atOpen.reason.contains("key7") && !atOpen.reason.contains("key=7"), "\(atOpen)")
     }
 
-    @Test func `a url in clear that is wrong is not repeated`() throws {
+    @Test func `a wrong url in the settings is not repeated in the error`() throws {
         let error = try #require(throws: PipelineFileError.self) { try webhookSettings("url: htps://a:key7@x/") }
         #expect(error.description.contains("expected an http or https URL") && !error.description.contains("key7"))
     }

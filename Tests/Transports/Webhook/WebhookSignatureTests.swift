@@ -39,7 +39,7 @@ import Testing
         #expect(signatures == "v1,5bP++9nG2N+JmLymKaE84ba7nSj2VJ6ENkL0DSZtmF0=")
     }
 
-    @Test func `a secret that is changed where it lies counts from the next attempt on`() async throws {
+    @Test func `a secret that is changed in its file is used from the next attempt on`() async throws {
         let server = TestServer { _, _ in .status(200) }
         defer { server.stop() }
         let setting = "secret: \(try secret("s", Self.key))"
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: ["whsec_c2hvcnQ=", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_not-base64!"])
-    func `a secret that is none is refused at open, and not told`(text: String) async throws {
+    func `an invalid secret is refused at open, and not shown`(text: String) async throws {
         let settings = try webhookSettings("url: http://x\nsecret: \(try secret("s", text))")
         let error = await #expect(throws: TransportError.self) { try await Rig(settings).transport.open() }
         #expect(error?.reason.contains("\(folder.path)/s is not whsec_") == true)
@@ -109,7 +109,7 @@ import Testing
     @Test(arguments: [
         "whsec_inline", "[]", "[{$env: A}, {$env: A}, {$env: A}, {$env: A}, {$env: A}]", "[whsec_inline]",
     ])
-    func `a secret stands in a file or the environment`(text: String) {
+    func `a secret must be in a file or the environment`(text: String) {
         #expect(throws: PipelineFileError.self) { try webhookSettings("url: http://x\nsecret: \(text)") }
     }
 }

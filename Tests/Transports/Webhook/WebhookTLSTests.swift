@@ -16,7 +16,7 @@ struct WebhookTLSTests {
         await rig.transport.close()
     }
 
-    @Test func `a server whose certificate nobody vouches for gets nothing`() async throws {
+    @Test func `a server with an untrusted certificate gets nothing`() async throws {
         let server = try TLSServer(name: "localhost")
         let rig = try await Rig(url: server.url("localhost"), "attempts: 1")
         let answers = await rig.deliver(push(1))
@@ -36,7 +36,7 @@ struct WebhookTLSTests {
         await rig.transport.close()
     }
 
-    @Test func `what is trusted takes the place of the system's certificates`() async throws {
+    @Test func `trust replaces the system's certificates`() async throws {
         let (server, stranger) = (try TLSServer(name: "localhost"), try TLSServer(name: "localhost"))
         let rig = try await Rig(url: server.url("localhost"), "trust: \(stranger.trust)\nattempts: 1")
         #expect(await rig.deliver(push(1)).map(\.outcome) == [.failed])
@@ -44,7 +44,7 @@ struct WebhookTLSTests {
         await rig.transport.close()
     }
 
-    @Test func `a file of certificates that holds none is refused at open`() async throws {
+    @Test func `a trust file without certificates is refused at open`() async throws {
         let folder = try Folder()
         let path = try folder.write("none", to: "ca.pem")
         for trust in [path, folder.file("missing.pem")] {

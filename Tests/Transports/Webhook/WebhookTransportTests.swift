@@ -7,7 +7,7 @@ import Time
 @testable import TransportWebhook
 
 @Suite struct WebhookTransportTests {
-    @Test func `a push is posted as it stands, with its id and the settings' headers`() async throws {
+    @Test func `a push is posted unchanged, with its id and the settings' headers`() async throws {
         let server = TestServer { _, _ in .status(204) }
         defer { server.stop() }
         let rig = try await Rig(server, "headers: {authorization: Bearer x}")
@@ -22,7 +22,7 @@ import Time
     }
 
     @Test(arguments: [408, 425, 429, 500, 502, 503, 504])
-    func `a status that may pass is tried again, after waits that grow`(status: Int) async throws {
+    func `a temporary status is tried again, after growing waits`(status: Int) async throws {
         let server = TestServer { _, before in .status(before < 2 ? status : 200) }
         defer { server.stop() }
         let rig = try await Rig(server)
@@ -72,7 +72,7 @@ import Time
     }
 
     @Test(arguments: [("7", 7), ("999999", 3_600), ("soon", 0.1), ("0", 0.1)])
-    func `the server's patience is honoured, up to a limit`(asked: String, seconds: Double) async throws {
+    func `the server's Retry-After is respected, up to a limit`(asked: String, seconds: Double) async throws {
         let server = TestServer { _, _ in .status(429, headers: ["retry-after": asked]) }
         defer { server.stop() }
         let rig = try await Rig(server, "backoff: 100ms")
@@ -86,7 +86,7 @@ import Time
         #expect(answer.outcome == .deferred && answer.attempts == 1 && answer.mayRepeat)
     }
 
-    @Test func `a server that is not there fails the push in the end`() async throws {
+    @Test func `a server that does not run fails the push in the end`() async throws {
         let rig = try await Rig(url: "http://127.0.0.1:1/", "attempts: 2")
         let first = await rig.deliver(push(1))[0]
         #expect(first.outcome == .deferred && first.attempts == 1 && !first.mayRepeat)
@@ -101,21 +101,21 @@ import Time
         #expect(answer.outcome == .deferred && answer.attempts == 1 && answer.mayRepeat)
     }
 
-    @Test func `a server that never answers is named by the time it had`() async throws {
+    @Test func `the reason of a timeout names the timeout`() async throws {
         let server = TestServer { _, _ in .silence }
         defer { server.stop() }
         let answers = try await Rig(server, "timeout: 100ms\nattempts: 1").deliver(push(1))
         #expect(answers == [TransportAnswer(push(1).id, .failed, reason: "no answer within 100ms")])
     }
 
-    @Test func `a status counts though its body never ends`() async throws {
+    @Test func `a status counts even if its body never ends`() async throws {
         let server = TestServer { _, _ in .unfinished(200) }
         defer { server.stop() }
         let answers = try await Rig(server, "timeout: 2s").deliver(push(1))
         #expect(answers == [TransportAnswer(push(1).id, .accepted, status: 200)])
     }
 
-    @Test func `what is no push fails without a request`() async throws {
+    @Test func `a line that is not a push fails without a request`() async throws {
         let server = TestServer { _, _ in .status(200) }
         defer { server.stop() }
         let id = Delivery.ID(push: 1, device: "mac")
