@@ -36,7 +36,7 @@ struct CourierTLSTests {
         try await rig.stop()
     }
 
-    @Test func `who speaks plain HTTP gets nothing`() async throws {
+    @Test func `a client that speaks plain HTTP gets no answer`() async throws {
         let certificates = try Certificates()
         try certificates.make("one")
         let rig = try await Self.rig(certificates)
@@ -65,7 +65,7 @@ struct CourierTLSTests {
         try await rig.stop()
     }
 
-    @Test func `files that do not fit are refused, and what runs goes on`() async throws {
+    @Test func `files that do not fit are refused, and the courier keeps its certificate`() async throws {
         let certificates = try Certificates()
         try certificates.make("one")
         let rig = try await Self.rig(certificates)
@@ -90,7 +90,7 @@ struct CourierTLSTests {
         try await rig.stop()
     }
 
-    @Test func `the certificate's end is told in time`() async throws {
+    @Test func `the end of the certificate is reported in time`() async throws {
         let certificates = try Certificates()
         try certificates.make("one", days: 12)
         let settings = try certificates.settings()
@@ -112,7 +112,7 @@ struct CourierTLSTests {
         await transport.close()
     }
 
-    @Test func `a certificate lets it listen for other machines; half of one does not`() throws {
+    @Test func `other machines may connect if there is a certificate with its key`() throws {
         func settings(_ text: String) throws -> CourierSettings {
             try SettingsReader(text: text, file: "p.yaml").decode(CourierSettings.self)
         }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct InboxTests {
     private let mac = Device("mac")
 
-    @Test func `fetches go on behind a token, page by page, over restarts`() async throws {
+    @Test func `fetches continue after a change token, page by page, over restarts`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         for number in 1...5 { try await rig.deliver(rig.push("\(number)", to: mac)) }
@@ -23,7 +23,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `whoever has read on learns what was read since`() async throws {
+    @Test func `a client learns which notifications were read since its last fetch`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         for text in ["a", "b", "c"] { try await rig.deliver(rig.push(text, to: mac)) }
@@ -54,7 +54,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a page ends behind the notification that makes it long`() async throws {
+    @Test func `a page ends with the notification that makes it too long`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         let long = String(repeating: "x", count: 600_000)
@@ -82,7 +82,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a push that comes again adds nothing, read, taken or gone`() async throws {
+    @Test func `a repeated push adds nothing, even after it was taken or removed`() async throws {
         let rig = try await CourierRig("pollTimeout: 100ms\nkeepPerUser: 2")
         try rig.register(mac)
         let pushes = try rig.push("a", to: mac) + rig.push("b", to: mac) + rig.push("c", to: mac)
@@ -98,7 +98,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a push that comes behind a later one is not passed over`() async throws {
+    @Test func `a push that comes after a later one is not skipped`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         let (early, later) = (try rig.push("early", to: mac), try rig.push("later", to: mac))
@@ -110,7 +110,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `what is too old goes, also when the store is made again`() async throws {
+    @Test func `notifications that are too old are removed, also from a rebuilt store`() async throws {
         let rig = try await CourierRig("keep: 1h")
         try rig.register(mac)
         try await rig.deliver(rig.push("old", to: mac))
@@ -125,7 +125,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a redriven push is there when the store is made again`() async throws {
+    @Test func `a rebuilt store has redriven pushes`() async throws {
         let rig = try await CourierRig()
         let phone = Device("phone")
         try rig.register(phone)
@@ -138,7 +138,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a store without its file is made again from the logs`() async throws {
+    @Test func `a missing store is rebuilt from the logs`() async throws {
         let rig = try await CourierRig("keepPerUser: 3")
         try rig.register(mac)
         for number in 1...6 { try await rig.deliver(rig.push("\(number)", to: mac)) }
@@ -151,7 +151,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a damaged store is set aside and made again`(whileRunning: Bool) async throws {
+    func `a damaged store is set aside and rebuilt`(whileRunning: Bool) async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         for number in 1...50 { try await rig.deliver(rig.push("\(number)", to: mac)) }
@@ -168,7 +168,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a full disk puts pushes off, and loses and blocks nothing`() async throws {
+    @Test func `a full disk defers pushes, and loses and blocks nothing`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         for number in 1...20 { try await rig.deliver(rig.push("\(number)", to: mac)) }
@@ -216,7 +216,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a change token ahead of the log was never given, and is expired`() async throws {
+    @Test func `a change token ahead of the log is refused as expired`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         try await rig.deliver(rig.push("a", to: mac))
@@ -233,7 +233,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a change token outlives what it was given for`() async throws {
+    @Test func `a change token stays valid after its notifications were removed`() async throws {
         let rig = try await CourierRig("keep: 1h")
         try rig.register(mac)
         try await rig.deliver(rig.push("a", to: mac))

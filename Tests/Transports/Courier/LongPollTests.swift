@@ -22,7 +22,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `polls get one notification each, in order, and none twice, whatever restarts between`() async throws {
+    @Test func `polls get one notification each, in order and never twice, even over restarts`() async throws {
         let rig = try await CourierRig("pollTimeout: 100ms")
         try rig.register(mac)
         for text in ["one", "two", "three"] { try await rig.deliver(rig.push(text, to: mac)) }
@@ -50,7 +50,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `several polls of one device share what comes`() async throws {
+    @Test func `several polls of one device share the notifications`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         async let first = rig.poll(mac)
@@ -62,7 +62,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a token that nobody registered is refused, one whose registration is on its way is not`() async throws {
+    @Test func `an unknown token is refused, unless its registration comes soon`() async throws {
         let rig = try await CourierRig("pollTimeout: 100ms")
         let unknown = try await rig.poll(phone)
         #expect(unknown.status == 403)
@@ -88,7 +88,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a token belongs to who registered it last`() async throws {
+    @Test func `a token belongs to the device that registered it last`() async throws {
         let rig = try await CourierRig("pollTimeout: 100ms")
         var taken = Device("phone", of: "_bob")
         taken.token = mac.token
@@ -100,7 +100,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a client that went away takes nothing`() async throws {
+    @Test func `a client that disconnected takes no notification`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         let poll = Task { try await rig.poll(mac) }
@@ -112,7 +112,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `of too many polls of a device the oldest ends, empty`() async throws {
+    @Test func `one poll too many ends the device's oldest poll without a notification`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         async let oldest = rig.poll(mac)
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `what has expired is given to no poll, and stays in the inbox`(madeAgain: Bool) async throws {
+    func `an expired push is given to no poll, and stays in the inbox`(madeAgain: Bool) async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         let now = rig.clock.withLock { $0.microseconds / 1_000_000 }
@@ -151,7 +151,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `what is for one attempt is given to a poll that waits`() async throws {
+    @Test func `a push for one attempt is given to a waiting poll`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         async let reply = rig.poll(mac)
@@ -161,7 +161,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `what is no push of an app, or for no token, is not taken`() async throws {
+    @Test func `a push without an app or with a bad token is not accepted`() async throws {
         let rig = try await CourierRig()
         var bad = mac
         bad.token = "mac-token"

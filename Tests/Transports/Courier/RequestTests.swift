@@ -36,7 +36,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a client that takes nothing keeps nobody waiting`() async throws {
+    @Test func `a client that does not read delays nobody`() async throws {
         let rig = try await CourierRig()
         let mac = Device("mac")
         try rig.register(mac)
@@ -67,7 +67,7 @@ import Testing
     }
 
     /// As `nc -N` does it.
-    @Test func `a client that has said all that it will say still gets its answer`() async throws {
+    @Test func `a client that has closed its sending side still gets its answer`() async throws {
         let rig = try await CourierRig()
         let mac = Device("mac")
         try rig.register(mac)
@@ -81,7 +81,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a poll whose client goes away takes nothing`() async throws {
+    @Test func `a poll whose client disconnects takes no notification`() async throws {
         let rig = try await CourierRig()
         let mac = Device("mac")
         try rig.register(mac)
@@ -132,12 +132,12 @@ import Testing
     }
 
     @Test(arguments: ["0.0.0.0:7480\nbehindTLS: true", "127.0.0.1:7480", "\"[::1]:7480\"", "localhost:7480"])
-    func `other machines reach it only behind TLS`(listen: String) throws {
+    func `a local address, or TLS in front, makes a certificate unnecessary`(listen: String) throws {
         let settings = try SettingsReader(text: "listen: \(listen)", file: "p.yaml").decode(CourierSettings.self)
         #expect(settings.port == 7480)
     }
 
-    @Test func `a port that is taken is told with a way out`() async throws {
+    @Test func `a port in use is reported with the remedy`() async throws {
         let rig = try await CourierRig()
         let port = try #require(try rig.transport.port)
         let settings = try SettingsReader(
