@@ -14,7 +14,7 @@ struct BodyTests {
         }
     }
 
-    /// A payload of so many bytes.
+    /// A payload of that many bytes.
     private static func payload(_ count: Int) -> String {
         #"{"a":""# + String(repeating: "a", count: count - 8) + #""}"#
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LocalAPNs
 
-/// What a client's certificate says, in Apple's way. OpenSSL 3.0 made the certificates; each signed itself.
+/// Client certificates in Apple's form. OpenSSL 3.0 made them; each is self-signed.
 struct CertificateReaderTests {
     private static let manyTopics = """
         -----BEGIN CERTIFICATE-----

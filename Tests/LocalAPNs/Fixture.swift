@@ -3,7 +3,7 @@ import Signing
 
 @testable import LocalAPNs
 
-/// Everything in order, so that a test breaks one thing.
+/// A correct request and a server that accepts it. Each test breaks one part.
 struct Fixture {
     /// 2026-01-01, in milliseconds.
     static let start: Int64 = 1_767_225_600_000
@@ -59,7 +59,7 @@ struct Fixture {
         return request
     }
 
-    /// What the check says; nil: accepted.
+    /// The result of the check; nil: accepted.
     mutating func refusal(_ change: (inout PushRequest) -> Void = { _ in }) throws -> Refusal? {
         var inspection = Inspection(try request(change))
         return refusal(of: &inspection)

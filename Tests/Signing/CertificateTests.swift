@@ -116,9 +116,9 @@ import Testing
         String(Samples.certificate.dropLast()), Samples.certificate.replacing("MIICbz", with: "MIICbx"),
         Samples.certificate.replacing("9xOF\n", with: ""),
         Samples.certificate.replacing("\nVDEh", with: "\n\nVDEh"), Samples.certificate + "\n" + Samples.one,
-        // A signature by an algorithm that there is not.
+        // A signature by an unknown algorithm.
         Samples.certificate.replacing("gqhkjOPQQDAgNIADBFAiAslx", with: "gqhkjOPQQDDwNIADBFAiAslx"),
-        // A public key that is no point of the curve.
+        // A public key that is not a point of the curve.
         Samples.certificate.replacing("\nRQxfcd9", with: "\nRQxfcd8"),
     ])
     func `what is not one certificate in PEM is an error`(text: String) {

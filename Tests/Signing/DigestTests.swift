@@ -5,7 +5,7 @@ import Testing
 @Suite struct DigestTests {
     private static func bytes(_ byte: UInt8, _ count: Int) -> [UInt8] { [UInt8](repeating: byte, count: count) }
 
-    /// RFC 4231, sections 4.2 to 4.8, without 4.6: that is a code cut short.
+    /// RFC 4231, sections 4.2 to 4.8, without 4.6, which is a shortened code.
     private static let known: [(key: [UInt8], message: [UInt8], code: String)] = [
         (
             bytes(0x0b, 20), Array("Hi There".utf8),

@@ -4,7 +4,7 @@ import Testing
 @testable import Signing
 
 @Suite struct ErrorQueueTests {
-    /// TLS code on the same thread takes what it finds there for its own (SSL_get_error(3)).
+    /// TLS code on the same thread takes errors in the queue for its own (SSL_get_error(3)).
     @Test func `no failure stays in the thread's error queue`() throws {
         let key = PrivateKey()
         for number in ["00", "FF"].map({ String(repeating: $0, count: 32) }) {

@@ -98,6 +98,6 @@ import Testing
 }
 
 extension PEMBlock {
-    /// - Returns: Nothing, if the text is not a block.
+    /// - Returns: Empty if the text is not a block.
     fileprivate static func bytes(_ text: String) -> [UInt8] { (try? PEMBlock(text).bytes) ?? [] }
 }

@@ -11,7 +11,7 @@ enum RecordFieldValue: Sendable {
     /// A dictionary that is neither a location nor a reference. Belfry never writes one.
     case dictionary([String: RecordFieldValue])
 
-    /// - Parameter zoneID: The zone of references that name none.
+    /// - Parameter zoneID: The zone of references that do not name a zone.
     static func read(_ fields: Payload, in zoneID: CKRecordZone.ID) -> [String: RecordFieldValue] {
         var values: [String: RecordFieldValue] = [:]
         for (key, value) in fields.members {

@@ -53,8 +53,8 @@ enum PredicateArgument: Hashable, Sendable {
             self.init(number: Double(number))
         } else {
             self = .refused(
-                "is of type \(type(of: value)): a string, number, Date, Data, CLLocation, CKRecord.Reference, "
-                    + "CKRecord.ID or an array of those is compared with")
+                "is of type \(type(of: value)): use a string, number, Date, Data, CLLocation, CKRecord.Reference, "
+                    + "CKRecord.ID or an array of these")
         }
     }
 
@@ -64,7 +64,7 @@ enum PredicateArgument: Hashable, Sendable {
         } else if number.isFinite {
             self = .written { $0.appendJSON(number) }
         } else {
-            self = .refused("is \(number): a finite number is compared with")
+            self = .refused("is \(number): use a finite number")
         }
     }
 

@@ -11,7 +11,7 @@ open class CKQuerySubscription: CKSubscription {
         get { form.zoneID }
         set { change { $0.zoneID = newValue } }
     }
-    /// The condition that watched records match.
+    /// The condition for the watched records.
     open var predicate: NSPredicate { given }
     private let given: NSPredicate
 

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The base class of subscriptions: create one of its subclasses.
 ///
-/// Tasks may share a subscription; all of them see a change by one.
+/// Tasks may share a subscription. When one task changes it, all tasks see the change.
 open class CKSubscription: NSObject, NSCopying, NSSecureCoding {
     /// A subscription's ID: 1 to 255 bytes, unique for a user in a container.
     public typealias ID = String

@@ -14,7 +14,7 @@ enum FileSizeLimit {
 
     private static let program = "/usr/bin/prlimit"
     static var isPermitted: Bool { access(program, X_OK) == 0 }
-    static let missing = "\(program) of util-linux is not there"
+    static let missing = "\(program) of util-linux is missing"
 
     /// A shell command that starts a program whose files must stay empty.
     static let nothing = ["/bin/sh", "-c", "ulimit -S -f 0; exec \"$0\" \"$@\""]
@@ -35,7 +35,7 @@ enum SmallDisk {
         do { return try Spawned(at("/mnt") + ["/bin/true"]).end() == 0 } catch { return false }
     }
 
-    static let missing = "this machine lets no user mount a tmpfs in a namespace of their own"
+    static let missing = "on this machine users cannot mount a tmpfs in a namespace of their own"
 
     /// Fills the disk.
     static func fill(_ path: String) throws {
@@ -91,7 +91,7 @@ struct Health: Sendable {
         _ = try poller.poll(timeoutMilliseconds: 10_000)
         let message = ZMQMultipart()
         guard try socket.receive(into: message, wait: false) == .received else {
-            throw FaultError("\(endpoint) does not say how it fares")
+            throw FaultError("\(endpoint) does not answer health")
         }
         var parser = JSONParser()
         let health = try parser.parse(message[0])

@@ -15,7 +15,7 @@ final class Spawned {
 
     /// - Parameters:
     ///   - output: The file for standard output.
-    ///   - input: Standard input; nil where it is closed.
+    ///   - input: The file for standard input; nil: it is closed.
     convenience init(
         _ program: String, _ arguments: [String], output: String = "/dev/null", input: String? = "/dev/null"
     ) throws {

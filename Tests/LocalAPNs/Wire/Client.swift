@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import LocalAPNs
 
-/// A server of its own for one test, and clients that share no code with it.
+/// A server for one test, and clients that share no code with it.
 struct LiveServer {
     let apns: LocalAPNs
     private let folder: Folder
@@ -37,7 +37,7 @@ struct LiveServer {
         return try Run("/usr/bin/curl", fixed + arguments + [url(device)]).output
     }
 
-    /// With a valid token, as an alert.
+    /// Sends an alert with a valid token.
     func push(_ arguments: String..., device: String = "ab01") throws -> String {
         let fixed = [
             "-sSi", "--http2", "-m", "10", "--cacert", apns.credentials.authorityPath, "-d",

@@ -1,4 +1,4 @@
-/// Frames of HTTP/2 by hand, for what a well-behaved client would not do.
+/// A client that writes single HTTP/2 frames, to do what a correct client would not do.
 enum FrameClient {
     /// Arguments: port, CA file, header lines `name=value`. Standard input, a step a line: `open STREAM [NAME=VALUE]`
     /// (headers that do not end the stream; a value replaces that of the same name), `body STREAM TEXT` (ends it),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LocalAPNs
 
-/// Over real TLS, with clients that know nothing of NIO.
+/// Over real TLS, with clients that do not use NIO.
 @Suite(.timeLimit(.minutes(5)))
 struct WireTests {
     private static let body = #"body 1 {"aps":{"alert":"Hi"}}"#

@@ -6,7 +6,7 @@ import Time
 
 @testable import TransportAPNs
 
-/// The transport against a server of its own kind, over TLS.
+/// The transport against a local APNs, over TLS.
 @Suite(.timeLimit(.minutes(5))) struct APNsDelivery {
     @Test func `a push arrives unchanged`() async throws {
         try await APNsRig.with { rig in
@@ -19,7 +19,7 @@ import Time
             #expect(request.header("apns-collapse-id") == "c" && request.header("apns-expiration") == "4102444800")
             #expect(request.header("apns-push-type") == "alert" && request.header("apns-priority") == "10")
             #expect(request.warnings.isEmpty, "\(request.warnings)")
-            #expect(answers[0].receipt?.isEmpty == false, "a development server names it")
+            #expect(answers[0].receipt?.isEmpty == false, "a development server sends apns-unique-id")
         }
     }
 
@@ -74,7 +74,7 @@ import Time
             #expect(told.outcome == .stopped && told.status == 403 && told.reason == "InvalidProviderToken")
             try await rig.apns.control(#"{"key":{"id":"KEYLOCAL12","state":"active"}}"#)
             #expect(await rig.deliver(apnsPush(2))[0].outcome == .accepted)
-            #expect(rig.apns.received.map(\.connection) == [1, 1, 2], "the probe goes over a new one")
+            #expect(rig.apns.received.map(\.connection) == [1, 1, 2], "the probe uses a new connection")
         }
     }
 
@@ -146,7 +146,7 @@ import Time
         }
     }
 
-    /// They may repeat after a crash as much as what the next window has under way.
+    /// After a crash they may be repeated, like the pushes of the next window.
     @Test func `pushes that outlast their window leave less room for the next one`() async throws {
         try await APNsRig.with(streams: 10) { rig in
             var number: UInt64 = 0
@@ -176,7 +176,7 @@ import Time
             try await rig.connect(thenBehave: #"{"do":{"silence":true}}"#)
             rig.patience.value = .milliseconds(100)
             #expect(await rig.deliver(apnsPush(1)).map(\.reason) == ["in_flight"])
-            // A window that waited for a server that hangs would outlive the test's time.
+            // If the next window waited for the unresponsive server, the test would exceed its time limit.
             rig.patience.value = .seconds(3_600)
             let next = await rig.deliver(apnsPush(2))
             #expect(next[0].outcome == .deferred && next[0].attempts == 0)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransportAPNs
 
-/// Other settings while pushes are under way: none is sent twice, and what has nothing to do with it notices nothing.
+/// Changed settings while pushes are in flight: no push is sent twice, and other connections are left alone.
 @Suite(.timeLimit(.minutes(5))) struct APNsReload {
     private static let slow = #"{"when":{"token":"aa*"},"do":{"latency":[1500,1500]}}"#
     private static let other = "KEYLOCAL34"
@@ -158,7 +158,7 @@ extension APNsRig {
         return change.said
     }
 
-    /// Hands out pushes that the server takes and does not answer soon.
+    /// Sends pushes that the server receives but does not answer soon.
     fileprivate func begin(_ pushes: [Delivery]) async throws {
         let before = apns.receivedCount
         patience.value = .milliseconds(50)

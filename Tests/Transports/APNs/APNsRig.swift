@@ -9,7 +9,7 @@ import Time
 
 @testable import TransportAPNs
 
-/// A transport and the APNs of this machine that it sends to, in a folder that both are gone with.
+/// A transport and the local APNs that it sends to. Their folder is removed after the test.
 final class APNsRig: Sendable {
     let apns: LocalAPNs
     let transport: APNsTransport
@@ -28,9 +28,9 @@ final class APNsRig: Sendable {
     }
 
     /// - Parameters:
-    ///   - settings: Lines of YAML beside those that lead to the server.
-    ///   - otherKeys: The IDs of keys that this APNs takes beside its own.
-    ///   - otherTopics: Topics of further apps of the key, whose containers are called the same.
+    ///   - settings: Further lines of YAML.
+    ///   - otherKeys: The IDs of further keys that this APNs accepts.
+    ///   - otherTopics: The topics of further apps with the same key. Their containers have the same names.
     static func with(
         _ settings: String = "", script: [String] = [], streams: Int = 1_000, otherKeys: [String] = [],
         otherTopics: [String] = [], dialing: Dialing = .soon, _ body: (APNsRig) async throws -> Void
@@ -103,7 +103,7 @@ final class APNsRig: Sendable {
         await transport.deliver(pushes).sorted { ($0.id.push, $0.id.device) < ($1.id.push, $1.id.device) }
     }
 
-    /// Hands pushes out until each is answered for good.
+    /// Sends pushes until each has its last answer.
     func settle(_ pushes: [Delivery]) async -> [TransportAnswer] {
         var (open, settled) = (pushes, [TransportAnswer]())
         while !open.isEmpty, !Task.isCancelled {
@@ -115,15 +115,15 @@ final class APNsRig: Sendable {
         return settled
     }
 
-    /// Hands a push out until it is answered for good.
+    /// Sends a push until it has its last answer.
     func settle(_ push: Delivery) async -> TransportAnswer {
         var answer = await deliver(push)[0]
         while answer.outcome == .deferred, !Task.isCancelled { answer = await deliver(push)[0] }
         return answer
     }
 
-    /// Has a push accepted, and then lets the server behave as a script says: from now on a short window is long enough
-    /// to write a request in, since the connection stands.
+    /// Sends a push, and then gives the server a script. The connection is open then, so a short window is long enough to
+    /// write a request.
     func connect(thenBehave script: String) async throws {
         #expect(await settle(apnsPush(9)).outcome == .accepted)
         try await apns.control(#"{"script":[\#(script)]}"#)
@@ -131,9 +131,9 @@ final class APNsRig: Sendable {
 }
 
 extension Dialing {
-    /// Another try comes soon enough for a test to wait for it.
+    /// Retries so soon that a test can wait for it.
     static let soon = Dialing(firstWait: .milliseconds(10))
-    /// No other try comes as long as a test lasts: a connection more is one that did not wait.
+    /// Does not retry during a test. So a further connection was opened without the wait.
     static let never = Dialing(firstWait: .seconds(3_600), longestWait: .seconds(3_600))
 }
 
@@ -144,7 +144,7 @@ extension Delivery.App {
     }
 }
 
-/// Moves on only when it is told to, from the machine's time at its start.
+/// A clock that starts at the machine's time, and moves only when it is told to.
 final class TestClock: Sendable {
     private let time = Mutex(Instant.wall())
 
@@ -153,7 +153,7 @@ final class TestClock: Sendable {
     func advance(by duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
 }
 
-/// How long windows wait: longer than any test, unless it says something else.
+/// The length of windows; by default longer than any test.
 final class TestPatience: Sendable {
     private let state: Mutex<Duration>
 

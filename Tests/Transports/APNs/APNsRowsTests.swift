@@ -6,7 +6,7 @@ import Time
 
 @testable import TransportAPNs
 
-/// What answers, resets and GOAWAY mean for the connection and for what comes next, row by row.
+/// What answers, resets and GOAWAY mean for the connection and for later pushes.
 @Suite(.timeLimit(.minutes(5))) struct APNsRows {
     private static func always(_ status: Int, _ reason: String) -> String {
         #"{"do":{"status":\#(status),"reason":"\#(reason)"}}"#
@@ -41,7 +41,7 @@ import Time
         }
     }
 
-    /// Each connection more would be one more of what APNs complains of.
+    /// APNs complains about new tokens on connections, so further connections would make it worse.
     @Test func `if tokens change too often, one reconnection is tried, and then the key is paused`() async throws {
         try await APNsRig.with(script: [Self.always(429, "TooManyProviderTokenUpdates")]) { rig in
             let first = await rig.deliver((1...20).map { apnsPush($0) })
@@ -73,7 +73,7 @@ import Time
         try await APNsRig.with(script: [Self.always(status, reason)]) { rig in
             for number: UInt64 in 1...6 {
                 var told = await rig.deliver(apnsPush(number))[0]
-                // Behind one that was left there is a wait.
+                // A wait follows a connection that was replaced soon.
                 while told.status == nil, !Task.isCancelled { told = await rig.deliver(apnsPush(number))[0] }
                 #expect(told.outcome == .deferred && told.status == status && told.reason == reason)
                 #expect(told.until == rig.clock.now.advanced(by: .seconds(900)))
@@ -99,7 +99,7 @@ import Time
             try await rig.apns.control(#"{"script":[]}"#)
             #expect(await rig.deliver(apnsPush(12))[0].outcome == .accepted)
             try await rig.apns.control(#"{"script":[\#(Self.always(status, reason))]}"#)
-            #expect(await rig.deliver(apnsPush(13))[0].outcome == .failed, "an acceptance ends the row")
+            #expect(await rig.deliver(apnsPush(13))[0].outcome == .failed, "an accepted push resets the count")
         }
     }
 
@@ -136,7 +136,7 @@ import Time
         }
     }
 
-    /// A handshake alone proves nothing: this server makes one each time, and hangs up on the first request.
+    /// This server completes each handshake, and drops the connection at the first request.
     @Test func `the wait between connections is reset by an answer and not by a handshake`() async throws {
         try await APNsRig.with(script: [#"{"do":{"drop":true}}"#]) { rig in
             while rig.apns.received.count < 2 { _ = await rig.deliver(apnsPush(1)) }
@@ -164,7 +164,7 @@ import Time
             try await rig.connect(thenBehave: #"{"do":{"silence":true}}"#)
             rig.patience.value = .milliseconds(100)
             #expect(await rig.deliver(apnsPush(1)).map(\.reason) == ["in_flight"])
-            // All in one turn of the loop, in which no answer can come.
+            // All in one turn of the event loop, in which no answer can come.
             let isDead = try await rig.onPool { pool in
                 var found: [Bool] = []
                 pool.tell { state, moment in

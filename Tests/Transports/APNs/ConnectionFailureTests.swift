@@ -9,19 +9,19 @@ import Testing
 
 @testable import TransportAPNs
 
-/// Who cannot be spoken to, said in words that stay.
+/// The reasons of connections that fail. Their texts must not change.
 @Suite(.timeLimit(.minutes(5))) struct ConnectionFailureTests {
     @Test func `a server that does not run refuses connections`() async throws {
         let port = try ReservedPort()
         try await expect("refuses connections", at: port.number)
     }
 
-    /// It takes connections, and says nothing on them.
+    /// The server accepts connections, and sends nothing.
     @Test func `a server that sends nothing is reported as not answering`() async throws {
         try await PlainServer.with(nil) { try await expect("does not answer the TLS handshake", at: $0) }
     }
 
-    /// What does not begin as TLS is closed, or answered in the clear.
+    /// These servers close the connection, answer in plain text, or send a TLS alert.
     @Test func `a server that closes the connection and one without TLS are reported`() async throws {
         try await PlainServer.with("") { try await expect("closed the connection", at: $0) }
         try await PlainServer.with("HTTP/1.1 400 Bad Request\r\n\r\n") { try await expect("speaks no TLS", at: $0) }
@@ -89,7 +89,7 @@ import Testing
         #expect(APNsProbe.remedy(status: 400, reason: "BadDeviceToken") == nil)
     }
 
-    /// - Parameter words: What the transport says of who listens there.
+    /// - Parameter words: The expected reason, without the address.
     private func expect(_ words: String, at port: Int, in folder: String? = nil) async throws {
         let own = try Folder()
         let made = try await folder == nil ? LocalAPNs.start(Self.configuration(own)) : nil
@@ -115,7 +115,7 @@ import Testing
     }
 }
 
-/// Says one thing to whoever speaks to it, and hangs up; or nothing ever.
+/// Sends one text after the client's first bytes, and closes the connection; or never sends anything.
 private enum PlainServer {
     static func with(_ text: String?, _ body: (Int) async throws -> Void) async throws {
         let threads = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -137,7 +137,7 @@ private enum PlainServer {
 
         init(_ text: String?) { self.text = text }
 
-        /// Once the client has said something: what it has not read would reset the connection.
+        /// Answers only after it has read the client's bytes: unread bytes would reset the connection.
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             guard let text else { return }
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)

@@ -16,7 +16,7 @@ import Testing
         var signs = ConnectionHealth(at: Self.start)
         #expect(check(&signs, after: .seconds(15), isBusy: true) == .healthy)
         #expect(check(&signs, after: .seconds(16), isBusy: true) == .sendPing)
-        #expect(check(&signs, after: .seconds(26), isBusy: true) == .healthy, "it has ten seconds, and is asked once")
+        #expect(check(&signs, after: .seconds(26), isBusy: true) == .healthy, "it has ten seconds, and gets one PING")
         #expect(check(&signs, after: .seconds(27), isBusy: true) == .dead)
     }
 

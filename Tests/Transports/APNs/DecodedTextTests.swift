@@ -4,9 +4,9 @@ import Time
 
 @testable import TransportAPNs
 
-/// What stands in a push as JSON goes out as the text that it means.
+/// JSON strings of a push are sent decoded.
 @Suite(.timeLimit(.minutes(5))) struct DecodedTexts {
-    /// A character as JSON may have it.
+    /// The ways to write a character in JSON.
     private static func spellings(_ byte: UInt8) -> [String] {
         let digits = String(byte, radix: 16)
         let long = "\\u00" + (digits.count == 1 ? "0" : "") + digits

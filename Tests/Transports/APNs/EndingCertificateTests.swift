@@ -7,13 +7,13 @@ import Testing
 @testable import TransportAPNs
 
 @Suite(.timeLimit(.minutes(5))) struct EndingCertificates {
-    /// With a client certificate that has so many days left, and half a day.
+    /// - Parameter daysLeft: The client certificate has half a day more than this left.
     private static func with(daysLeft: Int, _ body: (APNsRig, APNsSettings) async throws -> Void) async throws {
         try await APNsRig.with("certificate") { rig in
             var configuration = LocalAPNs.Configuration()
             configuration.folder = rig.folder
             try FileManager.default.removeItem(atPath: "\(rig.folder)/client.pem")
-            // It lasts for 396 days.
+            // Client certificates last for 396 days.
             _ = try Credentials(configuration, now: Date().addingTimeInterval((Double(daysLeft) + 0.5 - 396) * 86_400))
             let text = APNsRig.settings(to: rig.apns.port, in: rig.folder, "certificate")
             try await body(rig, try SettingsReader(text: text, file: "p.yaml").decode(APNsSettings.self))
@@ -38,7 +38,7 @@ import Testing
                 said(before: .zero) == ["the certificate \(path) expired on \(end): APNs rejects every push of notes"])
             #expect(said(before: .seconds(1)) == ["the certificate \(path) expires on \(end), in less than a day"])
             try FileManager.default.removeItem(atPath: path)
-            #expect(said(before: .zero) == [], "opening says what is wrong with a file")
+            #expect(said(before: .zero) == [], "opening the transport reports a missing file")
         }
     }
 

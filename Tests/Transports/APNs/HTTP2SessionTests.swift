@@ -87,7 +87,7 @@ import Testing
         session.take(ServerFrames.goAway(last: 3))
         #expect(session.told() == ["3: refused", "goaway 3 0 "])
         session.take(ServerFrames.goAway(last: 5))
-        #expect(session.told() == ["goaway 3 0 "], "a second one may only lower the number")
+        #expect(session.told() == ["goaway 3 0 "], "a second GOAWAY may only lower the number")
         session.take(ServerFrames.answer(3, status: 200))
         session.close()
         #expect(session.told() == ["2: 200 ", "1: broken 8"])
@@ -141,7 +141,7 @@ import Testing
         session.submit(.of("{}"), tag: 2)
         session.submit(.of("{}"), tag: 3)
         let blocks = session.sent().filter { $0.kind == .headers }.map(\.body)
-        #expect(blocks[0].first == 0x20, "the size update stands first")
+        #expect(blocks[0].first == 0x20, "the size update comes first")
         #expect(blocks[1].count == blocks[0].count - 1, "nothing is indexed any more")
     }
 

@@ -5,8 +5,8 @@ import Testing
 
 @testable import TransportAPNs
 
-/// Servers that take connections and then fail at whatever comes next. A window that waited for one twice would outlive
-/// the test's time: patience is an hour after the first.
+/// Servers that accept connections and then misbehave. After the first window, patience is an hour. If a later window
+/// waited for the server, the test would exceed its time limit.
 @Suite(.timeLimit(.minutes(5))) struct MuteServers {
     private static let bad = RawServer.Conduct.allCases.filter { $0 != .answers }
 
@@ -24,7 +24,7 @@ import Testing
                 told = await transport.deliver([apnsPush(1)])
             }
             server.conduct = .answers
-            // One that stands is as it was.
+            // An open connection still misbehaves.
             if conduct == .noRoom || conduct == .silence { try await transport.endConnections() }
             while told[0].outcome == .deferred, !Task.isCancelled {
                 told = await transport.deliver([apnsPush(1)])

@@ -3,25 +3,25 @@ import PipelineKit
 
 @testable import TransportAPNs
 
-/// All that has happened, kept as a list: each question goes through it from the beginning.
+/// The history of a pool: a list of events. Each question is answered by going through all events.
 struct PoolHistory {
     enum Event {
         case handed(push: Int, batch: Int, orderKey: UInt8?)
         case sent(push: Int, over: Int)
-        /// The push's stream ended: with a status, unread (0), or nobody knows how (-1).
+        /// The push's stream ended: with a status, not processed (0), or with an unknown result (-1).
         case landed(push: Int, over: Int, status: Int)
         case told(TransportAnswer, batch: Int)
         case dialed(Int, at: NIODeadline)
-        case stood(Int)
+        case connected(Int)
         case goneAway(Int, stops: Bool)
         case toldToClose(Int)
         case settings(Int, streams: Int)
         case ended(Int, at: NIODeadline)
         case changed(connections: Int, renews: Bool)
-        case left, closed
+        case retired, closed
     }
 
-    /// A push from when it is handed in until it is answered for good.
+    /// A push between its arrival and its last answer.
     struct Life {
         let began: Int
         let orderKey: UInt8?
@@ -35,14 +35,14 @@ struct PoolHistory {
 
     var events: [Event] = []
 
-    /// - Returns: The pushes that have no last answer, and the answers that nobody may be given.
+    /// - Returns: The pushes that have no last answer, and the mistakes of the pool.
     func lives() -> (lives: [Int: Life], wrong: [String]) {
         var (lives, wrong): ([Int: Life], [String]) = ([:], [])
-        var (kept, hasLeft) = (Set<Int>(), false)
+        var (kept, isRetired) = (Set<Int>(), false)
         for (index, event) in events.enumerated() {
             switch event {
             case .handed(let push, let batch, let orderKey):
-                if hasLeft, let life = lives[push], life.isLate, life.over == nil { lives[push] = nil }
+                if isRetired, let life = lives[push], life.isLate, life.over == nil { lives[push] = nil }
                 if lives[push] == nil { lives[push] = Life(began: index, orderKey: orderKey, batch: batch) }
                 lives[push]?.batch = batch
                 lives[push]?.isLate = false
@@ -63,40 +63,40 @@ struct PoolHistory {
                     if life.isLate { kept.insert(push) } else { kept.remove(push) }
                     lives[push] = nil
                 }
-            case .left: hasLeft = true
+            case .retired: isRetired = true
             case .closed: lives = lives.filter { !$0.value.isLate }
-            case .dialed, .stood, .goneAway, .toldToClose, .settings, .ended, .changed: break
+            case .dialed, .connected, .goneAway, .toldToClose, .settings, .ended, .changed: break
             }
         }
-        // A late push that is not on its way is given back without a word: whoever asks for it is told.
-        return (hasLeft ? lives.filter { !$0.value.isLate || $0.value.over != nil } : lives, wrong)
+        // A retired pool drops late pushes that are not in flight. It answers if somebody asks for them.
+        return (isRetired ? lives.filter { !$0.value.isLate || $0.value.over != nil } : lives, wrong)
     }
 
-    /// How many pushes may be under way on a connection.
+    /// How many pushes may be in flight on a connection.
     func streams(on id: Int, hasToken: Bool) -> Int {
-        var (stands, streams, isTrusted) = (false, 0, !hasToken)
+        var (isConnected, streams, isTrusted) = (false, 0, !hasToken)
         for event in events {
             switch event {
-            case .stood(id): stands = true
+            case .connected(id): isConnected = true
             case .settings(id, let count): streams = count
             case .landed(_, id, let status): isTrusted = isTrusted || (status > 0 && status != 403)
             case .goneAway(id, _), .toldToClose(id), .ended(id, _): return 0
             default: break
             }
         }
-        return stands ? isTrusted ? streams : min(1, streams) : 0
+        return isConnected ? isTrusted ? streams : min(1, streams) : 0
     }
 
-    /// Whether something happened for which a connection may have been left.
-    func mayBeLeft(_ id: Int) -> Bool {
+    /// Whether an event allowed the pool to replace a connection.
+    func mayBeReplaced(_ id: Int) -> Bool {
         var isThere = false
         for event in events {
             switch event {
             case .dialed(id, _): isThere = true
             case .ended(id, _): isThere = false
-            case .changed, .left, .closed: if isThere { return true }
+            case .changed, .retired, .closed: if isThere { return true }
             case .goneAway(id, _), .toldToClose(id): return true
-            // A credential that is refused is refused on all of them.
+            // A credential that is rejected on one connection is rejected on all.
             case .landed(_, _, 403), .goneAway(_, true): if isThere { return true }
             case .landed(_, id, let status): if status >= 0, !Self.good.contains(status) { return true }
             default: break
@@ -105,7 +105,7 @@ struct PoolHistory {
         return false
     }
 
-    /// - Returns: What is wrong about the dial that comes last.
+    /// - Returns: The mistake in the last dial; nil if there is none.
     func wrongDial(_ dialing: Dialing, at now: NIODeadline) -> String? {
         var (failures, last, isStopped, most) = (0, NIODeadline.uptimeNanoseconds(0), false, 2)
         var open = Set<Int>()
@@ -119,14 +119,14 @@ struct PoolHistory {
             case .goneAway(_, let stops): isStopped = isStopped || stops
             case .dialed(let id, _): open.insert(id)
             case .ended(let id, let at):
-                if !mayBeLeft(id) { (failures, last) = (failures + 1, at) }
+                if !mayBeReplaced(id) { (failures, last) = (failures + 1, at) }
                 open.remove(id)
             default: break
             }
         }
-        if isStopped { return "a credential that is refused is dialled with" }
-        if open.filter({ !mayBeLeft($0) }).count > most { return "too many connections" }
+        if isStopped { return "a connection is dialed with a rejected credential" }
+        if open.filter({ !mayBeReplaced($0) }).count > most { return "too many connections" }
         let isTooSoon = failures > 0 && now < last + dialing.wait(afterFailures: failures, jitter: 0)
-        return isTooSoon ? "dialled too soon after \(failures) failures" : nil
+        return isTooSoon ? "dialed too soon after \(failures) failures" : nil
     }
 }

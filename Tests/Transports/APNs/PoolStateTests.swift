@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransportAPNs
 
-/// What a pool does, held against all that has happened to it.
+/// Compares what a pool does with its history.
 struct PoolStateTests {
     @Test(arguments: Seeded.seeds)
     func `in any order of events each push is sent where it may be, and answered once`(seed: UInt64) {

@@ -61,7 +61,7 @@ import Time
         keeper.keep(at: Self.start.advanced(by: .seconds(6_000)))
         #expect(
             try keeper.current(at: Self.start.advanced(by: .seconds(6_800)), age: .seconds(2_400)).isNew,
-            "none outlives its hour")
+            "no token is older than an hour")
     }
 
     @Test func `a token survives a restart unless its time is in the future`() throws {

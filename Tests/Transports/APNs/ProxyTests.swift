@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransportAPNs
 
-/// Where a proxy is named, nothing goes around it.
+/// If the settings name a proxy, nothing goes around it.
 @Suite(.timeLimit(.minutes(5))) struct ProxyTests {
     @Test func `pushes go through the tunnel`() async throws {
         try await APNsRig.with { rig in

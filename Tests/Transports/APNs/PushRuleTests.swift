@@ -3,11 +3,11 @@ import Testing
 
 @testable import TransportAPNs
 
-/// What is refused before it is sent, one rule at a time, and what is not.
+/// Which pushes are rejected before they are sent, one rule at a time.
 @Suite struct PushRuleTests {
     private static let app = "com.example.Notes"
 
-    /// Why the push is refused; nil where it is not.
+    /// Why the push is rejected; nil if it is not.
     private func refusal(
         _ type: String, priority: String? = nil, topic: String = Self.app, body: String = #"{"aps":{"alert":"Hi"}}"#,
         certificate: Bool = false
@@ -41,7 +41,7 @@ import Testing
         for aps in [#"{"content-available":1,"badge":0}"#, #"{"sound":"x"}"#, #"{"mutable-content":1}"#, "{}"] {
             #expect(refusal("alert", body: #"{"aps":\#(aps)}"#) == nil)
         }
-        #expect(refusal("alert", body: "{}") == nil, "a legal body for some")
+        #expect(refusal("alert", body: "{}") == nil, "an empty payload is legal")
     }
 
     @Test func `a push that only wakes the app has priority 5`() {

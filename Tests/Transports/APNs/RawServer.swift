@@ -6,21 +6,21 @@ import Synchronization
 
 @testable import TransportAPNs
 
-/// Takes connections, and fails at whatever comes next.
+/// A server that accepts connections, and then behaves as its conduct says.
 final class RawServer: Sendable {
     enum Conduct: Sendable, CaseIterable {
-        /// TCP alone.
+        /// Accepts TCP, and sends nothing.
         case noTLS
-        /// TLS, and no frame.
+        /// Completes TLS, and sends no frame.
         case noSettings
         /// Its SETTINGS allow no stream.
         case noRoom
         case goAwayAtOnce
-        /// After each request, which it did not read.
+        /// After each request, as not processed.
         case goAwayAfterRequest
-        /// No answer to any request.
+        /// Answers no request.
         case silence
-        /// Takes every push.
+        /// Accepts every push.
         case answers
     }
 
@@ -29,7 +29,7 @@ final class RawServer: Sendable {
     private let listener: any Channel
     private let state: State
 
-    /// - Parameter folder: Where the authority lies that the client trusts, or is made.
+    /// - Parameter folder: The folder of the authority that the client trusts. A missing authority is made.
     init(_ conduct: Conduct, in folder: String) async throws {
         let (state, tls, threads) = (State(conduct), try Self.tls(folder), threads)
         self.state = state
@@ -46,7 +46,7 @@ final class RawServer: Sendable {
         port = listener.localAddress?.port ?? 0
     }
 
-    /// What the next connections are met with; those that stand go on as they are.
+    /// The conduct on new connections. Open connections keep theirs.
     var conduct: Conduct {
         get { state.value.withLock(\.conduct) }
         set { state.value.withLock { $0.conduct = newValue } }
@@ -109,7 +109,8 @@ private final class RawConnection: ChannelInboundHandler {
         }
     }
 
-    /// - Returns: The stream, where the frame begins a request; nil in it for others, nil where there is no whole frame.
+    /// - Returns: The stream if the frame begins a request, an inner nil for other frames, an outer nil if there is no whole
+    ///   frame.
     private func nextFrame() -> UInt32?? {
         guard unread.count >= FrameHeader.byteCount else { return nil }
         let header = unread.withUnsafeBytes { FrameHeader($0) }

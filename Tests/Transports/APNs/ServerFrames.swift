@@ -2,7 +2,7 @@ import NIOCore
 
 @testable import TransportAPNs
 
-/// The server's end of a connection, frame by frame, as a test writes it.
+/// Frames of a server, as a test writes them.
 struct ServerFrames {
     private(set) var bytes: [UInt8] = []
 
@@ -18,7 +18,7 @@ struct ServerFrames {
         frame(.settings, values.flatMap { big16($0.id) + big32($0.value) })
     }
 
-    /// `:status` and further fields, none of which enters the table.
+    /// `:status` and further fields, which do not enter the dynamic table.
     static func answer(_ stream: UInt32, status: Int, _ fields: [(String, String)] = [], body: String = "") -> [UInt8] {
         var block: [UInt8] = [0x08, 0x03] + Array("\(status)".utf8)
         for (name, value) in fields {
@@ -53,7 +53,7 @@ struct SentFrame: Equatable {
     let stream: UInt32
     let body: [UInt8]
 
-    /// All frames of an output; nil where the bytes are no whole frames.
+    /// All frames of an output; nil if the bytes are not whole frames.
     static func read(_ output: ByteBuffer, skipping prefix: Int = 0) -> [SentFrame]? {
         var rest = Array(output.readableBytesView)[prefix...]
         var frames: [SentFrame] = []
@@ -71,7 +71,7 @@ struct SentFrame: Equatable {
 }
 
 extension HTTP2Session {
-    /// A session that has met its server.
+    /// A session that has received the server's settings.
     static func met(_ settings: [(id: UInt16, value: UInt32)] = [(SettingID.concurrentStreamsMax, 100)]) -> HTTP2Session
     {
         var session = HTTP2Session()
@@ -86,7 +86,7 @@ extension HTTP2Session {
 
     mutating func sent() -> [SentFrame] { SentFrame.read(takeOutput()) ?? [] }
 
-    /// What happened, in short.
+    /// The events since the last call, in short.
     mutating func told() -> [String] {
         takeEvents().map { event in
             switch event {

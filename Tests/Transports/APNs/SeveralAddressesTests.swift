@@ -7,7 +7,7 @@ import Testing
 
 @testable import TransportAPNs
 
-/// A host with two addresses, of which the first leads nowhere.
+/// A host with two addresses. The first one cannot be reached.
 @Suite(.timeLimit(.minutes(1))) struct SeveralAddresses {
     @Test func `a push arrives although the host's first address refuses connections`() async throws {
         try await accepted { port in [try SocketAddress(ipAddress: "127.0.0.2", port: port)] }
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    /// - Parameter first: The addresses that come before the server's own, whose port it is given.
+    /// - Parameter first: Returns the addresses before the server's own. Called with the server's port.
     private func accepted(_ first: (Int) throws -> [SocketAddress]) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "apns-\(UUID())").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -40,7 +40,7 @@ import Testing
         try await apns.stop()
     }
 
-    /// A listener whose queue is full, so that the system drops further calls, and the sockets that fill it.
+    /// A listener whose queue is full, so that the system drops further connections, and the sockets that fill it.
     private static func fullListener(at host: String, _ port: Int) throws -> [CInt] {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -66,7 +66,7 @@ import Testing
     }
 }
 
-/// Knows one host.
+/// Gives every host the same addresses.
 private struct FixedResolver: Resolver, Sendable {
     private let addresses: [SocketAddress]
     private let loop: any EventLoop

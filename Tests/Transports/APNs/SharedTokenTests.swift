@@ -9,7 +9,7 @@ import Time
 
 @testable import TransportAPNs
 
-/// One token a key, for whoever uses the key.
+/// All users of a key share one token.
 @Suite(.timeLimit(.minutes(5))) struct SharedTokens {
     private static let start = Instant(rfc3339: "2026-01-01T00:00:00Z")!
     private static let age = Duration.seconds(2_400)
@@ -28,11 +28,11 @@ import Time
 
     @Test func `transports of a stage with the same key send one token`() async throws {
         try await APNsRig.with(script: [#"{"quirks":{"tokenUpdates":"key"}}"#]) { rig in
-            let commons = SharedResources()
+            let resources = SharedResources()
             var transports: [APNsTransport] = []
             for name in ["apns", "two"] {
                 var context = TransportContext(name: name) { _ in }
-                context.sharedResources = commons
+                context.sharedResources = resources
                 transports.append(
                     try APNsRig.transport(to: rig.apns.port, in: rig.folder, clock: rig.clock, context: context))
             }
@@ -69,7 +69,9 @@ import Time
         let before = try Self.authorizations(&fields, at: later)
         try fields[0].refuseToken(at: later)
         let after = try Self.authorizations(&fields, at: later)
-        #expect(after.count == 1 && after != before, "what one pool learns, the other sends at once")
+        #expect(
+            after.count == 1 && after != before, "when one pool replaces the token, the other sends the new one at once"
+        )
         fields[1].keepToken(at: later)
         let due = later.advanced(by: .seconds(45 * 60))
         fields[1].keepToken(at: due.advanced(by: .seconds(-60)))
@@ -128,7 +130,7 @@ import Time
         #expect(told.withLock { $0.count == 1 && $0[0].hasPrefix("apns: cannot write /dev/null/none/ABCDE12345-") })
     }
 
-    // MARK: Chance
+    // MARK: Jitter
 
     @Test(arguments: [
         (40, 0.5, 40), (40, 0, 36), (40, 1, 44), (25, 0, 25), (25, 1, 29), (55, 0, 51), (55, 1, 55),
@@ -143,7 +145,7 @@ import Time
         let first = try keeper.current(at: Self.start, age: age).0
         let due = Self.start.advanced(by: .seconds(minutes * 60))
         #expect(try keeper.current(at: due.advanced(by: .milliseconds(-1)), age: age).0 == first)
-        #expect(draws.withLock { $0 } == 1, "once for each token")
+        #expect(draws.withLock { $0 } == 1, "one draw for each token")
         #expect(try keeper.current(at: due, age: age).isNew)
         #expect(draws.withLock { $0 } == 2)
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import TransportAPNs
 
 @Suite struct StoppedAppsTests {
-    /// Once for each app and reason, and once more when it is over.
+    /// The operator is told once for each app and reason, and once more when pushes are accepted.
     @Test func `the operator is told when an app is stopped, with the remedy, and when it resumes`() {
         let told = Mutex<[String]>([])
         var context = TransportContext(name: "apns") { _ in }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import TransportAPNs
 
-/// What refuses one app does not cost the others of its key their connection more than once. Where a connection would
-/// have to wait for another, it waits longer than the test: each that is counted was opened at once.
+/// If APNs rejects one app, the other apps of its key get one new connection at most. Waits between connections are longer
+/// than the test, so each counted connection was opened at once.
 @Suite(.timeLimit(.minutes(5))) struct Storms {
     private static let other = Delivery.App.other("com.example.Other")
 
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// Nothing is taken: what comes, window after window, opens no other connection until the wait is over.
+    /// No push is accepted. Pushes of later windows open no other connection until the wait is over.
     @Test(arguments: reasons)
     func `a server that rejects everything is not dialed for each push`(
         _ status: Int, _ reason: String, _ outcome: TransportAnswer.Outcome
@@ -84,7 +84,7 @@ import Testing
             #expect(told == [TransportAnswer.Outcome](repeating: .failed, count: 9) + [.stopped])
             try await rig.apns.control(#"{"script":[\#(Self.refusal(418, "Teapot", topic: "*"))]}"#)
             #expect(
-                await rig.deliver(apnsPush(200))[0].outcome == .failed, "nine or more of another app are not its own")
+                await rig.deliver(apnsPush(200))[0].outcome == .failed, "rejections of another app do not count")
         }
     }
 }

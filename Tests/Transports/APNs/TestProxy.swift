@@ -2,13 +2,13 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// An HTTP proxy that opens tunnels to whom it is asked for, or refuses.
+/// An HTTP proxy that opens the requested tunnels, or refuses them.
 final class TestProxy: Sendable {
     enum Conduct: Sendable {
         case open
         /// A status instead of a tunnel.
         case refuse(Int)
-        /// Only who brings this `Proxy-Authorization` gets one; others get 407.
+        /// Opens a tunnel only for requests with this `Proxy-Authorization`; others get 407.
         case openTo(String)
     }
 
@@ -30,7 +30,7 @@ final class TestProxy: Sendable {
         port = listener.localAddress?.port ?? 0
     }
 
-    /// What was asked for, head by head.
+    /// The heads of the requests.
     var requests: [String] { heads.all }
 
     func stop() async throws {
@@ -45,7 +45,7 @@ private final class Heads: Sendable {
     func append(_ head: String) { state.withLock { $0.append(head) } }
 }
 
-/// Takes one request, and after that passes bytes on.
+/// Reads one request, and then passes bytes on.
 private final class ProxyHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -106,7 +106,7 @@ private final class ProxyHandler: ChannelInboundHandler {
     }
 }
 
-/// What the server says goes to the client.
+/// Passes the server's bytes to the client.
 private final class WayBack: ChannelInboundHandler, Sendable {
     typealias InboundIn = ByteBuffer
 

@@ -6,7 +6,7 @@ import Time
 
 @testable import TransportAPNs
 
-/// A pool with nothing but a ``PoolState``: does what it says, as `ConnectionPool` does, with servers that do anything.
+/// A ``PoolState`` with simulated connections. Performs its actions as `ConnectionPool` does; the servers behave at random.
 struct ToyPool {
     private(set) var happened = PoolHistory()
     private(set) var wrong: [String] = []
@@ -15,7 +15,7 @@ struct ToyPool {
     private var draw: Seeded
     private var tags: [Int: Int] = [:]
     private var streams: [Int: Int] = [:]
-    /// Connections that were told to close, or that nobody can write to.
+    /// Connections that were told to close or have ended.
     private var over: Set<Int> = []
     private var dialing: [Int] = []
     private var standing: [Int] = []
@@ -81,7 +81,7 @@ struct ToyPool {
     private mutating func hand() {
         batches += 1
         let lives = happened.lives().lives
-        // One that is under way is handed in again only when it is late.
+        // A push in flight comes again only when it is late.
         let again = (0..<pushes).filter { (lives[$0].map { $0.isLate } ?? true) && draw.isOneIn(8) }
         let fresh = Array(pushes..<(pushes + 1 + draw.below(4)))
         pushes += fresh.count
@@ -103,7 +103,7 @@ struct ToyPool {
 
     private func orderKey(of push: Int) -> UInt8? { push % 3 == 0 ? UInt8(push % 2) : nil }
 
-    /// The batch's number comes back with its answers.
+    /// Collects the answers of a batch, with its number.
     private func told(_ batch: Int) -> PoolState.Answered { { [box] in box.add($0, to: batch) } }
 
     private let box = ToldBox()
@@ -113,7 +113,7 @@ struct ToyPool {
             happened.events.append(.ended(id, at: moment.now))
             state.ended(id, "is not there", at: moment)
         } else {
-            happened.events.append(.stood(id))
+            happened.events.append(.connected(id))
             standing.append(id)
             state.dialed(id, at: moment)
         }
@@ -154,7 +154,7 @@ struct ToyPool {
 
     private func out(on id: Int) -> [Int] { happened.lives().lives.filter { $0.value.over == id }.keys.sorted() }
 
-    /// The socket ends, and with it what is under way on it.
+    /// The socket ends, and with it the requests in flight on it.
     private mutating func end(_ id: Int) {
         standing.removeAll { $0 == id }
         over.insert(id)
@@ -168,7 +168,7 @@ struct ToyPool {
     private mutating func change() {
         switch draw.below(6) {
         case 0:
-            happened.events.append(.left)
+            happened.events.append(.retired)
             state.retire(at: moment)
         case 1:
             happened.events.append(.closed)
@@ -187,10 +187,10 @@ struct ToyPool {
         act()
         for (push, life) in happened.lives().lives
         where life.over.map({ !state.hasFlight(push, $0, at: moment) }) == true {
-            wrong.append("\(push) is under way beyond its time")
+            wrong.append("\(push) is in flight after its deadline")
         }
         guard !state.waiting.isEmpty, !state.isRetired, !state.isClosed else { return }
-        for id in standing where !happened.mayBeLeft(id) && hasRoom(id) {
+        for id in standing where !happened.mayBeReplaced(id) && hasRoom(id) {
             wrong.append("\(id) has room, and pushes wait")
         }
     }
@@ -199,7 +199,7 @@ struct ToyPool {
         happened.streams(on: id, hasToken: state.options.hasToken) > out(on: id).count
     }
 
-    // MARK: What it says
+    // MARK: Actions
 
     private mutating func act() {
         var next = 0
@@ -235,7 +235,7 @@ struct ToyPool {
     }
 
     private mutating func send(_ tag: Int, over id: Int) {
-        guard let sent = state.requests[tag]?.push else { return wrong.append("a push that is none is sent") }
+        guard let sent = state.requests[tag]?.push else { return wrong.append("an unknown push is sent") }
         let push = Int(sent.delivery.id.push)
         if draw.isOneIn(40) {
             return state.unsendable(tag, draw.isOneIn(2) ? "no token" : nil, at: moment)
@@ -253,7 +253,7 @@ struct ToyPool {
         happened.events.append(.sent(push: push, over: id))
     }
 
-    /// Which pushes there are, and where, is what all that happened says.
+    /// Compares the pushes and their connections with the history.
     private mutating func compare() {
         let (lives, mistakes) = happened.lives()
         wrong += mistakes
@@ -263,22 +263,22 @@ struct ToyPool {
             wrong.append("pushes are \(requests.map(\.push.delivery.id.push)), not \(lives.keys)")
         }
         if Set(out.map { Int($0.push.delivery.id.push) }) != Set(lives.filter { $0.value.over != nil }.keys) {
-            wrong.append("other pushes are under way")
+            wrong.append("other pushes are in flight than in the history")
         }
         for request in out where lives[Int(request.push.delivery.id.push)]?.over != request.flight?.connection {
-            wrong.append("a push is under way elsewhere")
+            wrong.append("a push is in flight on another connection")
         }
         let waiting = Set(state.waiting).union(state.queues.values.flatMap(\.self))
         if waiting.count != requests.count - out.count { wrong.append("\(waiting.count) wait") }
         for connection in state.connections
         where !state.isClosed && connection.active != self.out(on: connection.id).count {
-            wrong.append("\(connection.id) has \(connection.active) under way")
+            wrong.append("\(connection.id) has \(connection.active) in flight")
         }
         if waits.keys.contains(where: { state.batches[$0] == nil }) { wrong.append("an answered batch is waited for") }
     }
 }
 
-/// Answers that came, with the number of the batch that they are for.
+/// The answers so far, with the numbers of their batches.
 private final class ToldBox: Sendable {
     private let told = Mutex<[(TransportAnswer, Int)]>([])
 

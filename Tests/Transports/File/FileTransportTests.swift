@@ -144,7 +144,7 @@ import Testing
     }
 }
 
-/// A disk with room for so many bytes more.
+/// A disk with a limited number of free bytes.
 private final class FullDisk: Sendable {
     private let state = Mutex((room: 1000, refusesTruncation: false))
 

@@ -1,7 +1,7 @@
 import Foundation
 import PipelineKit
 
-/// A folder of a test's own, gone with it.
+/// A folder for one test, removed after it.
 final class TemporaryFolder {
     let path: String
 

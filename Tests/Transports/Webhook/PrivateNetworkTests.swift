@@ -50,7 +50,7 @@ import Testing
     @Test func `a name that leads to a private network is refused when it is used`() async throws {
         let server = TestServer { _, _ in .status(200) }
         defer { server.stop() }
-        // The settings know nothing yet of where the name leads.
+        // The settings do not know where a name leads.
         let session = try HTTPSession(connections: 1)
         defer { session.close() }
         for host in ["localhost", "127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "127.1"] {

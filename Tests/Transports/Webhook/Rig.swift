@@ -27,10 +27,10 @@ struct Rig {
             settings, now: { clock.now }, jitter: { 1 }, pause: { _ in try await patience.wait() })
     }
 
-    /// No push waits any longer.
+    /// Ends the windows of all pushes, now and later.
     func endPatience() { patience.end() }
 
-    /// Hands a push out until it is answered for good.
+    /// Sends a push until it has its last answer.
     func settle(_ push: Delivery) async -> TransportAnswer {
         while true {
             let answer = await deliver(push)[0]
@@ -47,7 +47,7 @@ struct Rig {
     }
 }
 
-/// Moves on only when it is told to.
+/// A clock that moves only when it is told to.
 final class TestClock: Sendable {
     private let time: Mutex<Instant>
 

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A TLS server in Python with a certificate by openssl, which writes down what is posted and answers 204.
+/// A TLS server in Python with a certificate by openssl. It records the bodies of requests, and answers 204.
 final class TLSServer: Sendable {
     /// The certificate to trust.
     let trust: String
@@ -32,7 +32,7 @@ final class TLSServer: Sendable {
         port = Self.line(output.fileHandleForReading)
     }
 
-    /// A child may have inherited that its signals are blocked.
+    /// Uses SIGKILL, because the child may have inherited blocked signals.
     deinit { kill(process.processIdentifier, SIGKILL) }
 
     func url(_ host: String) -> String { "https://\(host):\(port)/pushes" }

@@ -23,7 +23,7 @@ import Testing
     }
 }
 
-/// Holds up whoever wants to pass while it is shut.
+/// Blocks callers of ``pass()`` while it is shut.
 private final class Gate: Sendable {
     private let condition = NSCondition()
     private let isShut = Mutex(false)

@@ -42,7 +42,7 @@ import Time
         let rig = slow.rig
         await slow.begin(push(1))
         #expect(rig.transport.inFlightMax == 1)
-        // Nothing is waited for from now on, and only another device's push would be sent.
+        // From now on no push waits for its answer, and only another device's push would be sent.
         let others = await rig.deliver(push(1), push(2))
         #expect(others.map(\.outcome) == [.deferred, .deferred] && others.map(\.attempts) == [0, 0])
         slow.goOn()
@@ -144,7 +144,7 @@ import Time
     }
 }
 
-/// A server that holds one request until it is told to go on; then no other push is waited for.
+/// A server that holds one request until it is told to go on. Other pushes then do not wait for their answers.
 private final class SlowServer: Sendable {
     let rig: Rig
     private let server: TestServer
@@ -165,7 +165,7 @@ private final class SlowServer: Sendable {
         rig = try await Rig(server, settings)
     }
 
-    /// Returns once the push is under way, and put off.
+    /// Returns once the push is in flight and deferred.
     func begin(_ push: Delivery) async {
         held.id.withLock { $0 = WebhookPush(push)?.apnsID }
         #expect(await rig.begin(push, arrived).map(\.reason) == ["in_flight"])
@@ -185,7 +185,7 @@ private final class SlowServer: Sendable {
 }
 
 extension Rig {
-    /// Waits for nothing any more once the push is under way.
+    /// Ends all waits once the push is in flight.
     ///
     /// - Parameter arrived: Has an element for each request that the server got.
     fileprivate func begin(_ push: Delivery, _ arrived: AsyncStream<Void>) async -> [TransportAnswer] {
@@ -196,7 +196,7 @@ extension Rig {
     }
 }
 
-/// Counts who is inside; the first few wait for each other.
+/// Counts the requests inside. The first ones wait for each other.
 private final class Gauge: Sendable {
     private struct State {
         var inside = 0

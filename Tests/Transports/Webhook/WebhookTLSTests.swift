@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransportWebhook
 
-/// Against a TLS server that is none of ours.
+/// Against a TLS server that is not written in Swift.
 @Suite(.enabled(if: TLSServer.isPossible, "needs \(Python.program) and openssl"), .timeLimit(.minutes(5)))
 struct WebhookTLSTests {
     @Test func `a server whose certificate is trusted gets pushes over TLS`() async throws {
