@@ -14,7 +14,7 @@ import Time
     import FoundationNetworking
 #endif
 
-/// A courier over the logs of a pipeline that the test writes itself.
+/// A courier, and the logs of a pipeline, which the test writes itself.
 final class CourierRig: Sendable {
     let folder: Folder
     let settings: String
@@ -56,7 +56,7 @@ final class CourierRig: Sendable {
 
     func stop() async throws { await (try transport).close() }
 
-    /// - Parameter change: What happens while nothing runs.
+    /// - Parameter change: Called while the courier is closed.
     func restart(_ change: () throws -> Void = {}) async throws {
         try await stop()
         try change()
@@ -111,7 +111,7 @@ final class CourierRig: Sendable {
         try logs.withLock { try $0.pushes.append(line, now: clock.withLock { $0 }) }
     }
 
-    /// Delivers pushes, and records what became of them.
+    /// Delivers pushes, and records their outcomes.
     @discardableResult
     func deliver(_ pushes: [Delivery]) async throws -> [TransportAnswer] {
         let answers = await (try transport).deliver(pushes)
@@ -221,17 +221,17 @@ extension EventLogWriter {
 }
 
 extension CourierRig {
-    /// Returns once so many polls wait.
+    /// Returns once that many polls wait.
     func waitForPolls(_ count: Int) async throws {
         while try await transport.waitingPolls != count { await Task.yield() }
     }
 
-    /// Returns once a token was asked for that is not known.
-    func waitForQuestions() async throws {
+    /// Returns once a poll had an unknown token.
+    func waitForUnknownToken() async throws {
         while try await transport.unknownTokens == 0 { await Task.yield() }
     }
 
-    /// The store may have no more pages than so many beside those that it has.
+    /// Limits the store to that many more pages than it has.
     func limitStore(pages: Int) async throws {
         try await transport.storeQueue.ask { courierStore, _ in
             try courierStore.store.pool.writeWithoutTransaction { db in
@@ -241,7 +241,7 @@ extension CourierRig {
         }
     }
 
-    /// Writes over what the file holds from an offset on.
+    /// Overwrites the file from an offset on.
     func damageStore(from offset: UInt64) throws {
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: storePath))
         let size = try file.seekToEnd()

@@ -134,7 +134,7 @@ extension CourierRig {
     }
 }
 
-/// Certificates by openssl for 127.0.0.1, told apart by their names.
+/// Certificates for 127.0.0.1, made by openssl. Their common names differ.
 private struct Certificates {
     private static let openssl = "/usr/bin/openssl"
     static var isPossible: Bool { [Python.program, openssl].allSatisfy(FileManager.default.isExecutableFile) }
@@ -161,7 +161,7 @@ private struct Certificates {
     }
 }
 
-/// Python's own TLS. Answers with the version, the name in the certificate, and what the courier said.
+/// A client with Python's TLS. Prints the TLS version, the name in the certificate, and the courier's answer.
 private struct Client {
     let port: Int
     let trust: String
@@ -213,7 +213,7 @@ private final class Running {
         try process.run()
     }
 
-    /// What it wrote until its end.
+    /// The whole output of the program.
     func answer() -> String {
         let data = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()

@@ -66,7 +66,7 @@ import Testing
         try await rig.stop()
     }
 
-    /// As `nc -N` does it.
+    /// As `nc -N` does.
     @Test func `a client that has closed its sending side still gets its answer`() async throws {
         let rig = try await CourierRig()
         let mac = Device("mac")
@@ -153,7 +153,7 @@ import Testing
     }
 }
 
-/// A connection that is written to, and read only where a test says so.
+/// A client that reads only if a test says so.
 private final class SilentClient {
     private let descriptor: CInt
 
@@ -190,7 +190,7 @@ private final class SilentClient {
         }.value
     }
 
-    /// The statuses of so many answers; of fewer where no more come for five seconds.
+    /// The statuses of that many answers; fewer if none comes for five seconds.
     func statuses(_ count: Int) async throws -> [Int] {
         var wait = timeval(tv_sec: 5, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
