@@ -22,6 +22,11 @@ import Testing
         }
     }
 
+    @Test func `an IPv6 address stands in brackets before a port`() {
+        #expect(ServerName.bracketed("::1") == "[::1]")
+        #expect(ServerName.bracketed("api.push.apple.com") == "api.push.apple.com")
+    }
+
     @Test(arguments: [407, 403, 502])
     func `no push goes around a proxy that refuses the tunnel`(_ status: Int) async throws {
         try await APNsRig.with { rig in

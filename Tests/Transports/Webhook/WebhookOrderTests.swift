@@ -9,6 +9,17 @@ import Time
 @testable import TransportWebhook
 
 @Suite(.timeLimit(.minutes(5))) struct WebhookOrderTests {
+    @Test func `a request ends as cancelled where no thread can take it`() async throws {
+        let inbox = try #require(HTTPInbox())
+        let url = try #require(URL(string: "http://127.0.0.1:9/"))
+        let request = HTTPRequest(url: url, headers: [], body: [], timeout: .seconds(1))
+        let result = await withCheckedContinuation { end in
+            _ = inbox.add(HTTPOrder(id: 1, request: request, end: end))
+            inbox.refuseAll()
+        }
+        #expect(result == .failure(.cancelled))
+    }
+
     @Test func `the pushes of one device are sent one after the other, and other devices do not wait`() async throws {
         let underWay = Mutex<Set<String>>([])
         let collisions = Mutex(0)

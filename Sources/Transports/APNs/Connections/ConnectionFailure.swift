@@ -80,9 +80,10 @@ struct ServerName {
         self.proxy = proxy.map { "the proxy \(Self.place($0.host, $0.port))" }
     }
 
-    private static func place(_ host: String, _ port: Int) -> String {
-        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-    }
+    private static func place(_ host: String, _ port: Int) -> String { "\(bracketed(host)):\(port)" }
+
+    /// The host as it stands before a port: an IPv6 address in brackets (RFC 3986, section 3.2.2).
+    static func bracketed(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 
     /// Says what went wrong, and on which side.
     ///

@@ -26,7 +26,10 @@ struct PoolPlan: Sendable {
     var topics: Set<String> = []
 
     /// `:authority`, with the port unless it is 443 (RFC 9113, section 8.3.1).
-    var authority: String { port == 443 ? host : "\(host):\(port)" }
+    var authority: String {
+        let name = ServerName.bracketed(host)
+        return port == 443 ? name : "\(name):\(port)"
+    }
 }
 
 extension PoolPlan {

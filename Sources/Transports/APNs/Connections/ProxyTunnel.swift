@@ -16,7 +16,8 @@ final class ProxyTunnel: ChannelDuplexHandler, RemovableChannelHandler {
     /// - Parameter authorization: See ``basic(_:)``.
     init(to host: String, _ port: Int, authorization: String?) {
         let login = authorization.map { "Proxy-Authorization: \($0)\r\n" } ?? ""
-        request = "CONNECT \(host):\(port) HTTP/1.1\r\nHost: \(host):\(port)\r\n\(login)\r\n"
+        let target = "\(ServerName.bracketed(host)):\(port)"
+        request = "CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\n\(login)\r\n"
     }
 
     /// - Parameter login: `user:password` (RFC 7617).

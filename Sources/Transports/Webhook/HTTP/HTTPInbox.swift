@@ -50,6 +50,12 @@ final class HTTPInbox: Sendable {
         eventfd_write(bell, 1)
     }
 
+    /// Closes the inbox and ends the orders in it, where no thread will take them.
+    func refuseAll() {
+        close()
+        for order in take().orders { order.end.resume(returning: .failure(.cancelled)) }
+    }
+
     /// Takes all mail since the last call, without waiting.
     func take() -> Mail {
         var rings: eventfd_t = 0

@@ -55,7 +55,7 @@ final class HTTPSession: Sendable {
         Thread.detachNewThread {
             // Foundation loses a name that is set with `Thread.name` if the thread runs too early.
             pthread_setname_np(pthread_self(), "webhook")
-            HTTPTransfers(connections: connections, rules)?.run(inbox) ?? inbox.close()
+            HTTPTransfers(connections: connections, rules)?.run(inbox) ?? inbox.refuseAll()
         }
     }
 
