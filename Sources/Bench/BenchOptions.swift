@@ -6,7 +6,7 @@ struct BenchOptions: ParsableArguments {
     @Option(help: "How many runs to make; the median run is reported.")
     var runs = 1
 
-    @Flag(help: "Print one JSON object, also on a terminal.")
+    @Flag(help: "Print one JSON object even on a terminal.")
     var json = false
 
     @Option(

@@ -2,7 +2,6 @@ import Testing
 
 @testable import LocalAPNs
 
-/// Rules 22 and 23.
 struct BodyTests {
     var fixture = Fixture()
 

@@ -2,7 +2,6 @@ import Testing
 
 @testable import LocalAPNs
 
-/// Rules 21, 24 and 25.
 struct DeviceTests {
     var fixture = Fixture()
 

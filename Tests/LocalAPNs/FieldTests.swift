@@ -2,7 +2,6 @@ import Testing
 
 @testable import LocalAPNs
 
-/// Rules 12 to 17.
 struct FieldTests {
     var fixture = Fixture()
 

@@ -4,7 +4,6 @@ import Testing
 
 @testable import LocalAPNs
 
-/// Rules 5 to 11.
 struct IdentityTests {
     var fixture = Fixture()
 

@@ -2,7 +2,6 @@ import Testing
 
 @testable import LocalAPNs
 
-/// Rules 1 to 4.
 struct ShapeTests {
     var fixture = Fixture()
 

@@ -2,7 +2,6 @@ import Testing
 
 @testable import LocalAPNs
 
-/// Rules 18 to 20.
 struct TopicTests {
     var fixture = Fixture()
 

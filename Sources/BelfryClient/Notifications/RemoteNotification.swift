@@ -18,7 +18,9 @@ extension RemoteNotification where Self: CKNotification {
         self = notification
     }
 
-    /// Makes the notification in a payload's JSON; nil also if the bytes are not a JSON object. Not in CloudKit.
+    /// Makes the notification in a payload's JSON. Nil also if the bytes are not a JSON object.
+    ///
+    /// CloudKit does not have this initializer.
     public init?(fromRemoteNotificationPayload payload: some Sequence<UInt8>) {
         do {
             let json = try JSONSerialization.jsonObject(with: Data(payload))

@@ -96,7 +96,7 @@ extension ConnectionEvent.Step {
         switch self {
         case .open(let remote, let topic):
             "open from \(remote)" + (topic.map { ", certificate of \($0.printable)" } ?? "")
-        case .settings(let streams): streams == 1 ? "one stream" : "\(streams) streams"
+        case .settings(let streams): streams == 1 ? "allows one stream" : "allows \(streams) streams"
         case .goAway(let last, let code, let debug): "GOAWAY \(code), last stream \(last) \(debug.printable)"
         case .refused(let stream): "stream \(stream) refused: too many streams"
         case .reset(let stream, let code): "the client reset stream \(stream), \(code)"
@@ -107,7 +107,7 @@ extension ConnectionEvent.Step {
 }
 
 extension String {
-    /// The first eight digits of a device token, which has 64.
+    /// The first eight digits of a device token, then an ellipsis.
     fileprivate var short: String { count > 9 ? prefix(8) + "…" : self }
 }
 

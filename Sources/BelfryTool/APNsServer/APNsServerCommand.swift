@@ -114,7 +114,7 @@ struct APNsServerCommand: AsyncParsableCommand {
     @Option(help: "An NDJSON file with the rules for answers.", completion: .file())
     var script: String?
 
-    @Flag(help: "Print NDJSON also on a terminal.")
+    @Flag(help: "Print NDJSON even on a terminal.")
     var json = false
 
     @Option(

@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// The `--json` flag of commands that print text on a terminal, and JSON otherwise.
 struct JSONOption: ParsableArguments {
-    @Flag(help: "Print JSON, also on a terminal.")
+    @Flag(help: "Print JSON even on a terminal.")
     var json = false
 
     var isWanted: Bool { json || !StandardOutput.isTerminal }

@@ -46,7 +46,7 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
     @Option(help: "Make only this check; may be given several times.")
     var only: [String] = []
 
-    @Flag(help: "Print all findings as JSON, also on a terminal.")
+    @Flag(help: "Print all findings as JSON even on a terminal.")
     var json = false
 
     static let checks: [any DoctorCheck] =

@@ -44,7 +44,7 @@ struct ExplainCommand: ParsableCommand {
     @Option(help: "The folder of the logs (default: the pipeline's folder of logs).", completion: .directory)
     var logs: String?
 
-    @Flag(help: "Print one JSON object, also on a terminal.")
+    @Flag(help: "Print one JSON object even on a terminal.")
     var json = false
 
     @Flag(name: .customLong("no-index"), help: "Neither read nor write the indexes beside the logs.")

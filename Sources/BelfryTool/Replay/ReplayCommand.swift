@@ -74,7 +74,7 @@ struct ReplayCommand: AsyncParsableCommand {
         help: "Print or send pushes at recorded speed (1), ten times faster (10) ... (default: as fast as possible).")
     var speed: Double?
 
-    @Flag(help: "Print one JSON object, also on a terminal: result, difference, stages.")
+    @Flag(help: "Print one JSON object even on a terminal: result, difference, stages.")
     var json = false
 
     func validate() throws {

@@ -136,7 +136,7 @@ enum TraceForm: String, EnumerableFlag {
     static func help(for value: TraceForm) -> ArgumentHelp? {
         switch value {
         case .tree: "Print a tree, also without a terminal."
-        case .json: "Print one JSON object, also on a terminal."
+        case .json: "Print one JSON object even on a terminal."
         case .mermaid: "Print a Mermaid flowchart."
         }
     }

@@ -43,7 +43,7 @@ struct WhatIfCommand: AsyncParsableCommand {
     @Option(help: "Compare only pushes about this: user=U, subscription=ID or record=NAME.")
     var only: OnlyOption?
 
-    @Flag(help: "Print JSON, also on a terminal: an object for each subscription, then a summary.")
+    @Flag(help: "Print JSON even on a terminal: an object for each subscription, then a summary.")
     var json = false
 
     func validate() throws {

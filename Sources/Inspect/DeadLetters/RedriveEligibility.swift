@@ -13,7 +13,7 @@ package enum Obsolescence: String, CaseIterable {
     /// The reasons that `--include` can override, because a device would still get the push.
     package static let includable: [Obsolescence] = [.redriven, .expired, .superseded, .registeredAnew]
 
-    /// One sentence. The manual's page on codes lists them.
+    /// An explanation for an operator. The manual's page on codes lists all of them.
     var meaning: String {
         switch self {
         case .redriven:
@@ -21,7 +21,8 @@ package enum Obsolescence: String, CaseIterable {
         case .expired:
             "The push's `apns-expiration` has passed. If you include the push, APNs gets it once, with expiration 0."
         case .superseded:
-            "A newer push with the same collapse ID was accepted, waits or is redriven; or a newer command replaced it."
+            "A newer push with the same collapse ID was accepted, is waiting or will be redriven; "
+                + "or a newer command takes its place."
         case .registeredAnew: "The device has since registered with another token, topic or transport."
         case .replaced: "Another device has since registered with the device's token."
         case .retired: "The device was retired: its token is no longer valid."

@@ -13,7 +13,7 @@ struct RecordedFlow {
     /// What happened to the match: notification, payload, outcomes.
     var steps: [Explanation] = []
     var outcomes: [RecordedOutcome] = []
-    /// All changes of the match's notification.
+    /// The sequences of the changes that led to the match's notification.
     var causes: [UInt64] = []
     var pushed: Instant?
     /// Why the match has no outcome; nil if it has one.

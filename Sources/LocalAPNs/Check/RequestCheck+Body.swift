@@ -1,6 +1,6 @@
 import JSON
 
-/// Rules 22 and 23: what is sent?
+/// Checks the payload.
 extension RequestCheck {
     func checkBody(_ inspection: inout Inspection) throws(Refusal) {
         let request = inspection.request
@@ -21,10 +21,10 @@ enum PayloadReview {
         return request.body.withUnsafeBytes { bytes in
             do throws(JSONError) {
                 let body = try parser.parse(bytes)
-                guard body.isObject else { return ["the body is no JSON object"] }
+                guard body.isObject else { return ["the body is not a JSON object"] }
                 return faults(in: body["aps"], of: type, priority: request.header("apns-priority"))
             } catch {
-                return ["the body is no JSON: \(error)"]
+                return ["the body is not JSON: \(error)"]
             }
         }
     }

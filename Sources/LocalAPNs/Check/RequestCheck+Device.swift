@@ -1,4 +1,4 @@
-/// Rules 21, 24 and 25: which device?
+/// Checks the device token, and the state of the device.
 extension RequestCheck {
     func checkToken(_ inspection: inout Inspection, by registry: Registry) throws(Refusal) {
         let path = inspection.request.header(":path") ?? ""

@@ -1,4 +1,4 @@
-/// Rules 12 to 17: what the headers ask for.
+/// Checks the other headers of APNs: ID, expiration, priority, push type and collapse ID.
 extension RequestCheck {
     func checkFields(_ inspection: inout Inspection) throws(Refusal) {
         let request = inspection.request

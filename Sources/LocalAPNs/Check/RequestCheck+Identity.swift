@@ -1,4 +1,4 @@
-/// Rules 5 to 11: who sends it?
+/// Checks the provider: its certificate or its token.
 extension RequestCheck {
     func checkIdentity(
         _ inspection: inout Inspection, on connection: inout ConnectionState, by registry: inout Registry,

@@ -1,4 +1,4 @@
-/// Rules 1 to 4: is it a request of HTTP/2, to the right place?
+/// Checks that the request is well-formed HTTP/2 and has the right path and method.
 extension RequestCheck {
     static let prefix = "/3/device"
 

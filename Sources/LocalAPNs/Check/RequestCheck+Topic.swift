@@ -1,4 +1,4 @@
-/// Rules 18 to 20: for which app?
+/// Checks the topic: whether the provider may send to this app.
 extension RequestCheck {
     func checkTopic(
         _ inspection: inout Inspection, on connection: ConnectionState, by registry: Registry

@@ -1,4 +1,4 @@
-/// Decides what APNs would answer, by the manual's table of rules (LocalAPNs.md): the first failure wins.
+/// Decides what APNs would answer. The checks run in a fixed order, and the first that fails decides the answer.
 ///
 /// A pure function of the request, the connection's memory, the registry and the time.
 package struct RequestCheck: Sendable {

@@ -33,7 +33,7 @@ final class Shell {
             return "key \(id) is \(state.rawValue)\(isKnown ? "" : "; there is no such key")"
         case .script(let lines):
             service.play(lines)
-            return "\(lines.count) lines of script"
+            return "a script of \(lines.count) lines is in use"
         case .streams, .goAway, .drop: return all(command)
         }
     }
@@ -42,7 +42,7 @@ final class Shell {
         let chosen = connections.sorted { $0.key < $1.key }.map(\.value).filter { command.concerns($0.number) }
         for connection in chosen { command.apply(to: connection) }
         if case .streams(let streams) = command { service.set(streams: streams) }
-        return "\(chosen.count) connections"
+        return "applied to \(chosen.count) connections"
     }
 
     private func report(_ events: [DeliveryEvent]) {

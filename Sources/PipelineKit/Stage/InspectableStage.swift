@@ -18,8 +18,9 @@ public protocol InspectableStage: StageCore {
     /// The name of the stage's check in `belfry doctor`, such as `apps`; nil for a stage without one.
     static var checkName: String? { get }
 
-    /// The facts about the state that an operator should know, most important first. `name` is the stage's in the
-    /// pipeline file.
+    /// The facts about the state that an operator should know, most important first.
+    ///
+    /// - Parameter name: The stage's name in the pipeline file.
     func findings(of name: String) -> [StageFinding]
 
     /// What the stage in its present state would do with an event at its recorded time, and why. Changes nothing.

@@ -58,7 +58,7 @@ enum SampleEvents {
         var line: String
     }
 
-    /// Variants of the first event of each type: without each member, and with each member of a wrong type.
+    /// Variants of the first event of each type. In each variant one member is missing or has a wrong type.
     static func odd(_ events: [SampleEvent]) -> [Odd] {
         var types: Set<String> = []
         return events.filter { types.insert(member(.type, of: $0.line) ?? "").inserted }.flatMap { odd($0.line) }

@@ -4,9 +4,9 @@ import Time
 
 /// The pushes that were handed out for the first time and wait for answers.
 ///
-/// A device's outcome is written when its answer comes, independently of other devices and pushes. If a device needs no
-/// transport, its outcome is written after the outcome of the device before it. So if answers come at once and in
-/// order, the outcomes of a push are in the order of its devices.
+/// A device's outcome is written when its answer comes, independently of other devices and pushes. A device that needs
+/// no transport has no answer: its outcome is written right after the outcome of the device before it. The outcomes of
+/// a push are therefore in the order of its devices if the answers come in that order and none of them is deferred.
 struct OutcomeLedger {
     /// The state of a push at a device.
     enum Result {
@@ -85,7 +85,7 @@ struct OutcomeLedger {
     /// The entries in the order of their pushes.
     var inOrder: [Entry] { entries.values.sorted { $0.origin.push < $1.origin.push } }
 
-    /// Adds a push; its first line waits for an answer.
+    /// Adds a push. Its first line must wait for an answer.
     mutating func insert(_ origin: Origin, _ lines: [Line]) {
         precondition(lines.first?.isOut == true, "the first line of push \(origin.push) waits for no answer")
         entries[origin.push] = Entry(origin: origin, lines: lines)

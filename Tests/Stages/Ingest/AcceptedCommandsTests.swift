@@ -36,7 +36,7 @@ struct AcceptedCommandsTests {
         #expect(door.log == [command])
     }
 
-    @Test func `the event of a record command ends with its change`() throws {
+    @Test func `the logged event of a record command ends with the change member`() throws {
         var door = try Door()
         let origin = #","origin":{"user":"_alice","device":"alice-mac"}"#
         try door.send(Example.save(also: origin))

@@ -2,8 +2,9 @@ import EventLog
 import PipelineKit
 
 extension StageClock {
-    /// Feeds a source the events of its own log after `position` again. Calls `onBatch` with the size of each batch; an error
-    /// that it throws ends the work.
+    /// Replays a source's own log to the source, from the event after `position` through `last`.
+    ///
+    /// - Parameter onBatch: Called with the size of each batch in bytes. An error that it throws ends the replay.
     mutating func recall(
         from directory: String, after position: UInt64, through last: UInt64, onBatch: (Int) throws -> Void
     ) throws {

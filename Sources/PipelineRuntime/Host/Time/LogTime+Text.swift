@@ -5,12 +5,12 @@ extension LogTime {
         let difference = Self.text(behind)
         guard behind > .zero else {
             return
-                "the machine's clock went forward by \(difference) at once; the log's time follows, a minute in each "
+                "the machine's clock jumped forward by \(difference); the log's time catches up by a minute each "
                 + "second: if the clock is wrong, correct it now"
         }
         return
-            "the machine's clock is \(difference) behind the log's time, which goes on from where it is, a tenth "
-            + "slower than the clock, until the two agree; no wait takes longer"
+            "the machine's clock is \(difference) behind the log's time, which runs a tenth slower until the two "
+            + "agree; the stage does not wait for that"
     }
 
     /// For people: in the largest unit that gives two or more.

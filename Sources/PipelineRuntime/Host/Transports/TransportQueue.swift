@@ -18,7 +18,7 @@ struct TransportQueue {
         var queue: Int?
         var destination: UInt64
         var sent: ContinuousClock.Instant
-        /// The device whose room the push keeps while the transport has it under way.
+        /// The device whose room is still taken by an earlier, deferred attempt of the push.
         var kept: Device?
     }
 
@@ -34,16 +34,16 @@ struct TransportQueue {
     private var statusQueries: [Delivery] = []
     private var apps: [Delivery.App?] = []
     private var places: [Delivery.App?: Int] = [:]
-    /// The place of the push before: most pushes in a row have the same app.
+    /// The place of the previous push's queue. The next push most likely has the same app.
     private var lastPlace = 0
     private var arrivals: [ContinuousClock.Instant] = []
-    /// Since when the provider has not answered for each app; nil where it answers.
+    /// For each app: when the provider stopped answering; nil while it answers.
     private var silences: [ContinuousClock.Instant?] = []
     private var turn = 0
     private var flights: [UInt64: Flight] = [:]
-    /// Pushes that are deferred while the transport still has them under way. See ``Flight/kept``.
+    /// Deferred pushes that the transport still has under way, each with the device whose room it takes.
     private var late: [UInt64: Device?] = [:]
-    /// Late pushes with their last answer. A status query may be answered once more.
+    /// Late pushes that got their last answer. A status query for one of them may bring the same answer again.
     private var answeredLate: Set<UInt64> = []
     private(set) var waitingCount = 0
 
@@ -67,13 +67,13 @@ struct TransportQueue {
 
     mutating func append(_ push: Delivery, at now: ContinuousClock.Instant) {
         waitingCount += 1
-        if isBesideQueues(push) { return statusQueries.append(push) }
+        if bypassesQueues(push) { return statusQueries.append(push) }
         let place = place(of: push)
         queues[place].append(push)
         arrivals[place] = now
     }
 
-    private func isBesideQueues(_ push: Delivery) -> Bool {
+    private func bypassesQueues(_ push: Delivery) -> Bool {
         route.room != nil && (push.isStatusQuery || !late.isEmpty && late[push.id.number] != nil)
     }
 
@@ -147,7 +147,7 @@ struct TransportQueue {
 
     mutating func begin(_ pushes: [Delivery], at now: ContinuousClock.Instant) {
         for push in pushes {
-            let queue = isBesideQueues(push) ? nil : place(of: push)
+            let queue = bypassesQueues(push) ? nil : place(of: push)
             let number = push.id.number
             let kept = late.isEmpty ? nil : late.removeValue(forKey: number) ?? nil
             flights[number] = Flight(queue: queue, destination: push.destination, sent: now, kept: kept)
@@ -155,8 +155,8 @@ struct TransportQueue {
     }
 
     mutating func putBack(_ pushes: [Delivery]) {
-        statusQueries += pushes.filter(isBesideQueues)
-        let others = pushes.filter { !isBesideQueues($0) }
+        statusQueries += pushes.filter(bypassesQueues)
+        let others = pushes.filter { !bypassesQueues($0) }
         for (place, some) in Dictionary(grouping: others, by: { place(of: $0) }) { queues[place].putBack(some) }
         waitingCount += pushes.count
     }
@@ -245,8 +245,8 @@ private struct RoomLeft {
 
     func most(_ place: Int) -> Int { max(1, rooms[place].pushesMax) }
 
-    /// An app with fast answers may use all the room that is left. Any other app has an equal share, and at most an eighth
-    /// while pushes of a possibly fast app wait.
+    /// An app with fast answers may use all the room that is left. Any other app has an equal share. The share is at
+    /// most an eighth while another app waits whose answers are fast or still unknown.
     func hasRoom(_ place: Int, _ queue: AppQueue) -> Bool {
         guard left > 0, let channel = channels[rooms[place].channel], channel.inFlight < most(place) else {
             return false

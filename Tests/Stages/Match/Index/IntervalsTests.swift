@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func `a number finds the intervals that contain it, through splits and removals`(seed: UInt64) {
+    func `a search finds the intervals that contain a number, after splits and removals`(seed: UInt64) {
         var random = Seeded(seed)
         var intervals = IntervalStore()
         var all: [(saved: Saved, start: Intervals.Start, list: Int32)] = []
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64(1), 2])
-    func `all intervals of a slot with the same start are removed`(seed: UInt64) {
+    func `intervals of one slot that begin at the same number can all be removed`(seed: UInt64) {
         var random = Seeded(seed)
         var intervals = IntervalStore()
         let list = intervals.intern(1, 2).number

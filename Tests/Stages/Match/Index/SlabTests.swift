@@ -8,7 +8,7 @@ import Testing
         let slab = Slab<SIMD4<UInt64>>()
         var model: [SIMD4<UInt64>] = []
         var random = Seeded(1)
-        // 32 bytes each: beyond two huge pages of two megabytes.
+        // The values have 32 bytes each, and need more than two huge pages of two megabytes.
         while model.count < 200_000 {
             let value = SIMD4<UInt64>(repeating: UInt64(random.below(1 << 30)))
             let count = random.below(3) == 0 ? random.below(900) : 1
