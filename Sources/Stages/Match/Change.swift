@@ -24,7 +24,7 @@ enum Database: Int32 {
     }
 }
 
-/// What happened to a record. A subscription fires on a set of reasons.
+/// What happened to a record. Each subscription names the reasons on which it fires.
 struct Reason: OptionSet {
     let rawValue: UInt8
 
@@ -57,7 +57,7 @@ struct Change: ~Escapable {
     /// The owner of the database; nil for the public database.
     let owner: JSONValue?
     let recordName: JSONValue
-    /// Nil for the delete of an unknown record.
+    /// Nil if the change deletes a record of unknown type.
     let recordType: JSONValue?
     let zone: Zone
     let origin: JSONValue?
@@ -95,7 +95,7 @@ struct Change: ~Escapable {
         fields = isDelete ? members.before : parts.fields
     }
 
-    /// The members of an event, found in one pass; nil if missing or null.
+    /// The members of an event, found in one pass. A member that is missing or null is nil.
     private struct Members {
         private(set) var container: JSONValue?
         private(set) var environment: JSONValue?
@@ -136,7 +136,7 @@ struct Change: ~Escapable {
         }
     }
 
-    /// The members of a record dictionary, found in one pass; nil if missing or null.
+    /// The members of a record dictionary, found in one pass. A member that is missing or null is nil.
     private struct RecordMembers {
         private(set) var recordName: JSONValue?
         private(set) var recordType: JSONValue?

@@ -3,9 +3,10 @@ import JSON
 import PipelineKit
 import Time
 
-/// A copy of a change whose matches do not fit into one outbox, kept until all of them are written.
+/// A change with more matches than fit into one outbox.
 ///
-/// Each part parses the event again, which costs less than writing a match.
+/// It keeps a copy of the change's event until all matches are written. The event is parsed again for each outbox,
+/// which costs less than writing one match.
 struct FanOut {
     let sequence: UInt64
     /// The number of matches that are already written.

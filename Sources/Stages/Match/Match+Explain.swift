@@ -5,7 +5,9 @@ import Predicates
 import Time
 
 extension MatchStage {
-    /// Explains whether the subscriptions of the subject watch a change, with every check, in the order of their saves.
+    /// Explains for each subscription of the subject whether it watches a change, and gives the result of every check.
+    ///
+    /// The subscriptions are in the order in which they were saved.
     package func explain(
         _ event: borrowing InputEvent, at now: Instant, for subject: ExplainedSubject
     ) -> [Explanation] {

@@ -2,8 +2,8 @@ import Events
 import JSON
 import PipelineKit
 
-/// Reports subscriptions that the index cannot narrow, so that they are evaluated for every change of their record type, and
-/// subscriptions that can never match. A finding covers all similar subscriptions.
+/// Reports two kinds of subscriptions. Those that the index cannot narrow are evaluated for every change of their record
+/// type. The others can never match. One finding covers all similar subscriptions.
 extension MatchStage {
     package static let checkName: String? = "subscriptions"
 
@@ -28,7 +28,8 @@ extension MatchStage {
 }
 
 private enum FindingLimits {
-    /// Evaluating this many subscriptions for a change takes about ten microseconds; more of them deserve a warning.
+    /// Evaluating this many subscriptions for a change takes about ten microseconds. If there are more, the finding is a
+    /// warning.
     static let harmlessMax = 100
     /// The most groups that are reported for a stage.
     static let groupsMax = 200
@@ -79,7 +80,7 @@ extension QueryGroup {
             details(name, [.init(Member.reason.description, reason)]))
     }
 
-    /// The first subscriptions and the number of others.
+    /// Names the first subscriptions of the group, and counts the others.
     fileprivate var names: String {
         let some = named.prefix(FindingLimits.namedMax).map { "\"\($0.subscriptionID)\" of \($0.user)" }
         let others = count - some.count

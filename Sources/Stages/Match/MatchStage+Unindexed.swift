@@ -5,9 +5,9 @@ import Predicates
 struct UnindexedSubscriptions: Sendable {
     /// A part of a predicate. All parts of the predicate must be true.
     struct Part: Sendable {
-        /// The text of the part; without its values if they differ in the group.
+        /// The text of the part. The values are left out if they differ within the group.
         fileprivate(set) var text: String
-        /// The text without its values.
+        /// The text of the part without its values.
         let shape: String
         /// Why the index cannot use the part.
         let reason: String

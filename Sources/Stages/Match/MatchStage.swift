@@ -17,7 +17,7 @@ package struct MatchStage: Stage {
     var tally = UnmatchedTally()
     /// The matches of the current event; kept between events to reuse its memory.
     private var found: [SubscriptionIndex.Found] = []
-    /// Set while an event has more matches than one outbox can take.
+    /// The change whose matches did not fit into one outbox. Nil once all its matches are written.
     private var fanOut: FanOut?
 
     package init(_ settings: MatchSettings, context: StageContext) throws(SettingsError) {

@@ -13,7 +13,7 @@ package struct PlainScan: ~Copyable {
         let user: [UInt8]
         let subject: Subscription.Subject
         let recordType: [UInt8]?
-        /// Nil: all zones.
+        /// The watched zone; nil if the subscription watches all zones.
         let zone: [UInt8]?
         let firesOn: Reason
         let predicate: RecordPredicate
@@ -24,7 +24,7 @@ package struct PlainScan: ~Copyable {
 
     package init() {}
 
-    /// Adds the subscription of a `subscription.save`. It must be new.
+    /// Adds the subscription of a `subscription.save`. No subscription with the same identity may have been added before.
     package mutating func take(_ line: UnsafeRawBufferPointer) throws {
         let one = try unsafe SubscriptionReader.subscription(parser.parse(line))
         let zone: [UInt8]? =

@@ -3,7 +3,7 @@ struct QueryGroup: Sendable {
     /// The most queries in ``named``; the others are only counted.
     static let namedMax = 100
 
-    /// The first queries in the order of their saves; not empty.
+    /// The first queries of the group in the order of their saves. The group has at least one query.
     private(set) var named: [SavedQuery]
     private(set) var count = 1
 

@@ -2,7 +2,7 @@ import Events
 import JSON
 import Predicates
 
-/// A parsed `subscription.save`; all members except the predicate are views into the event.
+/// A parsed `subscription.save`. All properties except the predicate are views into the event.
 struct Subscription {
     enum Subject: UInt8 {
         case query, zone, database
@@ -40,7 +40,7 @@ struct Subscription {
     let event: JSONValue
     let identity: Identity
     let subject: Subject
-    /// The watched record type; nil: all types. A query always has one.
+    /// The watched record type; nil for all types. A query always has a record type.
     let recordType: JSONValue?
     let zone: Zone
     let firesOn: Reason
@@ -50,7 +50,7 @@ struct Subscription {
 
     enum Zone {
         case all
-        /// Nil: the default zone.
+        /// The name of the zone; nil for the default zone.
         case one(JSONValue?)
     }
 

@@ -91,8 +91,8 @@ enum SubscriptionReader {
 extension SubscriptionReader {
     /// Reads `filterBy` or `predicate`; a query with neither matches all records of the type.
     ///
-    /// Always accepts the extended dialect: ingest rejects what its settings forbid, and a log may be older than the
-    /// settings.
+    /// Always accepts the extended dialect. The ingest stage has already rejected each predicate that its settings forbid,
+    /// and an old log may contain predicates that the present settings would forbid.
     private static func predicate(_ query: JSONValue) throws(Rejection) -> RecordPredicate {
         guard query.given(.filterBy) == nil || query.given(.predicate) == nil else {
             throw Rejection(

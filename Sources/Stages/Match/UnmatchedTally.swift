@@ -16,7 +16,8 @@ struct UnmatchedTally {
     private var count: UInt64 = 0
     private(set) var deadline: Instant?
 
-    /// Ends the previous range if the sequence is beyond it: the log may lack the range's last event.
+    /// Ends the previous range if the sequence is beyond it. This is necessary if the log has no event for the last
+    /// sequence of the range.
     @inline(__always)
     mutating func begin(_ sequence: UInt64, into out: inout Outbox) {
         let isFirst = last == 0
@@ -39,7 +40,7 @@ struct UnmatchedTally {
         if sequence == UnmatchedTally.end(of: sequence) { close(at: sequence, into: &out) }
     }
 
-    /// Ends the range at the last event.
+    /// Ends the current range at the last event that was received.
     mutating func wake(into out: inout Outbox) { close(at: last, into: &out) }
 
     private mutating func close(at end: UInt64, into out: inout Outbox) {

@@ -2,8 +2,9 @@ import Events
 import JSON
 import PipelineKit
 
-/// Matching without a stage or a log, for benches and for tests against other engines: finds the subscriptions that watch
-/// a change.
+/// Finds the subscriptions that watch a change, without a stage or a log.
+///
+/// Benches use it, and tests that compare Belfry with other engines.
 package struct Watchers: ~Copyable {
     private var index = SubscriptionIndex()
     private var parser = JSONParser(limits: SubscriptionStore.limits)

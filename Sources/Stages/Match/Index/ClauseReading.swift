@@ -1,6 +1,6 @@
 import Predicates
 
-/// Translates a clause into tests and keys of the index.
+/// Translates a clause of a predicate into tests and keys of the subscription index.
 struct ClauseReading {
     struct Part {
         var test: Test?
@@ -39,14 +39,16 @@ struct ClauseReading {
         }
     }
 
-    /// The column for an aspect, or for `folded` if the clause ignores case; nil if there is no room for it.
+    /// The column for `aspect`, or for `folded` if the clause ignores case. Nil if no further column can be added.
     private func columnNumber(_ aspect: Aspect, _ folded: Aspect? = nil) -> Columns.Number? {
         columns.column(clause.subject, name, clause.foldsCase ? folded ?? aspect : aspect)
     }
 
     // MARK: Presence
 
-    /// Reads the clause as: the field must have a value.
+    /// Reads the clause as the condition that the field has a value.
+    ///
+    /// - Parameter isTest: Whether the clause requires nothing else.
     private mutating func readPresence(isTest: Bool = false) {
         if !isTest { isCertain = false }
         guard clause.subject != .allText, let column = columnNumber(.present) else {
@@ -58,8 +60,9 @@ struct ClauseReading {
 
     // MARK: Values
 
-    /// The numbers of the clause's values. Nil if a value has no number, or if the clause ignores case and contains
-    /// bytes: bytes are always compared exactly.
+    /// The numbers of the clause's values in the ``ValueTable``; nil if a value has no number.
+    ///
+    /// Also nil if the clause ignores case and one of its values is bytes, because bytes are always compared exactly.
     private mutating func numbers() -> [UInt32]? {
         var numbers: [UInt32] = []
         numbers.reserveCapacity(clause.values.count)
@@ -134,7 +137,7 @@ struct ClauseReading {
         add(column, bound.isExact ? .range : .fuzzyRange, low, high)
     }
 
-    /// Nil if the value has no ordered key.
+    /// The ``OrderedKey`` of the clause's value and the aspect that it is compared with; nil if the value has no such key.
     private var bound: (aspect: Aspect, key: OrderedKey)? {
         switch clause.values[0] {
         case .integer(let number): (.number, OrderedKey(number))
@@ -167,7 +170,7 @@ struct ClauseReading {
             unsafe (OrderedKey($0).bits, OrderedKey($0, filler: 0xFF).bits)
         }
         if aspect.isMany { isCertain = false }
-        // A key contains three bytes completely.
+        // A key contains the first three bytes of a text completely, but not the fourth.
         add(column, text.count <= 3 ? .range : .fuzzyRange, low, high, isTest: !aspect.isMany)
     }
 
@@ -201,7 +204,7 @@ struct ClauseReading {
         }
     }
 
-    /// Reads a test of all elements, which an empty list passes.
+    /// Reads a test that every element of a list must pass. An empty list passes it too.
     private mutating func readEvery(_ test: Clause.Test) {
         isCertain = false
         guard test == .equals || test == .isIn else { return readEveryInRange(test) }
@@ -235,7 +238,7 @@ struct ClauseReading {
 }
 
 extension Clause.Comparator {
-    /// The comparison of a test that orders elements; nil for other tests.
+    /// The comparator for a test that compares the order of texts or numbers; nil for other tests.
     fileprivate init?(every test: Clause.Test) {
         switch test {
         case .lessThan: self = .lessThan

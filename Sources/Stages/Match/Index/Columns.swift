@@ -1,15 +1,17 @@
 import Predicates
 
-/// A property of a field that subscriptions compare. A field and an aspect make a column; for each record a column has one
-/// or several numbers, which the tests of the index compare.
+/// A property of a field that subscriptions compare.
+///
+/// A field and an aspect together make a column. For each record, a column has one or several numbers. The tests of the
+/// subscription index compare these numbers.
 enum Aspect: UInt8, CaseIterable {
     /// The number of the value in the ``ValueTable``.
     case value
-    /// The same, with texts regardless of case.
+    /// The number of the value in the ``ValueTable``, where texts are compared regardless of case.
     case folded
     /// The ``OrderedKey`` of a number.
     case number
-    /// The ``OrderedKey`` of a text, exact and regardless of case.
+    /// The ``OrderedKey`` of a text: exact for `start`, regardless of case for `foldedStart`.
     case start, foldedStart
     /// `number`, `start` and `foldedStart` for the first element of a list.
     case firstNumber, firstStart, firstFoldedStart
@@ -32,10 +34,10 @@ enum Aspect: UInt8, CaseIterable {
 final class Columns {
     typealias Number = UInt8
 
-    /// The column of the record's type: the number of its name plus one.
+    /// The column of the record's type. Its number is the number of the type's name, plus one.
     static let recordType: Number = 0
 
-    /// Tests have seven bits for a column.
+    /// A test stores a column in seven bits.
     static let countMax = 128
 
     /// The aspects of a field and their columns.
@@ -54,19 +56,19 @@ final class Columns {
     }
 
     private let fields = Slab<Field>()
-    /// The index in `fields` for the number of a field's name; -1: no subscription compares the field.
+    /// Maps the number of a field's name to an index in `fields`, or to -1 if no subscription compares the field.
     private let places = Slab<Int16>()
     private(set) var system: [(name: SystemField, field: Int)] = []
-    /// The index of the field that stands for all texts of a record, if a subscription searches them for words.
+    /// The index in `fields` of the field that stands for all texts of a record. Nil if no subscription searches all texts.
     @exclusivity(unchecked) private var allText: Int?
     @exclusivity(unchecked) private var hasSystemFields = false
-    // Starts with `recordType`.
+    /// The aspect of each column. The first column is `recordType`.
     private var aspects: [Aspect] = [.value]
     /// For each column, the number of clauses that compare it with a value.
     private var uses = [0]
-    /// For columns of numbers: the least and the greatest bound in a clause.
+    /// For each column of numbers, the least and the greatest bound that clauses compare it with.
     private var bounds: [(least: Double, greatest: Double)] = [(.infinity, -.infinity)]
-    /// A bit for each level of the grid that a circle uses.
+    /// A bit for each level of the ``Grid`` that the circles of clauses use.
     @exclusivity(unchecked) private(set) var gridLevels: UInt32 = 0
 
     /// Unsafe read access, valid until the next change.
@@ -100,7 +102,8 @@ final class Columns {
 
     init() {}
 
-    /// The interval's share of the range of all bounds: an estimate of the share of records in the interval.
+    /// Estimates the share of records whose number is in an interval. Assumes that numbers are spread evenly between the
+    /// least and the greatest bound.
     func share(of column: Number, _ low: UInt32, _ high: UInt32) -> Double {
         let (least, greatest) = bounds[Int(column)]
         guard least < greatest else { return 0.3 }
@@ -121,7 +124,7 @@ final class Columns {
 
     func addGridLevel(_ level: Int) { unsafe gridLevels |= 1 << UInt32(level) }
 
-    /// The column of an aspect; nil if there is no room for a new one.
+    /// The column of an aspect, which is added if it is new. Nil if it is new and no further column can be added.
     ///
     /// - Parameter name: The number of the field's name.
     func column(_ subject: Clause.Subject, _ name: Int32, _ aspect: Aspect) -> Number? {

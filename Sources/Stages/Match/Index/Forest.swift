@@ -1,13 +1,13 @@
 import JSON
 
-/// The lists of entries in the index, which form trees. A child list is for one value of one column.
+/// The lists of entries in the subscription index. The lists form trees: a child list is for one value of one column.
 ///
-/// A list and its key are next to each other in units of 32 bytes. So finding a list needs two memory accesses: one to the
+/// A list is stored next to its key, in units of 32 bytes. So finding a list needs two memory accesses: one to the hash
 /// table and one to the list.
 struct Forest {
     /// Identifies a list.
     struct Key: Equatable {
-        /// The ID of the parent; for a root a number of the index, with the highest bit set.
+        /// The ID of the parent list. A root has no parent: for it, the caller chooses a number with the highest bit set.
         let parent: UInt32
         let value: UInt32
         let column: Columns.Number
@@ -61,7 +61,7 @@ struct Forest {
             get { bits[5] }
             set { bits[5] = newValue }
         }
-        /// The columns of all intervals that the list has had, in the same form.
+        /// The columns of all intervals that the list has had: a bit for each column number modulo 32.
         @inline(__always)
         var intervalColumns: UInt32 {
             get { bits[6] }
@@ -71,7 +71,7 @@ struct Forest {
 
     private var table = HashedNumbers()
     private let units = Slab<SIMD8<UInt32>>()
-    /// The offset in `units` for the ID of a list.
+    /// Maps the ID of a list to its offset in `units`.
     private var offsets = Pool<Int32>()
     private var rooms = Rooms()
 
@@ -159,7 +159,9 @@ extension Forest {
         return header.count - 1
     }
 
-    /// - Returns: The slot and the former position of the entry that moves to the removed entry's position, if one moves.
+    /// Removes an entry and moves the last entry to its position.
+    ///
+    /// - Returns: The slot and the former position of the entry that moved; nil if the removed entry was the last.
     mutating func remove(_ position: Int, from id: UInt32) -> (slot: Int32, position: Int)? {
         var header = header(id)
         let start = offset(id) + 1

@@ -8,7 +8,7 @@ enum Grid {
 
     /// At most four cells that together contain the circle, on the finest level on which four cells are enough.
     static func cells(_ circle: Circle) -> (level: Int, cells: [UInt64]) {
-        // In degrees, about a millimetre: far more than all rounding errors.
+        // These degrees are about a millimetre on the ground, which is far more than all rounding errors.
         let slack = 1e-8
         let angle = circle.radius / Circle.earthRadius
         let height = angle * 180 / .pi + slack

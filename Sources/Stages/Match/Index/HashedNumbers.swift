@@ -7,7 +7,7 @@ struct HashedNumbers {
     private var places: Slab<UInt64>
     private(set) var count = 0
 
-    /// - Parameter capacity: The count up to which the table does not grow.
+    /// - Parameter capacity: The number of entries for which the table has room before it grows.
     init(capacity: Int = 32) {
         places = Slab(repeating: 0, count: HashedNumbers.placeCount(for: capacity))
     }
@@ -30,7 +30,7 @@ struct HashedNumbers {
     mutating func remove(_ number: Int32, _ hash: Int) {
         guard var gap = unsafe view.place(of: hash, where: { $0 == number }) else { return }
         count -= 1
-        // Entries after the gap that a search would no longer find move into it.
+        // A search stops at an empty place. So each later entry that a search would no longer find moves into the gap.
         var next = following(gap)
         while places[next] != 0 {
             let home = home(of: places[next])

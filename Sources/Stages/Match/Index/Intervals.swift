@@ -1,10 +1,11 @@
 import CVector
 import JSON
 
-/// The entries of a list that require a column's number to lie in an interval, in blocks sorted by the intervals' starts.
+/// The entries of one list that require the number of one column to be in an interval.
 ///
-/// Each block stores its greatest end, so a search skips blocks whose intervals all end too early. Intervals without a
-/// start are stored mirrored, sorted by their ends.
+/// The entries are in blocks, which are sorted by the starts of the intervals. Each block stores its greatest end, so a
+/// search skips blocks whose intervals all end too early. Intervals without a start are stored mirrored and sorted by
+/// their ends.
 struct Intervals {
     /// The ID of the list.
     let parent: UInt32
@@ -30,7 +31,7 @@ struct Intervals {
     fileprivate struct Run {
         var start: Int32 = 0
         var count: Int32 = 0
-        /// The run has room for 2^`sizeClass` blocks; -1: it has no room.
+        /// The run has room for 2^`sizeClass` blocks, or for no block if `sizeClass` is -1.
         var sizeClass: Int32 = -1
     }
 }
@@ -64,10 +65,10 @@ struct IntervalStore {
     private let entries = Slab<SIMD8<UInt32>>()
     private var laneRooms = Rooms()
     private var lists = Pool<Intervals>()
-    /// The indices in `lists`, by list and column.
+    /// The numbers of the values in `lists`, hashed by the ID of the list and the column.
     private var numbers = HashedNumbers()
 
-    /// A signed number in the same order, because vector comparisons are signed.
+    /// Converts a number to a signed number without changing the order, because vector comparisons are signed.
     @inline(__always)
     fileprivate static func signed(_ number: UInt32) -> Int32 { Int32(bitPattern: number ^ 1 << 31) }
 
@@ -167,7 +168,7 @@ extension IntervalStore {
         return Intervals.Start(key: low, isMirrored: false)
     }
 
-    /// - Returns: The ID of the list, if this was its last interval of the column.
+    /// - Returns: The ID of the list if the removed interval was its last interval of the column; otherwise nil.
     mutating func remove(_ slot: Int32, startingAt start: Intervals.Start, from number: Int32) -> UInt32? {
         var list = lists[number]
         let key = IntervalStore.key(start.key, slot)
@@ -181,7 +182,7 @@ extension IntervalStore {
         return list.parent
     }
 
-    /// Sorts by the starts of intervals, then by slots.
+    /// The sort key of an interval: its start, then its slot.
     private static func key(_ low: UInt32, _ slot: Int32) -> UInt64 {
         UInt64(low) << 32 | UInt64(UInt32(bitPattern: slot))
     }
@@ -266,7 +267,7 @@ extension IntervalStore {
 // MARK: - Blocks
 
 extension IntervalStore {
-    /// Makes room for another interval by enlarging the block.
+    /// Enlarges the block if it is full.
     ///
     /// - Returns: Whether the block is full and cannot be enlarged.
     private mutating func mustSplit(_ index: Int, of run: Intervals.Run) -> Bool {

@@ -6,7 +6,7 @@ import PipelineKit
 struct NotificationInfos {
     struct Info {
         let text: [UInt8]
-        /// The fields that matches copy, in their order.
+        /// The fields that each match copies from the record, in the order in which the match has them.
         let copied: [CopiedField]
         fileprivate let hash: Int
         fileprivate var users: Int
@@ -16,7 +16,7 @@ struct NotificationInfos {
         let name: [UInt8]
         /// The key as JSON, for example `"title":`.
         let key: [UInt8]
-        /// Whether the match of a delete has the field: true for localization arguments, false for desired keys.
+        /// Whether a match copies the field from a deleted record: true for localization arguments, false for desired keys.
         let isForDeletes: Bool
     }
 
@@ -30,7 +30,7 @@ struct NotificationInfos {
 
     /// Adds an info, or counts one more use of it.
     ///
-    /// - Throws: If its lists of field names are invalid.
+    /// - Throws: A rejection if the info's lists of field names are invalid.
     mutating func add(_ info: JSONValue?) throws(Rejection) -> Int32 {
         guard let info else { return NotificationInfos.none }
         let hash = unsafe ByteHash.of(info.raw)

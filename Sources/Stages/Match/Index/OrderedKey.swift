@@ -1,4 +1,4 @@
-/// A 32-bit key for a number or a text, from 1. A smaller value never has a greater key.
+/// A 32-bit key for a number or a text. The least key is 1. A smaller value never has a greater key.
 ///
 /// The key of a double consists of the double's first 31 bits, and a bit that says whether any of its other bits is
 /// set. If none of them is set, no other value has the key.

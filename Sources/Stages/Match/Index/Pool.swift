@@ -1,4 +1,4 @@
-/// Values by small numbers. Numbers of removed values are used again.
+/// Gives each added value a small number. The number of a removed value is used again.
 struct Pool<Element: BitwiseCopyable> {
     private let elements = Slab<Element>()
     private var free: [Int32] = []
@@ -25,7 +25,7 @@ struct Pool<Element: BitwiseCopyable> {
     mutating func free(_ number: Int32) { free.append(number) }
 }
 
-/// Free ranges of a slab by size class.
+/// The free ranges of a slab, grouped by size class.
 struct Rooms {
     private var free: [[Int32]] = []
 

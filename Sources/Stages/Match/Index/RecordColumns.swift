@@ -4,7 +4,7 @@ import Predicates
 
 /// The numbers in the columns of the current record. Empty between changes.
 struct RecordColumns {
-    /// The number in each column, 0 if it is empty. For a column with several numbers, their count.
+    /// The number in each column: 0 for an empty column, and the count of numbers for a column with several numbers.
     private let numbers = Slab<UInt32>(repeating: 0, count: Columns.countMax)
     /// For a column with several numbers: their start in `many`.
     private let starts = Slab<UInt32>(repeating: 0, count: Columns.countMax)
@@ -95,7 +95,7 @@ extension RecordColumns {
 extension RecordColumns.View {
     enum Verdict {
         case no, yes
-        /// The predicate must decide.
+        /// The tests cannot decide. The predicate must be evaluated.
         case ask
     }
 

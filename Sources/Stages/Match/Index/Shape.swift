@@ -1,8 +1,9 @@
 import Predicates
 
-/// A predicate in the terms of the index: its tests, and the keys under which the index can store a subscription.
+/// A predicate in the form that the subscription index uses: the tests of the predicate, and the keys under which the
+/// index can store the subscription.
 ///
-/// One shape is reused for all subscriptions, to reuse its memory.
+/// All subscriptions use the same shape one after the other, so its memory is reused.
 struct Shape {
     /// A number in a column, or an interval of numbers.
     enum Key: Equatable {
@@ -14,7 +15,7 @@ struct Shape {
     struct Cover {
         /// A range of ``Shape/keys``.
         var keys: Range<Int>
-        /// The equivalent test, if there is one.
+        /// The index of a test that requires the same; nil if there is none.
         var test: Int?
         /// The estimated probability that a record has one of the keys.
         var likelihood: Double
@@ -27,10 +28,10 @@ struct Shape {
     private(set) var isCertain = true
     /// Whether the predicate is false for every record.
     private(set) var isNever = false
-    /// Whether there is a condition, but each cover only requires that a field has a value.
+    /// Whether the predicate has a condition, but each cover only requires that a field has a value.
     private(set) var isScanned = false
 
-    /// The most covers. The predicate itself decides about further clauses.
+    /// The greatest number of covers. Further clauses have no tests, so the predicate itself must be evaluated.
     private static let countMax = 32
 
     /// The likelihood that a field has a value.
@@ -39,7 +40,7 @@ struct Shape {
     /// A bit for each of the first 64 covers.
     var allCovers: UInt64 { covers.count < 64 ? 1 << UInt64(covers.count) - 1 : .max }
 
-    /// The tests that are least likely to pass, the least likely first: at most one more than an entry has room for.
+    /// The tests that are least likely to pass, sorted by likelihood: at most one more than an entry has room for.
     ///
     /// - Parameter used: A bit for each test to leave out.
     func tests(without used: UInt64) -> [Test] {
@@ -149,7 +150,7 @@ extension Shape {
             return min(Double(values.uses(of: value) + 1) / Double(columns.uses(of: column) + 2), 0.8)
         case .interval(let column, let low, let high):
             if columns.aspect(column).isNumber { return columns.share(of: column, low, high) }
-            // Texts start with few of the possible bytes.
+            // Most texts start with one of a few bytes, so this interval has more texts than its length suggests.
             return min(0.8, max(Double(high - min(low, high)) / 0x1p29, 0.002))
         }
     }
@@ -168,7 +169,7 @@ extension Shape.Key {
 // MARK: - Alternatives
 
 extension Shape {
-    /// Adds a cover with the keys of all branches, if each branch has keys.
+    /// Adds a cover with the keys of all branches of a condition. Adds no cover if one of the branches has no keys.
     private mutating func add(
         _ alternative: Condition, _ columns: Columns, _ values: ValueTable,
         _ names: inout SymbolTable
@@ -180,7 +181,7 @@ extension Shape {
         covers.append(cover(found, test: nil, columns, values))
     }
 
-    /// Adds the keys of a condition; sets `keys` to nil if it has none.
+    /// Adds the keys of a condition to `keys`. Sets `keys` to nil if the condition has no keys.
     private func collect(
         _ condition: Condition, _ keys: inout [Key]?, _ columns: Columns, _ values: ValueTable,
         _ names: inout SymbolTable

@@ -2,7 +2,7 @@ import Glibc
 
 /// A growing array of values behind a pointer, so that reading needs no reference counting. Copies share the values.
 ///
-/// Large arrays use huge pages if the system has them: then a random access causes one cache miss instead of two.
+/// Large arrays use huge pages if the system has them. With huge pages, a random access causes one cache miss, not two.
 @safe final class Slab<Element: BitwiseCopyable> {
     /// Changes when the slab grows.
     @exclusivity(unchecked) private(set) var base: UnsafeMutablePointer<Element>
@@ -76,7 +76,7 @@ import Glibc
         else {
             preconditionFailure("no memory for \(bytes) bytes of the index")
         }
-        // Only a hint: a failure does no harm.
+        // `madvise` only gives a hint to the system, so its failure is ignored.
         if isHuge { _ = unsafe madvise(memory, bytes, MADV_HUGEPAGE) }
         return unsafe memory.assumingMemoryBound(to: Element.self)
     }

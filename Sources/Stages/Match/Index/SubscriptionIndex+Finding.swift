@@ -89,7 +89,7 @@ extension SubscriptionIndex {
             .holds(for: change)
     }
 
-    /// Sorts the subscriptions and removes duplicates: a subscription may be in the lists of several values.
+    /// Sorts the subscriptions and removes duplicates. A subscription is found twice if it is in two lists that were visited.
     private func sort(_ found: inout [Found]) {
         found.sort()
         var kept = 1
@@ -146,7 +146,7 @@ struct LastEnvironment {
         }
     }
 
-    /// Finds all children before it visits the first one, so that their memory accesses overlap.
+    /// Finds all child lists before it visits the first one, so that the memory accesses of the searches overlap.
     private func visitChildren(_ header: Forest.Header) {
         unsafe withUnsafeTemporaryAllocation(of: Int.self, capacity: Walk.childrenMax) { children in
             var count = 0

@@ -3,9 +3,9 @@ import PipelineKit
 import Predicates
 
 extension SubscriptionIndex {
-    /// Adds a subscription, or replaces the one with its identity.
+    /// Adds a subscription. It replaces a saved subscription with the same identity.
     ///
-    /// - Throws: If its notification info is invalid or the index is full.
+    /// - Throws: A rejection if the subscription's notification info is invalid, or if the index is full.
     mutating func save(_ subscription: borrowing Subscription, at sequence: UInt64) throws(Rejection) {
         guard store.hasRoom else {
             throw Rejection(
@@ -94,7 +94,8 @@ extension SubscriptionIndex {
 // MARK: - Placing
 
 extension SubscriptionIndex {
-    /// Adds a subscription to a list. If the list is full, adds it to the children for the keys of the rarest cover.
+    /// Adds a subscription to a list. If the list is full, adds the subscription to the list's children instead, under the
+    /// keys of the rarest cover.
     ///
     /// - Parameters:
     ///   - covers: A bit for each cover that is not used yet.

@@ -67,7 +67,8 @@ extension SubscriptionIndex {
         lines.append("}\n")
     }
 
-    /// Writes the members that are the same in every match: `"container":…` to `"subscriptionType":…`.
+    /// Writes the members of a match from `container` to `subscriptionType`. They are the same in all matches of the
+    /// subscription.
     @inline(__always)
     func writeHead(_ slot: Int32, into buffer: inout ByteBuffer) {
         let row = store[slot]

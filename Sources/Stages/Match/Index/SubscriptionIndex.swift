@@ -4,10 +4,11 @@ import Predicates
 
 /// All saved subscriptions. Finds those that watch a change.
 ///
-/// The subscriptions of one scope, record type and zone share a root list. Once a list is full, it puts further
-/// subscriptions into child lists, under the keys that a record is least likely to have. A key is a value (equality,
-/// elements, words, grid cells) or an interval (ranges, prefixes). A full child list continues with the remaining keys. An
-/// entry has up to three more tests; if they are not enough, the predicate decides.
+/// The subscriptions of one scope, record type and zone share a root list. Once the list is full, further subscriptions go
+/// into child lists, under the keys that a record is least likely to have. A key is a value (for equality, elements,
+/// words and grid cells) or an interval (for ranges and prefixes). A full child list gets children of its own, under keys
+/// that are not used yet. The entry of a subscription in a list has up to three tests. If they cannot decide, the
+/// predicate is evaluated.
 struct SubscriptionIndex {
     struct Found: Comparable {
         /// The sequence of the `subscription.save`.
@@ -50,7 +51,7 @@ struct SubscriptionIndex {
     var shape = Shape()
     let defaultZone: Int32
 
-    // For the current change; empty between changes.
+    // `record` and `hits` belong to the current change. They are empty between changes.
     var record = RecordColumns()
     let hits = Slab<UInt32>()
     var lastEnvironment: LastEnvironment?
@@ -75,7 +76,7 @@ struct SubscriptionIndex {
 extension SubscriptionIndex {
     /// - Parameters:
     ///   - name: The number of a record type's name, or of a zone's name.
-    ///   - zone: The zone, for queries in one zone.
+    ///   - zone: The number of the zone's name, for queries in one zone.
     @inline(__always)
     static func rootKey(_ kind: RootKind, _ scope: Int32, _ name: Int32, zone: Int32 = 0) -> Forest.Key {
         Forest.Key(

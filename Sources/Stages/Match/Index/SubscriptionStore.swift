@@ -2,19 +2,19 @@ import Events
 import JSON
 import PipelineKit
 
-/// All saved subscriptions by slot: a row of 32 bytes and the packed text.
+/// All saved subscriptions. Each subscription has a slot: a row of 32 bytes, and a packed text.
 struct SubscriptionStore {
     struct Row {
         /// The sequence of the `subscription.save`.
         var saved: UInt64
         /// The index in ``SubscriptionStore/heads``.
         var head: Int32
-        /// The number of the notification info; -1 without one.
+        /// The number of the notification info, or -1 if the subscription has none.
         var info: Int32
         /// The place in the index.
         var placement: Placement
-        /// The place of four parts: the lengths of user and subscription ID, the user, the subscription ID, and the
-        /// packed text. User and ID are as written, but without quotes.
+        /// The place of the stored text. It consists of the lengths of user and subscription ID, the user, the subscription
+        /// ID, and the packed text. User and ID are as written in the event, but without quotes.
         var text: TextStore.Place
         var subject: Subscription.Subject
         var firesOnce: Bool
@@ -27,7 +27,7 @@ struct SubscriptionStore {
         let home: Int32
         /// `"container":…,"environment":…,"database":…`
         let text: [UInt8]
-        /// With quotes.
+        /// The container's name, with quotes.
         let container: [UInt8]
     }
 
@@ -68,7 +68,7 @@ struct SubscriptionStore {
     private(set) var heads: [Head] = []
     private var headNumbers = SymbolTable()
     private(set) var infos = NotificationInfos()
-    /// The slots by identity.
+    /// The slots, hashed by the identities of their subscriptions.
     private var numbers = HashedNumbers()
     /// Reused for every text.
     private let scratch = Slab<UInt8>()

@@ -5,15 +5,15 @@ struct Test {
     enum Operation: UInt32 {
         /// The number is from `low` to `high`.
         case range
-        /// The same, but if the number is equal to one of the bounds, the predicate must decide.
+        /// The number is from `low` to `high`. If it is equal to one of the bounds, the predicate must decide.
         case fuzzyRange
-        /// The number is not `low`, and the value is of the kind `high`.
+        /// The number is not `low`, and the kind of the value has the raw value `high`.
         case not
         /// The number is `low` or `high`.
         case pair
         /// The number is in the set `low`.
         case set
-        /// The number is not in the set `low`, and the value is of the kind `high`.
+        /// The number is not in the set `low`, and the kind of the value has the raw value `high`.
         case notSet
         /// One of the column's numbers is `low`.
         case member
@@ -26,7 +26,7 @@ struct Test {
     var low: UInt32
     var high: UInt32
 
-    /// The kind of a value, for tests that require another value of the same type.
+    /// The kind of a value. The tests `not` and `notSet` require a different value of the same kind.
     enum Kind: UInt8 {
         case other, text, number, reference
     }
@@ -37,7 +37,7 @@ struct Test {
 
     var isRange: Bool { operation == .range || operation == .fuzzyRange }
 
-    /// Makes this range the intersection with another one of the same column.
+    /// Narrows this range to its intersection with another range of the same column.
     mutating func narrow(to other: Test) {
         if other.operation == .fuzzyRange { operation = .fuzzyRange }
         (low, high) = (max(low, other.low), min(high, other.high))

@@ -7,11 +7,11 @@ struct TextStore {
     private var rooms = Rooms()
 
     private static let unitBytes = MemoryLayout<UInt64>.size
-    /// Up to this many units, each size has its own class. The size of a larger class is this size times a power of
-    /// two.
+    /// A text of at most this many units is in a class of its exact size. The classes for longer texts have this size times
+    /// a power of two.
     private static let unitsOfOwnSize = 128
 
-    /// Whether a text of up to 128 MiB can be added: a place has 32 bits.
+    /// Whether a text of up to 128 MiB can be added. The room is limited because a place has only 32 bits.
     var hasRoom: Bool { unsafe units.count < Int(Place.max) - 1 << 25 }
 
     mutating func add(_ text: UnsafeRawBufferPointer) -> Place {
@@ -23,7 +23,7 @@ struct TextStore {
         return place
     }
 
-    /// Valid until the next text is added.
+    /// The text at a place. The buffer is valid until the next text is added.
     @inline(__always)
     subscript(place: Place) -> UnsafeRawBufferPointer {
         unsafe precondition(Int(place) < units.count, "the place is outside the store")

@@ -11,7 +11,7 @@ final class ValueTable {
     }
 
     static let unknown: UInt32 = 0
-    /// Stands for the missing elements of an empty list.
+    /// The number that an empty list has instead of the numbers of elements.
     static let emptyList: UInt32 = 1
 
     @exclusivity(unchecked) private var numbers = HashedNumbers()
@@ -35,7 +35,7 @@ final class ValueTable {
     @inline(__always)
     var view: View { unsafe View(numbers: numbers.view, slots: slots.base, long: long.base, sets: sets.view) }
 
-    /// The number of a value, which is added if it is new. Counts a use.
+    /// The number of a value, which is added if it is new. Adds one to the value's uses.
     func intern(_ kind: Kind, _ value: UnsafeRawBufferPointer) -> UInt32 {
         let hash = unsafe ByteHash.of(value, salt: UInt64(kind.rawValue))
         if let known = unsafe view.find(kind, value, hash) {
@@ -114,7 +114,7 @@ extension ValueTable.View {
     @inline(__always)
     func find(_ value: Int64) -> UInt32 { unsafe find(.whole, UInt64(bitPattern: value)) }
 
-    /// Equal numbers are the same value, however they are written.
+    /// A double that is equal to an integer has the same number as the integer.
     @inline(__always)
     func find(_ value: Double) -> UInt32 {
         unsafe Int64(exactly: value).map { unsafe find($0) } ?? find(.fraction, value.bitPattern)
