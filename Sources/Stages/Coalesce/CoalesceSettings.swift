@@ -4,7 +4,7 @@ import PipelineKit
 package struct CoalesceSettings: PluginSettings {
     /// The policy that decides how long each notification is held.
     package var policy = PluginChoice(Latest.kind)
-    /// How long a notification waits for a newer one to replace it; zero: nothing is held.
+    /// How long a notification waits for a newer one to replace it. If the window is zero, nothing is held.
     ///
     /// The default of one second is enough for the saves of one editing step to arrive, and short enough to feel immediate.
     package var window = Duration.seconds(1)
@@ -12,7 +12,7 @@ package struct CoalesceSettings: PluginSettings {
     package var maximumDelay = Duration.seconds(10)
     /// How many notifications may be held for one user, in one container and environment.
     package var pendingPerUser = 100
-    /// What happens at that limit.
+    /// What happens when a user reaches the limit `pendingPerUser`.
     package var atLimit = AtLimit.flushOldest
 
     private static let pendingPerUserRange = 1...1_000_000_000
@@ -37,8 +37,9 @@ extension CoalesceSettings {
     }
 }
 
-/// What happens to a user's notifications when one more than the limit would be held. A notification that leaves early
-/// because of the limit records the reason.
+/// What happens when a notification would exceed the number of held notifications per user.
+///
+/// A notification that leaves early because of the limit records the reason.
 package enum AtLimit: String, CaseIterable, Sendable, Hashable {
     /// The oldest held notification leaves at once.
     case flushOldest = "flush-oldest"

@@ -6,9 +6,9 @@ import Time
 /// Turns matches into notifications. Holds each notification that a newer one may replace, for as long as the policy
 /// says.
 ///
-/// Notifications with a collapse ID replace each other for one user, silent notifications for one subscription. All others
-/// pass at once. A notification lists all changes that it stands for and describes the newest, so a deletion after a
-/// creation is still reported.
+/// Of a user's notifications with the same collapse ID, a newer one replaces the older one. Of silent notifications without
+/// a collapse ID, a newer one replaces the older one of the same subscription. All others pass at once. A notification
+/// lists all changes that it stands for and describes the newest, so a deletion after a creation is still reported.
 ///
 /// If a notification is due when a match arrives, the notification leaves first.
 package struct CoalesceStage: Stage {
@@ -41,7 +41,8 @@ package struct CoalesceStage: Stage {
 
     package mutating func proceed(at now: Instant, into out: inout Outbox) { release(dueAt: now, into: &out) }
 
-    /// Releases due notifications until the outbox is full: a public change may be held for a hundred thousand users.
+    /// Releases due notifications until the outbox is full. There may be many at a time: a change in a public database may
+    /// have notifications for a hundred thousand users.
     private mutating func release(dueAt now: Instant, into out: inout Outbox) {
         while !out.isFull, let notification = held.removeFirst(dueAt: now, isRemembered: memory > .zero) {
             out.append { notification.write(into: &$0) }
@@ -59,7 +60,8 @@ package struct CoalesceStage: Stage {
         }
     }
 
-    /// A plugin before this stage may write members in any order; this stage and all later ones write the type first.
+    /// Takes a match whose type is not its first member, because a plugin before this stage may write members in any order.
+    /// This stage and all later ones write the type first.
     private mutating func takeReordered(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         let text = event.value.withTypeFirst
         var parser = JSONParser(limits: HeldMatch.limits)

@@ -10,11 +10,11 @@ struct HeldNotification {
 
     /// When the first match came.
     let since: Instant
-    /// The latest time at which it leaves.
+    /// The latest time at which the notification leaves.
     let limit: Instant
-    /// Position of the first match; notifications due at one time leave in this order.
+    /// The position of the first match. Notifications that are due at the same time leave in the order of these positions.
     let first: UInt64
-    /// Not empty; the last is the change of the newest match.
+    /// The changes that the notification stands for, at least one. The last is the change of the newest match.
     private(set) var causes: [UInt64]
     private(set) var origin: OriginKey
     private(set) var isOriginShared = true
@@ -30,7 +30,7 @@ struct HeldNotification {
         newest = HeldMatch(match)
     }
 
-    /// Writes the newest match as a notification; it names the origin only if all changes have the same origin.
+    /// Writes the newest match as a notification. It names the origin only if all changes have the same origin.
     func write(into buffer: inout ByteBuffer) {
         buffer.appendNotification(causes: causes, atLimit: atLimit)
         newest.writeMembers(withOrigin: isOriginShared, into: &buffer)

@@ -2,11 +2,11 @@ import Events
 import JSON
 
 extension Match {
-    /// Byte offsets in a match's text at which it is cut to become a notification.
+    /// The byte offsets at which the text of a match is cut to make a notification from it.
     struct Layout {
         /// The end of the first member, the type.
         var typeEnd = 0
-        /// The origin with the comma before it.
+        /// The range of the origin, including the comma before it.
         var origin: Range<Int>?
     }
 
@@ -42,7 +42,7 @@ extension Match {
 }
 
 extension ByteBuffer {
-    /// Writes the start of a notification; the members of the match after its type follow.
+    /// Writes the start of a notification. The caller then writes the members of the match, except its type.
     mutating func appendNotification(causes: some Sequence<UInt64>, atLimit: AtLimit?) {
         begin(event: EventName.notification)
         append(member: .causes)

@@ -22,12 +22,12 @@ struct AppState {
     /// Whether the transport has accepted a push of the app since its settings last changed.
     var hasAccepted = false
     var hold: AppHold?
-    /// The number of scheduled holds.
+    /// The number of scheduled effects that will stop the app.
     var holdsComing = 0
-    /// Devices whose address was unknown to the transport before it accepted the app's first push.
+    /// Devices whose address is unknown to the transport, which has not accepted any push of the app yet.
     var suspects: [Retirement] = []
 
-    /// With this many suspects the configuration must be wrong, not the addresses.
+    /// With this many suspects, the configuration must be wrong, not the addresses of the devices.
     static let suspectsMax = 20
 
     /// Whether another accepted push leaves the state as it is.

@@ -12,9 +12,9 @@ import PipelineKit
 ///
 /// `use` names the plugin, the other keys are its settings. The default plugin for `retired` is the webhook.
 package struct DeliverSettings: PluginSettings {
-    /// In the order of the file; not empty.
+    /// The transports in the order of the pipeline file. There is at least one.
     package let transports: [TransportBinding]
-    /// The longest time that a push waits after it came.
+    /// The longest time for which a push waits after it came.
     package let retryFor: Duration
     /// The most pushes that wait at a time. A push above the limit ends as `failed` with the limit as its reason.
     package let pendingMax: Int
@@ -24,7 +24,7 @@ package struct DeliverSettings: PluginSettings {
     package let retryTo: RetryTo
     /// Which tokens devices may register.
     package let tokens: Tokens
-    /// The transport that gets a notice of each retired device; nil: no notices.
+    /// The transport that gets a notice of each retired device; nil if nobody gets notices.
     package let retired: TransportBinding?
 
     /// The name of ``retired`` among the transports.
@@ -97,6 +97,6 @@ package struct DeliverSettings: PluginSettings {
 }
 
 extension TransportBinding {
-    /// Changes with the plugin and its settings.
+    /// A hash of the plugin's name and settings, which shows whether they have changed.
     var fingerprint: UInt64 { FNV.hash("\(kind) \(settings.record())".utf8) }
 }

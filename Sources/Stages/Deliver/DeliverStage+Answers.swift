@@ -2,13 +2,16 @@ import JSON
 import PipelineKit
 import Time
 
-/// Handles the answers of transports. For a retry, the transport says when and ``PendingPush`` for how long.
+/// Handles the answers of transports. If a push must be tried again, the transport says when, and ``PendingPush`` says when
+/// to give up.
 ///
-/// The result depends on the answer, its time and the earlier events. It has an effect on deliveries from the next wake on.
+/// The events that the stage writes for an answer depend on the answer, its time and the earlier events. The answer changes
+/// deliveries only from the next wake on.
 extension DeliverStage {
-    /// Writes the outcome of a push at a device, after the `superseded` outcome of an older push that it replaces.
+    /// Writes the outcome of a push at a device. If the push replaces an older push, writes the `superseded` outcome of the
+    /// older push first.
     ///
-    /// - Parameter answer: The transport's answer, if the push was handed out.
+    /// - Parameter answer: The transport's answer; nil if no transport got the push.
     @inline(__always)
     mutating func write(
         _ line: OutcomeLedger.Line, of origin: OutcomeLedger.Origin, _ answer: TransportAnswer? = nil, at now: Instant,
@@ -43,7 +46,8 @@ extension DeliverStage {
         write(note, of: older, into: &out)
     }
 
-    /// Makes the push wait for its stopped app, or for the next wake if the app was resumed in the meantime.
+    /// Makes the push wait until its stopped app is resumed. If the app has been resumed in the meantime, the push waits
+    /// only for the next wake.
     private mutating func hold(_ push: PendingPush, at now: Instant, into out: inout Outbox) {
         let app = push.device.appIndex
         registry.apps[app].hold?.noteArrival(at: now)
@@ -150,13 +154,15 @@ extension DeliverStage {
         write(note, of: push, into: &out)
     }
 
-    /// Whether the answer has no time and came at the moment of the registration. Its outcome then has no `since`. Earlier
-    /// versions wrote that moment and did not retire the device, which a replay of their logs must repeat.
+    /// Whether the answer has no time and came at the moment of the registration. Its outcome then has no `since`.
+    ///
+    /// Earlier versions wrote that moment as `since` and did not retire the device. A replay of their logs must do the same.
     private func isUndatedAtOnce(_ answer: TransportAnswer, _ push: PendingPush, _ taken: Instant) -> Bool {
         answer.since == nil && taken <= push.device.registered
     }
 
-    /// For how long a registration counts more than an answer that says that the token became invalid before it.
+    /// An answer may say that a token became invalid before the device was registered. The stage does not believe it if the
+    /// push was handed out less than this time after the registration.
     private static let registrationTrust = Duration.seconds(86_400)
 
     private func retirement(_ push: PendingPush, _ answer: TransportAnswer, _ since: Instant) -> Retirement {
@@ -247,7 +253,7 @@ extension DeliverStage {
         write(text, of: push, into: &out)
     }
 
-    /// Ends a push that would wait beside a newer one with its collapse ID.
+    /// Ends a push that would have to wait, because a newer push with the same collapse ID already waits.
     private func drop(
         _ push: PendingPush, for newer: UInt64, _ text: PushNote, _ answer: TransportAnswer?,
         into out: inout Outbox

@@ -52,7 +52,7 @@ extension DeliverStage {
         updateDeadline()
     }
 
-    /// - Returns: The transports of the snapshot that are gone or have other settings, and the new transports.
+    /// - Returns: The names of the transports that were removed or added since the snapshot, or have other settings now.
     private func readChangedTransports(_ snapshot: inout SnapshotReader) throws(SnapshotError) -> Set<String> {
         var changed = Dictionary(settings.transports.map { ($0.name, $0.fingerprint) }) { $1 }
         for _ in 0..<(try snapshot.count(bytesEach: 2)) {
@@ -90,7 +90,7 @@ extension DeliverStage {
         return answer
     }
 
-    /// The number of members of every answered outcome, without `status` and `reason`.
+    /// The number of members that every outcome with an answer has besides `status` and `reason`.
     private static let plainMembers = 10
 
     private static func readMore(of json: JSONValue, into answer: inout TransportAnswer) {

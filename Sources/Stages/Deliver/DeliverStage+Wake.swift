@@ -110,7 +110,8 @@ extension DeliverStage {
 
     // MARK: Pushes
 
-    /// The push for the present registration of its device; nil if the device is gone or is registered for another app.
+    /// The push as it is sent to the present registration of its device. Nil if the device is gone or is registered for
+    /// another app.
     private func readdressed(_ push: PendingPush) -> PendingPush? {
         guard settings.retryTo != .first, !push.isNotice else { return push }
         guard let device = presentDevice(of: push) else { return push.isUnderWay ? push : nil }
@@ -156,7 +157,7 @@ extension DeliverStage {
         }
     }
 
-    /// The final note of a due push that gets no other attempt; nil if it gets one.
+    /// The note for the outcome of a due push that is not tried again; nil if the push is tried again.
     private func end(of push: PendingPush, at now: Instant) -> PushNote? {
         let hasTransport = push.isNotice ? settings.retired != nil : push.device.hasTransport
         if !hasTransport { return push.note(PushNote(.unknownTransport)) }

@@ -21,7 +21,7 @@ package struct DeliverStage: Stage {
     var ledger = OutcomeLedger()
     /// Pushes that wait for another attempt, or for the answer to one.
     var pending = PendingPushes()
-    /// In the order in which they are due.
+    /// The effects of answers that are not applied yet, in the order in which they are due.
     var effects: [ScheduledEffect] = []
     /// The earliest time of the next wake, if one wake could not hand out all due pushes.
     var notBefore = Instant.epoch
@@ -41,12 +41,12 @@ package struct DeliverStage: Stage {
         settings.transports + (settings.retired.map { [$0] } ?? [])
     }
 
-    /// Events that must not reach this stage, and the stage that is missing before it.
+    /// Events that reach this stage only if another stage is missing before it, and the kind of the missing stage.
     private static let unfinished: [(type: StaticString, stage: String)] = [
         ("record.save", "match"), ("record.delete", "match"), ("match", "coalesce"), ("notification", "payload"),
     ]
 
-    /// Handles an event; ignores types that it does not know, because no stage follows this one.
+    /// Handles an event. Ignores types that the stage does not know, because no stage follows this one.
     package mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         do throws(Rejection) {
             if event.isOfType(EventName.push) {
@@ -139,7 +139,7 @@ package struct DeliverStage: Stage {
         if !older.isUnderWay, !older.isOut { line.replaced = older.key }
     }
 
-    /// The outcome of a push for which no transport is asked; nil if one must be asked.
+    /// The outcome of a push that no transport gets; nil if a transport must get the push.
     private func end(of push: Push, at device: Device, _ isExpired: Bool) -> OutcomeCode? {
         if push.isFrom(device) { return .excludedOrigin }
         if !device.hasTransport { return .unknownTransport }

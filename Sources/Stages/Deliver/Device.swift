@@ -3,8 +3,9 @@ import JSON
 import PipelineKit
 import Time
 
-/// A registration of a device, with the texts that every push to it needs. Immutable: a new registration makes a new
-/// object, and pushes in flight keep the old one.
+/// A registration of a device, with the texts that every push to it needs.
+///
+/// A new registration makes a new object. Pushes in flight keep the old one.
 final class Device: Sendable {
     let name: String
     let transport: String
@@ -16,15 +17,15 @@ final class Device: Sendable {
     let appIndex: Int
     /// When the device was registered.
     let registered: Instant
-    /// Distinguishes the `apns-id` of this device from those of the user's other devices.
+    /// Makes the `apns-id` of a push to this device differ from the `apns-id` at the user's other devices.
     let salt: UInt64
-    /// Container, environment and user, as a key.
+    /// A key that consists of container, environment and user.
     let owner: [UInt8]
-    /// Identifies the device among those of all users.
+    /// Identifies the device among the devices of all users.
     let number: UInt64
-    /// Container, environment, transport, topic and token, as a key. No two registered devices share it.
+    /// A key that consists of container, environment, transport, topic and token. No two registered devices share it.
     let address: [UInt8]
-    /// `,"device":…,"transport":…`, then `,"token":…`, then `,"apns-topic":…` if there is a topic.
+    /// The members `,"device":…,"transport":…`, then `,"token":…`, then `,"apns-topic":…` if there is a topic.
     private let text: [UInt8]
     private let tokenStart: Int
     private let topicStart: Int
@@ -72,7 +73,7 @@ final class Device: Sendable {
         return !own.utf8.elementsEqual(former.utf8)
     }
 
-    /// A key for the pushes to this device with the collapse ID.
+    /// A key that all pushes to this device with the collapse ID share.
     func collapseKey(_ collapseID: [UInt8]) -> [UInt8] { owner + name.utf8 + [0] + collapseID }
 
     /// The size of the device's texts in a push.

@@ -4,7 +4,7 @@ import PipelineKit
 
 /// The device that an event names.
 struct DeviceName {
-    /// Container, environment and user, as a key.
+    /// A key that consists of container, environment and user.
     let user: [UInt8]
     let name: String
 
@@ -25,7 +25,7 @@ struct Registration {
     let transport: String
     let token: String
     let topic: String?
-    /// Container, environment, transport, topic and token, as a key.
+    /// A key that consists of container, environment, transport, topic and token.
     let address: [UInt8]
 
     init(_ event: JSONValue, _ rules: TokenRules = TokenRules()) throws(Rejection) {
@@ -36,7 +36,7 @@ struct Registration {
         address = try event.key("container", "environment", "transport") + Self.key(topic) + Self.key(token)
     }
 
-    /// - Parameter device: Its `user` is a valid key.
+    /// - Parameter device: A device whose `user` is a valid key.
     init(_ device: DeviceName, transport: String, token: String, topic: String?) {
         self.device = device
         self.transport = transport
@@ -55,7 +55,7 @@ struct Registration {
 }
 
 extension JSONValue {
-    /// Container, environment and user, as a key.
+    /// A key that consists of container, environment and user.
     func userKey() throws(Rejection) -> [UInt8] { try key(.container, .environment, .user) }
 
     /// The texts of the members, each followed by a zero byte. The texts themselves contain no zero.

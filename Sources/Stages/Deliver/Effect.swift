@@ -5,8 +5,8 @@ import Time
 
 /// A consequence of an answer besides the outcome of its push.
 ///
-/// A separate wake just after the answer applies it. Otherwise the delivery of a push could depend on whether the answer
-/// to the push before it has already come.
+/// It is not applied at once, but by a separate wake just after the answer. Otherwise the delivery of a push could depend
+/// on whether the answer to the previous push has already come.
 enum Effect {
     case retire(Retirement)
     /// - Parameters:
@@ -23,7 +23,7 @@ struct ScheduledEffect {
     var due: Instant
     var effect: Effect
 
-    /// - Parameter taken: When the answer was taken; the effect is due a microsecond later.
+    /// - Parameter taken: The time of the answer. The effect is due a microsecond later.
     init(_ effect: Effect, after taken: Instant) {
         (due, self.effect) = (taken.advanced(by: .microseconds(1)), effect)
     }

@@ -4,9 +4,9 @@ import Time
 
 /// The pushes that were handed out for the first time and wait for answers.
 ///
-/// A device's outcome is written when its answer comes, independently of other devices and pushes. A device that needs
-/// no transport has no answer: its outcome is written right after the outcome of the device before it. The outcomes of
-/// a push are therefore in the order of its devices if the answers come in that order and none of them is deferred.
+/// A device's outcome is written when its answer comes, independently of other devices and pushes. A push that needs no
+/// transport at a device gets no answer. Its outcome is written right after the outcome at the previous device. So the
+/// outcomes of a push are in the order of its devices if the answers come in that order and none of them is deferred.
 struct OutcomeLedger {
     /// The state of a push at a device.
     enum Result {
@@ -29,7 +29,7 @@ struct OutcomeLedger {
         var collapseKey: [UInt8]?
         /// The older waiting push that this push replaces.
         var replaced: PendingKey?
-        /// The newer push that came while this one was handed out.
+        /// The newer push that replaces this push and came while this push waited for its answer.
         var superseder: UInt64?
 
         var isOut: Bool { if case .out = result { true } else { false } }

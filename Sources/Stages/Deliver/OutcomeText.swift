@@ -5,7 +5,7 @@ import Time
 
 /// The text that all outcomes and attempts of a push or a notice share.
 struct OutcomeText {
-    /// The event up to the user, then from the causes to its end.
+    /// The first part of the event, up to the user, and its last part, from the causes to the end.
     private let text: [UInt8]
     private let causesStart: Int
     let isOfNotice: Bool
@@ -114,7 +114,7 @@ extension OutcomeText {
 
 /// The members of an outcome or attempt that describe what happened to a push at a device.
 struct PushNote {
-    /// Whether the event is an outcome, not an attempt.
+    /// Whether the event is an outcome. Otherwise it is an attempt.
     var isFinal: Bool
     /// The member `outcome`.
     var word: String
@@ -123,7 +123,7 @@ struct PushNote {
     var superseder: UInt64?
     var status: Int?
     var reason: String?
-    /// The transport's reason, if `reason` is from deliver; empty if the transport gave no reason.
+    /// The transport's reason, if deliver itself has set `reason`. Empty if the transport gave no reason.
     var said: String?
     var attempts = 0
     /// Attempts since the push was last handed out, if there were earlier attempts.
@@ -131,7 +131,7 @@ struct PushNote {
     var until: Instant?
     var since: Instant?
     var registered: Instant?
-    /// When the answer was taken, if it has an effect.
+    /// The time of the answer, if the answer has an ``Effect``.
     var taken: Instant?
     /// Whether the transport still has the push.
     var isUnderWay = false

@@ -3,7 +3,8 @@ import JSON
 import PipelineKit
 import Time
 
-/// A push that waits for another attempt at a device or until its app is resumed, or a notice for the app's backend.
+/// A push that waits for another attempt at a device, or until its app is resumed. A notice for the app's backend waits in
+/// the same form.
 struct PendingPush {
     let push: UInt64
     /// The registration of the device when the push came or was last handed out.
@@ -39,7 +40,7 @@ struct PendingPush {
         headers = PushHeaders(head: head, rest: rest)
     }
 
-    /// A notice is due at once.
+    /// Makes a pending push from a notice. It is due at once.
     init(_ notice: RetirementNotice) {
         (push, device, id, outcome) = (notice.retirement.push, notice.retirement.device, notice.id, notice.outcome)
         (head, rest) = (notice.body, [])
@@ -90,7 +91,7 @@ struct PendingPush {
         min(headers.expiresAt ?? .distantFuture, came.advanced(by: retryFor))
     }
 
-    /// For how much longer deliver asks the transport about a push that the transport still has.
+    /// If the transport still has a push after its last moment, deliver asks for its status for this much longer.
     private static let lastAnswerWait = Duration.seconds(300)
 
     mutating func add(_ answer: TransportAnswer) {
@@ -109,7 +110,7 @@ struct PendingPush {
             note.answer = PushNote.noAnswer
         }
         (note.status, note.reason) = answer.map { ($0.status, $0.reason) } ?? (status, reason)
-        // The transport has sent a push that is under way, although its result is unknown.
+        // A push that is under way counts as an attempt: the transport has sent it, although the result is unknown.
         note.attempts = attempts + (note.isFinal && isUnderWay ? 1 : 0)
         if let answer, answer.attempts != note.attempts { note.tries = answer.attempts }
         note.isUnderWay = answer?.isUnderWay ?? false
@@ -136,7 +137,7 @@ struct PendingKey: Hashable, Comparable {
 
 /// The headers of a push that decide how long it waits and what replaces it.
 struct PushHeaders {
-    /// When the push is too old to be sent; nil: never.
+    /// When the push is too old to be sent; nil if it never is.
     var expiresAt: Instant?
     /// Whether the push gets only one attempt: `apns-expiration` is 0.
     var isForOneAttempt = false

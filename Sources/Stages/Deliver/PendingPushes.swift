@@ -12,8 +12,8 @@ struct PendingPushes {
     var count: Int { byKey.count }
     var isEmpty: Bool { byKey.isEmpty }
 
-    /// The number of waiting pushes for each device that has some. The key is ``Device/collapseKey(_:)`` for an empty
-    /// collapse ID.
+    /// The number of waiting pushes for each device for which pushes wait. The key is ``Device/collapseKey(_:)`` for an
+    /// empty collapse ID.
     var countByDevice: [[UInt8]: Int] {
         byKey.values.reduce(into: [:]) { if !$1.isNotice { $0[$1.device.collapseKey([]), default: 0] += 1 } }
     }
@@ -29,7 +29,7 @@ struct PendingPushes {
     /// The waiting push that a newer push with this collapse key replaces.
     func superseded(by collapseKey: [UInt8]) -> PendingPush? { byCollapseKey[collapseKey].flatMap { byKey[$0] } }
 
-    /// Whether the push was handed out again, or the transport still has it.
+    /// Whether an answer about the push is expected: it was handed out again, or the transport still has it.
     func takesAnswer(to id: Delivery.ID) -> Bool {
         guard !byKey.isEmpty, let push = byKey[PendingKey(id)] else { return false }
         return push.isOut || push.isUnderWay

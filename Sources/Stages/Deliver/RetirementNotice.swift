@@ -7,7 +7,7 @@ import Time
 ///
 /// A notice waits and is sent like a push, through a transport of its own, and ends in one `notice.outcome`. Its identifier
 /// depends on the push that retired the device and on the registration, so a repeat is recognisable. The notice contains
-/// the token, which is no longer valid: with user and device alone, a backend could forget a newer token.
+/// the invalid token. If it contained only user and device, a backend could delete a newer token by mistake.
 struct RetirementNotice {
     let retirement: Retirement
     let id: PositionID
@@ -70,8 +70,8 @@ extension DeliverStage {
         }
     }
 
-    /// Retries the notice after a second. Later retries come after as long as the notice has already waited, at most an
-    /// hour. A transport gives up within seconds, but the backend may take longer to restart.
+    /// Retries the notice after a second. Each later pause is as long as the notice has already waited, at most an hour. The
+    /// stage must retry, because a transport gives up within seconds, and the backend may take longer to restart.
     private mutating func postpone(
         _ answer: TransportAnswer, notice push: PendingPush, _ taken: Instant, into out: inout Outbox
     ) {

@@ -9,7 +9,8 @@ struct Badge: Equatable {
         var count: Int
     }
 
-    /// The most topics of one user with numbers of their own: each adds a payload to every push.
+    /// The most topics of one user with numbers of their own. There is a limit because each such topic adds a payload to
+    /// every push.
     static let topicsMax = 16
 
     /// The number of all topics that have no number of their own.

@@ -3,7 +3,8 @@ import JSON
 extension ByteBuffer {
     /// The most characters of a field's text in a payload (Apple, desiredKeys and alertLocalizationArgs).
     private static let charactersMax = 100
-    /// The most bytes of a shortened text: one character may have any number of combining marks.
+    /// The most bytes of a shortened text. The limit is necessary because one character may have any number of combining
+    /// marks.
     private static let shortenedBytesMax = 4096
 
     /// Appends the first 100 characters of a string of the event.
@@ -22,8 +23,9 @@ extension ByteBuffer {
         appendJSON(text.withUTF8(ByteBuffer.shortened) ?? "")
     }
 
-    /// Whether the first 100 characters are the first 100 bytes: these and the next byte are ASCII. CR LF, one character of
-    /// two bytes, cannot occur in a string without escapes.
+    /// Whether the first 100 characters are the first 100 bytes, because these bytes and the next byte are ASCII.
+    ///
+    /// CR LF is one character of two ASCII bytes, but it cannot occur in a string without escapes.
     private static func startsWithSingleByteCharacters(_ text: UnsafeRawBufferPointer) -> Bool {
         text.prefix(charactersMax + 1).allSatisfy { $0 < 0x80 }
     }

@@ -88,7 +88,7 @@ struct FieldValue {
         }
     }
 
-    /// The form according to the value alone: producers may omit the type.
+    /// The form that follows from the value alone, because producers may omit the type.
     private static func inferredForm(_ value: JSONValue) -> Form? {
         switch value.kind {
         case .string: .text

@@ -15,7 +15,7 @@ struct Notification: ~Escapable {
     let reason: ChangeReason
     /// Set for query notifications only.
     let recordName: JSONValue?
-    /// Nil: the default zone.
+    /// Nil for the default zone.
     let zoneName: JSONValue?
     let zoneOwner: JSONValue?
     let origin: JSONValue?
@@ -49,7 +49,7 @@ struct Notification: ~Escapable {
     }
 }
 
-/// The members of a notification, found in one pass: a lookup for each would take a quarter of the stage's time.
+/// The members of a notification, found in one pass. A lookup for each member would take a quarter of the stage's time.
 private struct NotificationMembers {
     private(set) var causes: JSONValue?
     private(set) var notificationID: JSONValue?

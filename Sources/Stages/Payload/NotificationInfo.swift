@@ -97,7 +97,7 @@ extension PayloadWriter {
     /// Writes the `aps` dictionary. A push without visible parts is a background push, which APNs accepts only with
     /// `content-available`.
     ///
-    /// - Returns: Whether the record has a value that should be an argument but cannot, because of its type.
+    /// - Returns: Whether the record has a value that should be an argument but cannot be one because of its type.
     func writeAPS(_ kept: PayloadParts, _ badge: Int, into buffer: inout ByteBuffer) -> Bool {
         guard kept.isVisible else {
             buffer.append("{\"content-available\":1}")

@@ -5,9 +5,10 @@ import JSON
 struct Push: ~Escapable {
     /// APNs: a payload is at most 4,096 bytes (Sending notification requests to APNs).
     static let payloadBytesMax = 4096
-    /// Leaves room for the parts that always stay beside the two identifiers.
+    /// The most bytes of the IDs of notification and subscription together. The other parts that always stay in a payload
+    /// need the remaining bytes.
     static let identifierBytesMax = payloadBytesMax - 128
-    /// Keeps a push far below the size limit of a log's events.
+    /// The most bytes of a complete payload in a push. It keeps a push far below the size limit of a log's events.
     static let unprunedBytesMax = 1 << 20
     /// APNs: `apns-collapse-id` is at most 64 bytes.
     static let collapseIDBytesMax = 64
@@ -15,7 +16,8 @@ struct Push: ~Escapable {
     let notification: Notification
     /// Unset if the notification does not change the badge.
     let badge: Badge
-    /// Seconds since 1970 until which APNs stores the push; 0: APNs tries once; nil: APNs decides.
+    /// The time until which APNs stores the push, in seconds since 1970. If it is 0, APNs tries once. If it is nil, APNs
+    /// decides.
     let expirationSeconds: Int64?
 
     @_lifetime(copy notification)
@@ -49,7 +51,7 @@ struct Push: ~Escapable {
         var isVisible: Bool { own.isVisible && byTopic.allSatisfy(\.isVisible) }
     }
 
-    /// Measures each payload with its own badge. All payloads share the headers, so if one of them has no room for a visible
+    /// Decides which parts stay in each payload. All payloads share the headers, so if one of them has no room for a visible
     /// part, all become background pushes.
     func kept(of payload: PayloadWriter) -> Kept {
         let kept = kept(of: payload, mayBeVisible: true)

@@ -17,7 +17,7 @@ enum ContainerEnvironment: UInt8 {
     }
 }
 
-/// Not the numbers of `CKDatabase.Scope`: captured pushes of private databases carry 1.
+/// These are not the numbers of `CKDatabase.Scope`: in captured pushes, a private database has the number 1.
 enum DatabaseScope: UInt8 {
     case `private` = 1
     case `public` = 2

@@ -1,7 +1,7 @@
 import PipelineKit
 import Time
 
-/// Lets each notification leave at once; none replaces another.
+/// Lets each notification leave at once, so no notification replaces another.
 package struct Uncoalesced: CoalescingPolicy {
     package static let kind = "none"
 
