@@ -15,7 +15,7 @@ enum Archive {
         coder.encode(NSData(data: Data(buffer.bytes)), forKey: key)
     }
 
-    /// Nil if the archive has something else, which also fails the coder.
+    /// Reads a value from the archive. If the archive contains something else, the result is nil and the coder fails.
     static func decode<Value>(from coder: NSCoder, _ read: (JSONValue) -> Value?) -> Value? {
         guard let data = coder.decodeObject(of: NSData.self, forKey: key) else { return nil }
         if let value = parse(Data(referencing: data), read) { return value }

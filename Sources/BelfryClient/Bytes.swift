@@ -1,7 +1,7 @@
 import Foundation
 
 extension String {
-    /// Compares the bytes: identifiers are not compared as Unicode text.
+    /// Whether both strings have the same bytes. Identifiers are compared in this way, not as Unicode text.
     func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 
     /// Equal for two strings of the same bytes.

@@ -2,7 +2,7 @@
 package enum Base64 {
     /// Compares the encoded bytes: negative if `left` sorts first, zero if equal, positive if `right` sorts first.
     ///
-    /// Nothing is decoded: each digit is six bits, highest first, so digits sort like the bytes.
+    /// The texts are compared without decoding. Each digit is six bits, the highest first, so digits sort like the bytes.
     package static func order(_ left: UnsafeRawBufferPointer, _ right: [UInt8]) -> Int {
         let (leftCount, rightCount) = (digitCount(left), right.withUnsafeBytes { digitCount($0) })
         for index in 0..<min(leftCount, rightCount) {

@@ -3,7 +3,8 @@
 package struct ModelError: Error, Hashable, Sendable {
     /// A stable word for programs, such as `member.missing`.
     package var code: String
-    /// The invalid member as a dotted path with indexes from 0: `notificationInfo.desiredKeys[3]`; empty for the whole.
+    /// The invalid member as a dotted path with indexes from 0, such as `notificationInfo.desiredKeys[3]`. Empty if the
+    /// mistake is in the input as a whole.
     package var path: String
     /// A sentence that states the rule and the remedy.
     package var reason: String

@@ -62,9 +62,11 @@ package struct Subscription {
 }
 
 extension Subscription.Form {
-    /// The databases in which CloudKit allows such a subscription. CKQuerySubscription.h and CKRecordZoneSubscription.h:
-    /// not the shared database. CKDatabaseSubscription.h: only the private and the shared database. A zone subscription
-    /// needs a zone with a change feed, which only custom zones of the private database have.
+    /// The databases in which CloudKit allows such a subscription.
+    ///
+    /// CKQuerySubscription.h and CKRecordZoneSubscription.h exclude the shared database. CKDatabaseSubscription.h allows only
+    /// the private and the shared database. A zone subscription needs a zone with a change feed, which only custom zones of
+    /// the private database have.
     var scopes: [DatabaseScope] {
         switch self {
         case .query: [.public, .private]

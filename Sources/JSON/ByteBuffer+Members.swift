@@ -30,7 +30,7 @@ extension ByteBuffer {
         if !isAtStartOfContainer { append(byte: UInt8(ascii: ",")) }
     }
 
-    /// No value ends in an opening bracket: a string ends in its quote.
+    /// Whether the last byte is an opening bracket. No value ends in an opening bracket, because a string ends in its quote.
     @inlinable
     @inline(__always)
     var isAtStartOfContainer: Bool {
@@ -50,7 +50,7 @@ extension ByteBuffer {
 
 // MARK: - Members
 
-/// A nil value appends nothing.
+/// Each of these methods appends a key and its value. For a nil value they append nothing.
 extension ByteBuffer {
     package mutating func append(_ name: StaticString, _ text: String?) { append(name, text) { $0.appendJSON($1) } }
 

@@ -1,10 +1,10 @@
-/// A fast hash for tables in one process. Each process has its own secrets, so nobody can send texts with equal hashes.
+/// A fast hash for tables in one process. Each process has its own secrets, so nobody can find texts with equal hashes.
 ///
-/// Hashes 16 bytes with one multiplication: xors each half with a secret, multiplies them, and folds the product.
+/// For 16 bytes it needs one multiplication. It xors each half with a secret, multiplies the halves, and folds the product.
 package enum ByteHash {
     private static let secrets: (UInt64, UInt64, UInt64) = (secret(1), secret(2), secret(3))
 
-    /// Swift's own hasher has a random seed in each process.
+    /// A number that differs between processes, because Swift's own hasher has a random seed in each process.
     private static func secret(_ number: Int) -> UInt64 { UInt64(bitPattern: Int64(number.hashValue)) | 1 }
 
     /// - Parameter salt: Distinguishes equal bytes with different meanings.

@@ -25,7 +25,7 @@ struct JSONNode {
     var kind: JSONValue.Kind {
         unsafe JSONValue.Kind(rawValue: UInt8(truncatingIfNeeded: info & 15)).unsafelyUnwrapped
     }
-    /// Faster than comparing ``kind``.
+    /// Whether the value is of the given kind. This is faster than comparing ``kind``.
     @inlinable
     @inline(__always)
     func isKind(_ kind: JSONValue.Kind) -> Bool { info & 15 == UInt32(kind.rawValue) }

@@ -43,7 +43,7 @@ extension JSONScanner {
         return unsafe lastPlain(position)
     }
 
-    /// The same for the last 15 bytes of a text.
+    /// Like ``plain(_:)``, but for the last 15 bytes of a text.
     @inline(never)
     private func lastPlain(_ start: Int) -> Int {
         var position = start

@@ -22,8 +22,10 @@
         return nodeCount
     }
 
-    /// Reads a value with all its members or elements. Each round reads a key inside an object, then a scalar or the start
-    /// of a container, and everything up to the next key or value. It is one loop, so that its state stays in registers.
+    /// Reads a value with all its members or elements.
+    ///
+    /// Each round of the loop reads a key if it is inside an object, then a scalar or the start of a container, and then
+    /// everything up to the next key or value. There is only one loop, so that its state stays in registers.
     ///
     /// - Returns: The position after the value, and its number of nodes.
     private func value(_ start: Int) throws(JSONError) -> (position: Int, nodeCount: Int) {

@@ -74,7 +74,7 @@ extension Clause {
         return all
     }
 
-    // Not inside the loop: the optimizer of Swift 6.3 crashes on that.
+    // This is a function of its own because the optimizer of Swift 6.3 crashes if the code is inside the loop.
     @inline(never)
     private func contains(_ value: FieldValue, _ view: FieldView) -> Bool? {
         view.anyElement { $0.order(value, foldsCase).map { $0 == 0 } }

@@ -3,9 +3,9 @@ package struct Clause: Sendable, Hashable {
     package enum Comparator: Sendable, Hashable {
         case equals, lessThan, lessThanOrEquals, greaterThan, greaterThanOrEquals, isIn, beginsWith
         case listContains, listContainsAny, listContainsAll, listMemberBeginsWith
-        /// Whether the field has a value of any type. Takes no value itself.
+        /// Whether the field has a value of any type. A clause with this comparator has no values.
         case exists
-        /// Whether a location is inside a ``Circle``, the only value.
+        /// Whether a location is inside a ``Circle``. The circle is the clause's only value.
         case isNear
         /// Whether a text contains one, or all, of the given words.
         case containsAnyWord, containsAllWords
@@ -20,11 +20,13 @@ package struct Clause: Sendable, Hashable {
 
     package let subject: Subject
     package let comparator: Comparator
-    /// One value, or several for `isIn`, `listContainsAny`, `listContainsAll` and words. Case-folded if `foldsCase`.
+    /// The values that the field is compared with. Only `isIn`, `listContainsAny`, `listContainsAll` and words take several.
+    /// They are in lower case if `foldsCase` is true.
     package let values: [FieldValue]
-    /// Whether strings are compared ignoring case. False without a string value and for `beginsWith`.
+    /// Whether strings are compared ignoring case. Always false if no value is a string, and for `beginsWith`.
     package let foldsCase: Bool
-    /// False for `lessThan` and the like: their opposite is used instead.
+    /// Whether the result of the comparison is negated. Never true for `lessThan` and similar comparators, because the
+    /// opposite comparator takes their place.
     package let isNegated: Bool
 
     init(_ subject: Subject, _ comparator: Comparator, _ values: [FieldValue], foldsCase: Bool, isNegated: Bool = false)
@@ -69,7 +71,7 @@ extension Clause.Comparator {
         }
     }
 
-    /// The comparator with the same meaning after exchanging its sides.
+    /// The comparator that has the same meaning after both sides were exchanged.
     var mirrored: Clause.Comparator? {
         switch self {
         case .equals: .equals
@@ -81,7 +83,7 @@ extension Clause.Comparator {
         }
     }
 
-    /// Whether it compares by order.
+    /// Whether the comparator compares by order.
     var isOrdering: Bool { element?.opposite != nil || opposite != nil }
 
     var isPrefix: Bool { self == .beginsWith || self == .listMemberBeginsWith || self == .every(.beginsWith) }
@@ -91,7 +93,7 @@ extension Clause.Comparator {
     // CKQuery: BEGINSWITH is case-sensitive, all other comparisons of strings are not. Words are already folded.
     var heedsCase: Bool { isPrefix || isWordSearch }
 
-    /// Whether its values are a list.
+    /// Whether the comparator takes a list of values.
     var takesList: Bool {
         switch self {
         case .isIn, .listContainsAny, .listContainsAll, .every(.isIn): true
@@ -99,7 +101,7 @@ extension Clause.Comparator {
         }
     }
 
-    /// Whether its field is a list.
+    /// Whether the comparator is for fields with lists.
     var isForLists: Bool {
         switch self {
         case .listContains, .listContainsAny, .listContainsAll, .listMemberBeginsWith, .every: true

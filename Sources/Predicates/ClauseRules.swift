@@ -8,7 +8,7 @@ struct BrokenRule: Error {
     init(_ reason: String, code: String = "predicate.type") { (self.code, self.reason) = (code, reason) }
 }
 
-/// Checks which values a comparator accepts for a subject, for text and `filterBy`.
+/// Checks whether a comparator accepts the given values for a subject. The same rules hold for text and `filterBy`.
 enum ClauseRules {
     /// Returns the values to compare. For a reference, a string becomes the record name of a reference.
     static func checked(
@@ -74,7 +74,7 @@ enum ClauseRules {
 
 /// Checks the name of a field in a predicate by the rule for fields of records.
 enum FieldName {
-    /// - Throws: The rule, if no record can have a field of this name.
+    /// - Throws: The broken rule, if no record can have a field of this name.
     static func check(_ name: String) throws(BrokenRule) {
         guard !NameRule.fieldName.accepts(name) else { return }
         throw BrokenRule(

@@ -1,4 +1,4 @@
-/// Clauses joined by AND and OR. NOT was moved into the clauses by De Morgan's rules.
+/// Clauses joined by AND and OR. A NOT has been moved into the clauses by De Morgan's rules.
 ///
 /// An AND has no AND as a direct part, and an OR no OR. Both have at least two parts, except for the two constants.
 package indirect enum Condition: Sendable, Hashable {

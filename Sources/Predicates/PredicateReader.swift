@@ -64,7 +64,7 @@ package struct PredicateReader: Sendable {
             PredicateWarning.Place(path: "predicate", offset: clause.map { places.clauses[$0] } ?? places.never ?? 0)
         }
         guard let never = places.never, condition != .never else { return found }
-        // The constant is a side of an OR: elsewhere the whole condition would be constant.
+        // `FALSEPREDICATE` must be a side of an OR here. Anywhere else, it would make the whole condition constant.
         return found + [.neverSide("FALSEPREDICATE", at: .init(path: "predicate", offset: never))]
     }
 

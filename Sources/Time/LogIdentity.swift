@@ -81,8 +81,8 @@ package struct PositionID: Hashable, Sendable, CustomStringConvertible {
 
 /// Mixes words into a 128-bit state. Identities depend on it, so it must never change.
 ///
-/// From a given start, each pair of words leads to a different state. So the identifiers of two (position, salt) pairs of
-/// a log can only be equal because a UUID replaces six bits by version and variant.
+/// From the same start, different pairs of words lead to different states. So different (position, salt) pairs of a log
+/// have different states. Their identifiers can only be equal because a UUID replaces six bits by version and variant.
 package struct Mixer {
     var high: UInt64
     var low: UInt64

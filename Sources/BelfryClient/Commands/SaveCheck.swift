@@ -3,7 +3,7 @@ import Events
 import JSON
 import Predicates
 
-/// Checks a command that saves a subscription by the rules of the ingest stage.
+/// Applies the rules of the ingest stage to a command that saves a subscription.
 struct SaveCheck {
     let scope: DatabaseScope
     let isStrict: Bool
@@ -35,7 +35,7 @@ struct SaveCheck {
     }
 }
 
-/// Checks a command that deletes a subscription by the rules of the ingest stage.
+/// Applies the rules of the ingest stage to a command that deletes a subscription.
 struct DeleteCheck {
     func check(_ command: String) throws(ModelError) {
         try CommandText.read(command) { (json) throws(ModelError) in

@@ -17,7 +17,8 @@ struct NotificationContent: Sendable {
         }
     }
 
-    /// Nil if the payload has none of the dictionaries: CloudKit's client reads it as a notification of unknown kind.
+    /// Nil if the payload has none of the dictionaries. CloudKit's client reads such a payload as a notification of unknown
+    /// kind.
     let family: Family?
     let notificationID: CKNotification.ID?
     let containerIdentifier: String
@@ -25,7 +26,7 @@ struct NotificationContent: Sendable {
     let subscriptionID: CKSubscription.ID?
     let isPruned: Bool
     let alert: Alert
-    /// Meaningless without a family.
+    /// The database that changed. Meaningless if `family` is nil.
     let databaseScope: CKDatabase.Scope
     /// Nil if name or owner was left out.
     let zoneID: CKRecordZone.ID?

@@ -2,7 +2,7 @@ import Foundation
 
 /// Makes notifications from a push's payload.
 ///
-/// A protocol, because only a protocol's initializer can return an instance of a subclass.
+/// It is a protocol because only a protocol's initializer can return an instance of a subclass.
 public protocol RemoteNotification {}
 
 extension RemoteNotification where Self: CKNotification {

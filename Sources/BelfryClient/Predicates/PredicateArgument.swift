@@ -16,7 +16,7 @@ enum PredicateArgument: Hashable, Sendable {
         }
     }
 
-    /// Writes the type of a `Date` and of `Data`, which would otherwise be read as a number and a string.
+    /// Writes a `Date` or `Data` with its type, because without the type it would be read as a number or a string.
     init(_ argument: Any) {
         let value = PredicateArgument(value: argument)
         switch (argument, value) {

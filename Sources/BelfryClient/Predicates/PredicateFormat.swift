@@ -2,7 +2,7 @@ import Foundation
 
 /// Adds the initializers from text that Foundation's `NSPredicate` lacks on Linux.
 ///
-/// A protocol, because only a protocol's initializer can return an instance of a subclass.
+/// It is a protocol because only a protocol's initializer can return an instance of a subclass.
 public protocol PredicateFormat {}
 
 extension NSPredicate: PredicateFormat {}

@@ -21,7 +21,8 @@ struct Contradictions {
 
     private static let warningsMax = 10
 
-    /// - Parameter place: The position of a clause, by its number in the condition; nil for `FALSEPREDICATE`.
+    /// - Parameter place: Returns the position of a clause for its number in the condition, and the position of
+    ///   `FALSEPREDICATE` for nil.
     /// - Returns: Warnings about the whole predicate first.
     static func warnings(
         _ condition: Condition, _ place: (Int?) -> PredicateWarning.Place

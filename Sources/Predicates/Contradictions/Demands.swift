@@ -1,18 +1,18 @@
-/// The demands of the clauses so far on one value: a field, or each element of a list.
+/// What the clauses that were added so far demand of one value. The value is a field, or each element of a list.
 struct Demands {
     private enum Kind { case text, number, reference, bytes, location, list }
 
     private var kind: Kind?
-    /// The highest lower bound, by whether it ignores case.
+    /// The highest lower bound. The key says whether the bound ignores case.
     private var lower: [Bool: Clause] = [:]
-    /// The lowest upper bound, by whether it ignores case.
+    /// The lowest upper bound. The key says whether the bound ignores case.
     private var upper: [Bool: Clause] = [:]
     /// The longest beginning that the value must have.
     private var prefix: [UInt8]?
     /// The only possible values; nil if no clause lists them. Strings are folded if any clause so far ignores case.
     private var candidates: Set<Candidate>?
     private var areFolded = false
-    /// The values that the clauses exclude, by whether case is ignored.
+    /// The values that the clauses exclude. The key says whether case is ignored.
     private var excluded: [Bool: Set<Candidate>] = [:]
 
     /// How many values a check has to look at.
@@ -48,7 +48,7 @@ struct Demands {
         return kind == asked ? nil : "\(clause.field) would have to be of two types at once"
     }
 
-    /// Nil if any type satisfies the clause. A negated comparison requires its type, too.
+    /// The type that the clause requires; nil if any type satisfies the clause. A negated comparison also requires a type.
     private func kind(of clause: Clause) -> Kind? {
         if clause.comparator.isForLists { return .list }
         if clause.subject == .allText || clause.comparator == .exists || clause.comparator.isWordSearch { return nil }

@@ -1,4 +1,4 @@
-/// The demands of the clauses so far on one field.
+/// What the clauses that were added so far demand of one field.
 struct FieldDemands {
     enum Outcome: Equatable {
         case possible
@@ -14,7 +14,7 @@ struct FieldDemands {
     private var some: [Clause] = []
     private var isOnlyEmpty = false
 
-    /// The most clauses in `some`. Later demands on each element are not compared with further clauses.
+    /// The most clauses in `some`. Further clauses are not kept, so later demands on each element are not compared with them.
     private static let someMax = 16
 
     /// How many values a check has to look at.
@@ -78,7 +78,7 @@ extension Clause {
 }
 
 extension Clause.Comparator {
-    /// The comparator for the one element that must satisfy it; nil for other comparators.
+    /// The comparator for one element, if one element that satisfies it is enough; nil for other comparators.
     fileprivate var ofSomeElement: Clause.Comparator? {
         switch self {
         case .listContains: .equals

@@ -44,7 +44,7 @@ package struct Certificate: Sendable {
         return Int64(timegm(&parts))
     }
 
-    /// Without a line feed at the end.
+    /// The certificate as PEM, without a line feed at the end.
     package var pem: String { PEMBlock(label: Certificate.label, bytes: der).text }
 
     package func isFor(_ key: PublicKey) -> Bool {

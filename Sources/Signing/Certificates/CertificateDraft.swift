@@ -53,7 +53,7 @@ package struct CertificateDraft: Sendable {
         return try Certificate(der: try DER.bytes { i2d_X509(certificate, $0) })
     }
 
-    /// RFC 5280, section 4.1.2.2: positive, at most 20 bytes with the sign.
+    /// A serial number is positive and has at most 20 bytes, including the sign (RFC 5280, section 4.1.2.2).
     private static let serialNumberBits: Int32 = 159
 
     private func drawSerialNumber(of certificate: OpaquePointer) throws(SigningError) {
@@ -89,7 +89,7 @@ package struct CertificateDraft: Sendable {
         if case .server(let names) = use { try ServerNames(names).add(to: certificate) }
     }
 
-    /// In the syntax of x509v3_config(5).
+    /// The extensions of the certificate, with values in the syntax of x509v3_config(5).
     private var extensions: [(kind: Int32, value: String)] {
         switch use {
         case .authority:

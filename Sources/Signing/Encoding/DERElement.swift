@@ -17,7 +17,7 @@ package struct DERElement: Sendable {
         package static let sequence: UInt8 = 0x30
     }
 
-    /// The limit of Swift ASN.1.
+    /// How deep elements may be nested. Apple's library Swift ASN.1 has the same limit.
     private static let nestingMax = 50
 
     /// - Returns: nil if the bytes are not exactly one well-formed element.

@@ -42,7 +42,7 @@ extension PEMBlock {
         return String(line.dropFirst(start.count).dropLast(dashes.count))
     }
 
-    /// Without a line feed at the end.
+    /// The block as PEM, without a line feed at the end.
     var text: String {
         let base64 = Array(Data(bytes).base64EncodedString().utf8)
         let lines = stride(from: 0, to: base64.count, by: PEMBlock.lineCharacters).map {

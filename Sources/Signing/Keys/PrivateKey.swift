@@ -23,7 +23,7 @@ package struct PrivateKey: Sendable {
         let number = try PrivateNumber(PEMBlock(pem))
         let owned = try DER.object(of: number.sec1, freedBy: EVP_PKEY_free) { d2i_PrivateKey(EVP_PKEY_EC, nil, $0, $1) }
         try owned.with { key throws(SigningError) in
-            // libcrypto computed the public key; without this setting it would leave the key out of what it writes.
+            // libcrypto has computed the public key. Without this setting, it would not write the public key.
             try SigningError.check(EVP_PKEY_set_int_param(key, OSSL_PKEY_PARAM_EC_INCLUDE_PUBLIC, 1))
             try PrivateKey.checkRange(of: key)
         }
@@ -37,7 +37,7 @@ package struct PrivateKey: Sendable {
         try SigningError.check(EVP_PKEY_check(context))
     }
 
-    /// PKCS#8, without a line feed at the end.
+    /// The key as PEM of its PKCS#8 form, without a line feed at the end.
     package var pem: String {
         get throws(SigningError) {
             guard let info = key.with(EVP_PKEY2PKCS8) else { throw .last() }
