@@ -8,7 +8,7 @@ import Testing
         ("a > %f", "a > %@"), ("%K == %@", "%K == %@"), ("a == '%d' AND b == \"%i\"", "a == '%d' AND b == \"%i\""),
         (#"a == 'it\'s %d' AND b == %i"#, #"a == 'it\'s %d' AND b == %@"#),
     ])
-    func `takes C's numbers as values`(format: String, text: String) {
+    func `replaces C's placeholders for numbers by %@`(format: String, text: String) {
         #expect(PredicateSource(NSPredicate(format: format, argumentArray: nil))?.text == text)
     }
 

@@ -35,7 +35,7 @@ struct WordsTests {
                 == ModelError("name.length", "a record name has 1 to 255 bytes, not 256"))
     }
 
-    @Test func `a path joins keys and indexes`() {
+    @Test func `the path of an error joins keys and indexes`() {
         let error = ModelError("c", "r").under("[3]").under("desiredKeys").under("notificationInfo")
         #expect(error.path == "notificationInfo.desiredKeys[3]")
     }

@@ -24,7 +24,7 @@ import Testing
             ),
             (#"{"type":"badge.set","container":"c","environment":"production","user":"u","badge":0,"x":1}"#, ["x"]),
         ] as [(String, [String])])
-    func `differences from the declaration are reported`(event: String, problems: [String]) throws {
+    func `differences of an event from its declared type are reported`(event: String, problems: [String]) throws {
         var parser = JSONParser()
         try event.utf8.withContiguousStorageIfAvailable { bytes in
             let json = try parser.parse(UnsafeRawBufferPointer(bytes))

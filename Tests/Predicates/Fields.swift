@@ -36,5 +36,5 @@ extension PredicateError {
     }
 }
 
-/// A record with a field `f`; without fields for nil.
+/// The fields of a record: one field `f` with the given value, or no field if the value is nil.
 func record(_ value: String?) -> String { value.map { #"{"f":{"value":\#($0)}}"# } ?? "{}" }

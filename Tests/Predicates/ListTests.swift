@@ -2,7 +2,7 @@ import Testing
 
 @testable import Predicates
 
-/// Comparisons of lists, and of different types, as in the manual's table.
+/// Comparisons of lists, and comparisons of different types, as in the manual's table.
 struct ListTests {
     private static func field(_ value: String, _ type: String) -> String {
         #"{"f":{"value":\#(value),"type":"\#(type)"}}"#

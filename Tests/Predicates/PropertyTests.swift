@@ -31,7 +31,7 @@ struct PropertyTests {
 }
 
 struct LayoutTests {
-    @Test func `a value has the size of two words`() {
+    @Test func `a field value has the size of two words, and a clause of five at most`() {
         #expect(MemoryLayout<FieldValue>.stride == 16)
         #expect(MemoryLayout<Clause>.stride <= 40)
     }

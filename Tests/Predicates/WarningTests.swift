@@ -97,10 +97,10 @@ struct WarningTests {
     private static let lists =
         values.map { "[\($0)]" } + ["[]", "[1,2]", "[1,1.5,2]", "[\"a\",\"A\"]", "[\"ab\",\"B\"]", "[1,\"a\"]"]
 
-    /// Tests each side of an OR together with the comparisons outside the OR. If there is a warning, no value may
-    /// satisfy them.
+    /// Tests each side of an OR together with the comparisons outside the OR. If a side has a warning, no value may satisfy
+    /// the side and these comparisons.
     @Test(arguments: Seeded.seeds)
-    func `no value satisfies a side of OR or an element with a warning`(seed: UInt64) throws {
+    func `no value satisfies a side of OR or a test of elements that has a warning`(seed: UInt64) throws {
         var random = Seeded(seed)
         var (never, sided, empty) = (0, 0, 0)
         for _ in 0..<3000 {

@@ -15,7 +15,7 @@ import Testing
             subject: [(commonName, name)], key: key.publicKey, use: use, validSince: since, validUntil: until)
     }
 
-    @Test func `a certificate says what its text says`() throws {
+    @Test func `a certificate is read from PEM with its subject, validity, extensions and key`() throws {
         let certificate = try Certificate(pem: "Apple's\n" + Samples.certificate + "\n")
         #expect(certificate.subjectTexts(Self.userID) == ["com.example.Notes"])
         #expect(certificate.subjectTexts(Self.commonName) == ["Apple Push Services: com.example.Notes"])
@@ -30,7 +30,7 @@ import Testing
         #expect(certificate.pem == Samples.certificate)
     }
 
-    @Test func `a signature by another algorithm than the signed one is not valid`() throws {
+    @Test func `a certificate whose signature names another algorithm than its contents is not valid`() throws {
         let text = Samples.certificate.replacing("gqhkjOPQQDAgNIADBFAiAslx", with: "gqhkjOPQQDAwNIADBFAiAslx")
         let certificate = try Certificate(pem: text)
         #expect(!certificate.isIssued(by: certificate))
@@ -60,7 +60,7 @@ import Testing
         #expect(try Certificate(der: client.der).pem == client.pem)
     }
 
-    @Test func `extensions are what swift-certificates wrote`() throws {
+    @Test func `extensions have the same bytes as extensions that swift-certificates wrote`() throws {
         let key = PrivateKey()
         let authority = try Self.draft("a", for: key).signed(by: key)
         #expect(authority.extensionBytes("2.5.29.19") == [0x30, 0x06, 0x01, 0x01, 0xff, 0x02, 0x01, 0x00])
@@ -121,7 +121,7 @@ import Testing
         // A public key that is not a point of the curve.
         Samples.certificate.replacing("\nRQxfcd9", with: "\nRQxfcd8"),
     ])
-    func `what is not one certificate in PEM is an error`(text: String) {
+    func `a text that is not exactly one certificate in PEM is an error`(text: String) {
         #expect(throws: SigningError.self) { try Certificate(pem: text) }
     }
 

@@ -5,7 +5,7 @@ import Testing
 @Suite struct DigestTests {
     private static func bytes(_ byte: UInt8, _ count: Int) -> [UInt8] { [UInt8](repeating: byte, count: count) }
 
-    /// RFC 4231, sections 4.2 to 4.8, without 4.6, which is a shortened code.
+    /// The examples of RFC 4231, sections 4.2 to 4.8. Section 4.6 is left out, because its code is shortened.
     private static let known: [(key: [UInt8], message: [UInt8], code: String)] = [
         (
             bytes(0x0b, 20), Array("Hi There".utf8),
@@ -42,7 +42,7 @@ import Testing
         #expect(HMAC.code(of: [], key: []) == code)
     }
 
-    /// NIST, SHA-256 examples; and a length for each way in which the last block can be full.
+    /// The SHA-256 examples of NIST, and a message for each way in which the last block can be full.
     @Test func `digests are SHA-256`() {
         #expect(
             SHA256.digest(of: "abc")

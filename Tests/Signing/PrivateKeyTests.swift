@@ -49,7 +49,7 @@ import Testing
         Samples.one + "\n" + Samples.one, Samples.one.replacing("\nJv", with: "\n\nJ\nv"),
         Samples.one.replacing("MIGH", with: "MIG*"), Samples.certificate,
     ])
-    func `what is not one key in PEM is an error`(text: String) {
+    func `a text that is not exactly one key in PEM is an error`(text: String) {
         #expect(throws: SigningError.self) { try PrivateKey(pem: text) }
     }
 
@@ -77,9 +77,10 @@ import Testing
         #expect(throws: SigningError.self) { try PrivateKey(pem: Samples.sec1(padded)) }
     }
 
-    /// SEC 1 with a public key of no bytes, of a broken byte, and with something after it.
+    /// SEC 1 with nothing in place of the public key, with an empty bit string, with a bit string that does not end at a
+    /// whole byte, and with a NULL.
     @Test(arguments: [[0xa1, 0x00], [0xa1, 0x02, 0x03, 0x00], [0xa1, 0x04, 0x03, 0x02, 0x01, 0x02], [0x05, 0x00]])
-    func `the bytes after the number must be well-formed`(rest: [UInt8]) {
+    func `a key with malformed bytes after its number is an error`(rest: [UInt8]) {
         let content: [UInt8] = [2, 1, 1, 4, 32] + [UInt8](repeating: 1, count: 32) + rest
         let block = PEMBlock(label: "EC PRIVATE KEY", bytes: [0x30, UInt8(content.count)] + content)
         #expect(throws: SigningError.self) { try PrivateKey(pem: block.text) }
@@ -98,6 +99,6 @@ import Testing
 }
 
 extension PEMBlock {
-    /// - Returns: Empty if the text is not a block.
+    /// The bytes of a PEM text; empty if the text is not a block.
     fileprivate static func bytes(_ text: String) -> [UInt8] { (try? PEMBlock(text).bytes) ?? [] }
 }

@@ -1,6 +1,6 @@
 @testable import Signing
 
-/// Keys made by OpenSSL 3.0: `one` and its other forms are the same key.
+/// Keys made by OpenSSL 3.0. `one` and the keys whose names start with `one` are the same key in different forms.
 enum Samples {
     static let one = """
         -----BEGIN PRIVATE KEY-----
@@ -9,7 +9,7 @@ enum Samples {
         n5rhrRJQWT/eodth+SO+EXH+c48TQfXTDyJFB5Yzvotcb+CRjPv73O8w
         -----END PRIVATE KEY-----
         """
-    /// SEC 1.
+    /// The key in the form SEC 1.
     static let oneInSEC1 = """
         -----BEGIN EC PRIVATE KEY-----
         MHcCAQEEIPukWlh1HTT9KlLJjyb1XeGuhAr5xpdpF7xsEwxyd72IoAoGCCqGSM49
@@ -17,14 +17,14 @@ enum Samples {
         /nOPE0H10w8iRQeWM76LXG/gkYz7+9zvMA==
         -----END EC PRIVATE KEY-----
         """
-    /// SEC 1 with `-no_public`.
+    /// The key in the form SEC 1, made with the option `-no_public`.
     static let oneWithoutItsPublicHalf = """
         -----BEGIN EC PRIVATE KEY-----
         MDECAQEEIPukWlh1HTT9KlLJjyb1XeGuhAr5xpdpF7xsEwxyd72IoAoGCCqGSM49
         AwEH
         -----END EC PRIVATE KEY-----
         """
-    /// With `-param_enc explicit`: the curve's numbers in place of its name.
+    /// The key with the curve's numbers in place of the curve's name, made with the option `-param_enc explicit`.
     static let oneWithoutItsCurvesName = """
         -----BEGIN PRIVATE KEY-----
         MIIBeQIBADCCAQMGByqGSM49AgEwgfcCAQEwLAYHKoZIzj0BAQIhAP////8AAAAB
@@ -52,7 +52,7 @@ enum Samples {
         g9GJiHdZMQghde8G1MWUFvLFns+mMUeCDyF6m0D6Y2KvqY0yeLYAL/A=
         -----END PRIVATE KEY-----
         """
-    /// Of the key `one`, with attributes and extensions as Apple's push certificates have them. Valid from
+    /// A certificate of the key `one`, with attributes and extensions as in Apple's push certificates. It is valid from
     /// 2026-11-22T23:19:08Z to 2126-10-29T23:19:08Z.
     static let certificate = """
         -----BEGIN CERTIFICATE-----

@@ -62,7 +62,7 @@ import Testing
         String(repeating: "0", count: 64), "FFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551",
         String(repeating: "F", count: 64),
     ])
-    func `r and s must be numbers below the order, and not 0`(wrong: String) throws {
+    func `a signature is not valid if r or s is 0 or not below the order of the curve`(wrong: String) throws {
         let key = try Self.key()
         for digits in [wrong + Self.known[0].s, Self.known[0].r + wrong, wrong + wrong] {
             let raw = [UInt8](hexadecimal: digits)

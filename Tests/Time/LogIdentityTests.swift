@@ -59,7 +59,7 @@ import Testing
         #expect(seen.count == 4 * 5000 * 5)
     }
 
-    @Test func `one bit of the position changes half of the identifier`() {
+    @Test func `changing one bit of the position changes half of the identifier's bits`() {
         let identity = LogIdentity(seed: "mix", name: "well")
         var changed = 0
         for bit in 0..<64 {

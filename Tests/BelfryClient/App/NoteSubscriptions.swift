@@ -70,7 +70,7 @@ extension CKRecord.ID {
     var path: String { "\(zoneID.zoneName)/\(recordName)" }
 }
 
-/// Has a designated initializer of its own, and state.
+/// A subclass with a designated initializer and a stored property of its own.
 final class TagSubscription: CKQuerySubscription, @unchecked Sendable {
     let tag: String
 
@@ -94,7 +94,7 @@ final class TagSubscription: CKQuerySubscription, @unchecked Sendable {
     override var subscriptionID: CKSubscription.ID { "tag-\(tag)" }
 }
 
-/// Inherits every initializer, those of extensions too.
+/// A subclass that inherits every initializer, including those of extensions.
 class AuthorSubscription: CKQuerySubscription, @unchecked Sendable {
     override var description: String { "author: \(subscriptionID)" }
 }

@@ -70,7 +70,7 @@ import Testing
     }
 }
 
-/// A random stream of matches for a few users, each of another change, and the expected result.
+/// A random stream of matches for a few users, and the expected result. Each match is for a change of its own.
 private struct Stream {
     var matches: [SampleMatch] = []
     var times: [Int64] = []

@@ -3,10 +3,11 @@ import Testing
 
 @testable import Coalesce
 
-/// A timeline: one character is 10 ms, a letter is a match with this collapse ID, `-` is nothing.
+/// Feeds a timeline of matches to the stage. One character is 10 ms. A letter is a match whose collapse ID is the letter,
+/// and `-` is a time without a match.
 ///
-/// Changes are numbered in order of arrival. The result has the same form: a letter where a notification leaves, and the
-/// changes of each notification.
+/// The result is a timeline in which a letter is a notification that leaves, and the changes of each notification. Changes
+/// are numbered in the order of arrival.
 private func picture(
     _ arrivals: String, policy: String = "debounce", window: Int = 3, maximumDelay: Int = 30
 ) throws -> (line: String, causes: [[Int]], coalesced: Int) {
@@ -42,7 +43,7 @@ private func picture(
         #expect(seen.coalesced == 1)
     }
 
-    @Test func `releases a notification at once that comes at the end of the window`() throws {
+    @Test func `releases at once a notification that comes at the end of the window`() throws {
         let seen = try picture("a--a---a-a-", policy: "latest")
         #expect(seen.line == "a--a---a--a")
         #expect(seen.causes == [[1], [2], [3], [4]])
@@ -269,7 +270,7 @@ private func lines(of matches: [SampleMatch]) throws -> [String] {
 }
 
 @Suite struct `The order of members` {
-    /// As after `json.dumps(event, sort_keys=True)` in a plugin before coalesce.
+    /// The members are sorted, as if a plugin before coalesce had written the event by `json.dumps(event, sort_keys=True)`.
     @Test(arguments: ["latest", "debounce", "none"]) func `does not matter`(policy: String) throws {
         let letters = Array("abaacab")
         let arrivals = letters.indices.map { index in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Coalesce
 
-/// The limit is two pending notifications per user.
+/// In these tests, the limit is two pending notifications per user.
 @Suite struct PendingLimitTests {
     private let matches = ["a", "b", "c", "d"].enumerated().map { SampleMatch.collapsing($1, change: $0 + 1) }
 

@@ -44,7 +44,7 @@ struct AnswerReplayTests {
     }
 }
 
-/// Simulates a host with transports that defer, reject and stop, and its log.
+/// Simulates a host with its log, and transports that defer and reject pushes and stop apps.
 private struct LiveHistory {
     private struct Batch {
         var cursor: Int
@@ -63,7 +63,7 @@ private struct LiveHistory {
     private var clock: StageClock<DeliverStage>
     /// The deliveries without an answer.
     private var open: [Delivery] = []
-    private var moods: [String: Int] = [:]
+    private var answerModes: [String: Int] = [:]
 
     init(_ draw: inout Seeded) throws {
         settings =
@@ -109,7 +109,7 @@ private struct LiveHistory {
         open.shuffle(using: &draw)
         for delivery in open.prefix(draw.below(open.count + 1)) {
             open.removeFirst()
-            clock.receive(Self.answer(delivery, clock.now, &draw, &moods), into: &out)
+            clock.receive(Self.answer(delivery, clock.now, &draw, &answerModes), into: &out)
         }
         collect(&out)
         commit()
@@ -158,15 +158,15 @@ private struct LiveHistory {
         }
     }
 
-    /// For a while an app accepts all pushes, then defers them or is stopped.
+    /// Draws an answer. For a while all pushes of an app are accepted, then they are deferred or the app is stopped.
     private static func answer(
-        _ delivery: Delivery, _ now: Instant, _ draw: inout Seeded, _ moods: inout [String: Int]
+        _ delivery: Delivery, _ now: Instant, _ draw: inout Seeded, _ answerModes: inout [String: Int]
     ) -> TransportAnswer {
         let topic = delivery.app?.topic ?? ""
-        if draw.isOneIn(12) { moods[topic] = draw.below(4) }
-        let (mood, attempts) = (moods[topic] ?? 0, draw.below(3))
+        if draw.isOneIn(12) { answerModes[topic] = draw.below(4) }
+        let (mode, attempts) = (answerModes[topic] ?? 0, draw.below(3))
         let repeats = draw.isOneIn(4)
-        switch draw.isOneIn(3) ? draw.below(6) : mood {
+        switch draw.isOneIn(3) ? draw.below(6) : mode {
         case 1:
             let until = draw.one(of: [nil, now.advanced(by: .milliseconds(draw.below(400_000))), .epoch])
             return TransportAnswer(

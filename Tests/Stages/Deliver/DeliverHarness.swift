@@ -53,7 +53,7 @@ struct DeliverHarness {
         for delivery in deliveries { answer(TransportAnswer(delivery.id, .accepted)) }
     }
 
-    /// Wakes the stage at each deadline up to that second since 1970.
+    /// Wakes the stage at each deadline until the clock reaches a time in seconds since 1970.
     mutating func advance(to seconds: Int64) {
         let time = Instant(microseconds: seconds * 1_000_000)
         while let deadline = stage.deadline, deadline <= time { wakeOnce() }
@@ -95,7 +95,7 @@ struct DeliverHarness {
         return deliveries
     }
 
-    /// A short text for each event since the last call: type or outcome, push and device.
+    /// A short text for each event that was written since the last call: its outcome or type, push and device.
     mutating func takeSummary() throws -> [String] {
         defer { outcomes = [] }
         return try outcomes.map { line in

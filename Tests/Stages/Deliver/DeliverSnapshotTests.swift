@@ -16,7 +16,7 @@ struct DeliverSnapshotTests {
         return run
     }
 
-    /// Few tokens, so that they move between devices.
+    /// A random event. There are few tokens, so that tokens move between devices.
     private static func event(_ draw: inout Seeded) -> String {
         let (user, device) = (
             draw.one(of: ["_alice", "_bob", "_carol"]), draw.one(of: ["mac", "phone", "Ünï", "pad"])
@@ -133,7 +133,7 @@ struct DeliverSnapshotTests {
         return String(buffer.text.dropFirst().dropLast())
     }
 
-    @Test func `other outcomes and events record no answer`() throws {
+    @Test func `outcomes of pushes that no transport got, and other events, record no answer`() throws {
         var harness = try DeliverHarness()
         try harness.feed(push(), register("mac"), register("old", transport: "pigeon"))
         try harness.feed(push(origin: #"{"user":"_alice","device":"mac"}"#))

@@ -7,7 +7,7 @@ import Time
 @Suite struct DeliverStageTests {
     private let id = LogIdentity(seed: "harness", name: "pushes")
 
-    @Test func `a push becomes a line for each device, in the order of their names`() throws {
+    @Test func `a push becomes a line for each device, in the order of the devices' names`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("phone"), register("mac", topic: nil), push())
         let ids = ["mac", "phone"].map { id.uuid(position: 3, salt: FNV.hash($0.utf8)).description }

@@ -77,7 +77,7 @@ import Testing
         #expect(harness.rejections.count == 1)
     }
 
-    @Test func `nothing remains of devices that are gone`() throws {
+    @Test func `the registry keeps nothing of devices that are gone`() throws {
         var registry = DeviceRegistry(transports: ["apns"])
         let events = [register("mac", token: "1"), register("mac", token: "2"), register("phone", token: "2")]
         for event in events { try registry.register(parsed(event) { json in try Registration(json) }, at: .epoch) }

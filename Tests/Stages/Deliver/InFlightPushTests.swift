@@ -22,14 +22,14 @@ import Time
         return answer
     }
 
-    /// The transport has not sent the push, and is to get it again at that second.
+    /// The answer that the transport has not sent the push, and asks for it again at `second`.
     private func notSent(_ delivery: Delivery, until second: Int64) -> TransportAnswer {
         TransportAnswer(
             delivery.id, .deferred, reason: "no room at the server", attempts: 0,
             until: Instant(microseconds: second * 1_000_000))
     }
 
-    /// Feeds a newer push with the same collapse ID. The transport does not send the newer push before that second.
+    /// Feeds a newer push with the same collapse ID. The transport answers that it will not send the push before `second`.
     private func feedNewerPush(_ harness: inout DeliverHarness, until second: Int64) throws {
         try harness.feed(push())
         harness.answer(notSent(try #require(harness.takeDeliveries().first), until: second))
@@ -48,7 +48,7 @@ import Time
         #expect(try harness.takeSummary() == ["deferred 2 mac", "deferred 3 mac", "accepted 2 mac", "accepted 3 mac"])
     }
 
-    @Test func `a push that turns out not sent is superseded by a newer push that waits`() throws {
+    @Test func `a push that was not sent after all is superseded by a newer push that waits`() throws {
         var harness = try harness()
         try feedNewerPush(&harness, until: 20)
         harness.advance(to: 10)
@@ -97,7 +97,7 @@ import Time
         #expect(try harness.takeSummary() == ["deferred 2 mac", "deferred 2 mac", "accepted 2 mac"])
     }
 
-    @Test func `an expired push that turns out not sent ends as expired`() throws {
+    @Test func `an expired push that was not sent after all ends as expired`() throws {
         var harness = try harness(push(expiration: 8))
         harness.advance(to: 10)
         harness.answer(notSent(try #require(harness.takeDeliveries().first), until: 12))
@@ -142,7 +142,7 @@ import Time
         #expect(try harness.takeSummary() == ["deferred 2 mac", "deferred 2 mac", "accepted 2 mac"])
     }
 
-    @Test func `a push that turns out not sent is not sent to an unregistered device`() throws {
+    @Test func `a push that was not sent after all is not sent to an unregistered device`() throws {
         var harness = try harness()
         try harness.feed(unregister("mac"))
         harness.advance(to: 10)

@@ -6,7 +6,7 @@ import Time
 
 /// A waiting push goes to the present registration of its device.
 @Suite struct MovedDeviceTests {
-    /// A push that waits until second 10.
+    /// A harness with a push that waits until second 10, and the first delivery of the push.
     private func harness(_ settings: String = "") throws -> (DeliverHarness, Delivery) {
         var harness = try DeliverHarness(
             transports: "transports: {apns: {use: file}, hook: {use: webhook}}\n" + settings)
@@ -129,7 +129,7 @@ import Time
         #expect(try harness.takeSummary() == ["unregistered 3 mac"])
     }
 
-    @Test func `held pushes leave a stopped app with their devices at its next probe`() throws {
+    @Test func `at the next probe of a stopped app, held pushes follow devices that have left the app`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("mac"), register("pad"), register("phone"), push(collapseID: nil))
         for delivery in harness.takeDeliveries() { harness.answer(TransportAnswer(delivery.id, .stopped, status: 403)) }

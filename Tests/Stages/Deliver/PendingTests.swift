@@ -36,7 +36,7 @@ import Time
         #expect(harness.takeDeliveries() == [delivery])
     }
 
-    @Test func `attempts add up, and a possible repeat is recorded`() throws {
+    @Test func `the attempts of a push add up, and a possible repeat is recorded`() throws {
         var (harness, delivery) = try harness()
         var answer = deferred(delivery, until: 10, attempts: 2)
         answer.mayRepeat = true

@@ -38,7 +38,7 @@ import Time
         #expect(outcome.contains(#""device":"mac""#) && outcome.contains(#""outcome":"accepted","attempts":1"#))
     }
 
-    @Test func `if the device is gone, nothing is sent, not even to other devices`() throws {
+    @Test func `a push for a device that is gone is not redriven, not even to other devices`() throws {
         var harness = try harness(unregister("mac"))
         try harness.feed(redrive(push(), of: 1))
         #expect(harness.deliveries.isEmpty && harness.outcomes.count == 1)
@@ -52,7 +52,7 @@ import Time
         #expect(harness.takeDeliveries().map(\.id.device) == ["mac"])
     }
 
-    @Test func `an expired push is not sent`() throws {
+    @Test func `an expired push is not redriven`() throws {
         var harness = try harness()
         try harness.feed(redrive(push(expiration: 1)))
         #expect(harness.deliveries.isEmpty)
@@ -77,7 +77,7 @@ import Time
         #expect(harness.stage.pending.count == 2)
     }
 
-    @Test func `a redriven push ends when it would have to wait beside a push with its collapse ID`() throws {
+    @Test func `a redriven push ends if it would have to wait while another push with its collapse ID waits`() throws {
         var harness = try harness(push())
         for delivery in harness.takeDeliveries() { harness.answer(deferred(delivery)) }
         try harness.feed(redrive(push(), of: 1))

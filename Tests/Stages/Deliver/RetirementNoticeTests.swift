@@ -10,7 +10,7 @@ import Time
 
     private func at(_ second: Int64) -> Instant { Instant(microseconds: second * 1_000_000) }
 
-    /// A harness whose only device was retired at second 6, and the notice of that.
+    /// A harness whose only device was retired at second 6, and the notice about that device.
     private func harness(_ settings: String = "") throws -> (DeliverHarness, Delivery) {
         var harness = try DeliverHarness(transports: Self.settings + settings)
         harness.advance(to: 5)

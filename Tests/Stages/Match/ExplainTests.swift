@@ -80,7 +80,7 @@ struct ExplainTests {
         #expect(try never.codes(Line.change()).last == .predicateNever)
     }
 
-    @Test func `only subscriptions of the subject are explained, and only changes`() throws {
+    @Test func `only changes are explained, and only for the subscriptions of the subject`() throws {
         let feed = try feed(
             Line.save(Line.query(), id: "one"), Line.save(Line.query(), id: "two"),
             Line.save(Line.query(), id: "one", user: "_b"))

@@ -58,7 +58,7 @@ import Time
                 let event = InputEvent(sequence: sequence, json: try parser.parse(line), line: line)
                 clock.begin(event, at: Instant(microseconds: Int64(index)), into: &out)
             }
-            // The memory of the event now has other bytes.
+            // Parsing another text overwrites the parser's memory, so the stage must not read the event any more.
             _ = try Array("{}".utf8).withUnsafeBytes { try parser.parse($0).isObject }
             while clock.isUnfinished {
                 parts += 1

@@ -4,7 +4,7 @@ import Testing
 @testable import Match
 
 @Suite struct HashedNumbersTests {
-    /// Compares a table with a dictionary; hashes often collide, and numbers are removed as often as added.
+    /// Compares a table with a dictionary. Hashes often collide, and numbers are removed as often as they are added.
     @Test func `a table finds exactly the numbers that it contains`() {
         var random = Seeded(Seeded.ofThisRun)
         var (numbers, model) = (HashedNumbers(capacity: 1), [Int32: Int]())

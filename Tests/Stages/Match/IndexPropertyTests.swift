@@ -5,7 +5,7 @@ import Testing
 @testable import Match
 
 struct IndexPropertyTests {
-    @Test func `deleting all subscriptions leaves no list`() throws {
+    @Test func `deleting all subscriptions leaves no list in the index`() throws {
         var random = Seeded(9)
         var index = SubscriptionIndex()
         for sequence in UInt64(1)...500 {

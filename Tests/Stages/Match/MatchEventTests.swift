@@ -40,7 +40,7 @@ struct MatchEventTests {
         #expect(try feed.watchers(Line.change("delete", fields: #"{"a":{"value":2}}"#)) == [])
     }
 
-    @Test func `zone and owner have defaults, other members do not`() throws {
+    @Test func `a match has a default zone and owner, but omits other missing members`() throws {
         var feed = try Feed()
         _ = try feed.send(Line.save(Line.query(), database: "public"))
         let out = try feed.send(Line.change(database: "public", owner: nil))
@@ -90,13 +90,13 @@ struct MatchEventTests {
         #expect(try feed.send(change).allSatisfy { $0.contains(id) })
     }
 
-    @Test func `a list with two matching values matches once`() throws {
+    @Test func `a record whose list has two matching values matches a subscription once`() throws {
         var feed = try Feed()
         _ = try feed.send(Line.save(Line.query(#""predicate":"ANY tags IN {'a','b'}""#)))
         #expect(try feed.watchers(Line.change(fields: #"{"tags":{"value":["a","b","a"]}}"#)) == ["s"])
     }
 
-    @Test func `other events pass unchanged`() throws {
+    @Test func `events of unknown types pass the match stage unchanged`() throws {
         var feed = try Feed()
         let lines = [
             #"{"type":"device.register", "x":1}"#, #"{"type":"device.unregister"}"#, #"{"type":"else"}"#, "{}",

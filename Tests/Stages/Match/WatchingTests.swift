@@ -83,7 +83,7 @@ struct WatchingTests {
         _ = try feed.send(save(one))
         #expect(try feed.codes(change(other)).contains(.zoneDiffers))
         #expect(try feed.codes(change(one)).contains(.zoneSame))
-        // Counts the change that no subscription watched.
+        // The stage has a deadline because it has counted a change that no subscription watched.
         #expect(try feed.send(change(other)).isEmpty && feed.deadline != nil)
     }
 
@@ -118,7 +118,7 @@ struct WatchingTests {
         #expect(try feed.watchers(Line.change(fields: #"{"a":{"value":1}}"#)) == ["always"])
     }
 
-    @Test func `saving a subscription replaces only the one with its identity, and a delete removes it`() throws {
+    @Test func `saving replaces only the subscription with the same identity, and deleting removes it`() throws {
         var feed = try Feed()
         let change = Line.change(fields: #"{"a":{"value":1}}"#)
         #expect(try feed.watchers(change) == [])
@@ -157,7 +157,7 @@ struct WatchingTests {
         }
     }
 
-    @Test func `the index finds the creator of a record too`() throws {
+    @Test func `a predicate can compare the creator of a record`() throws {
         let save = Line.save(Line.query(#""predicate":"creatorUserRecordID == '_x' AND creationDate > 5""#))
         func change(_ created: String) -> String {
             Line.change(fields: "{}").replacing(#""fields":{}"#, with: #""created":\#(created),"fields":{}"#)

@@ -46,7 +46,7 @@ struct DrawnNotification {
         return (missing, wrong)
     }
 
-    /// A body alone is the alert itself.
+    /// The value at a path. An alert with nothing but a body is a plain string.
     private static func value(at path: [String], of payload: Tree) -> Tree? {
         if path == ["aps", "alert", "body"], case .text? = payload["aps", "alert"] { return payload["aps", "alert"] }
         return path.reduce(payload) { $0?[$1] }
@@ -193,7 +193,8 @@ extension DrawnNotification {
         return text
     }
 
-    /// Every background push has the flag, even one that became a background push by pruning.
+    /// Expects `content-available` if nothing visible is expected. Every background push has this flag, even a push that
+    /// became a background push by pruning.
     private mutating func expectSilence() {
         guard expected.keys.allSatisfy({ $0[0] == "ck" }) else { return }
         expected[["aps", "content-available"]] = .number("1")

@@ -42,7 +42,7 @@ import Testing
 }
 
 @Suite struct `A payload that is too long` {
-    /// Every part that can be left out, in order.
+    /// All parts that can be left out, in the order in which they are left out.
     private static let order: [PayloadParts] = [
         .thirdField, .secondField, .firstField, .subtitle, .subtitleArguments, .subtitleKey, .title, .titleArguments,
         .titleKey, .userRecordName, .container, .recordName, .reason, .contentAvailable, .sound, .launchImage,
@@ -54,8 +54,8 @@ import Testing
         .actionKey, .body, .bodyArguments, .bodyKey, .badge, .mutableContent, .category,
     ]
 
-    /// The parts that the algorithm of the manual keeps, which removes and adds one part at a time.
-    private static func told(_ writer: PayloadWriter, _ badge: Int) -> PayloadParts {
+    /// The parts that stay according to the manual. The algorithm of the manual removes and adds one part at a time.
+    private static func expectedParts(_ writer: PayloadWriter, _ badge: Int) -> PayloadParts {
         var kept = writer.parts
         var lost: [PayloadParts] = []
         for part in order where kept.contains(part) && writer.bytes(kept, badge) > 4096 {
@@ -84,7 +84,7 @@ import Testing
         for length in stride(from: 3000, to: 4200, by: 3) {
             try Self.withWriter(.full(zoneName: String(repeating: "z", count: length))) { writer in
                 let kept = writer.fittingParts(1)
-                #expect(kept == Self.told(writer, 1), "\(length) bytes")
+                #expect(kept == Self.expectedParts(writer, 1), "\(length) bytes")
                 lost.formUnion(writer.parts.subtracting(kept))
             }
         }
@@ -172,7 +172,7 @@ import Testing
                 ]))
     }
 
-    @Test func `is complete beside the push, so that it can be fetched`() throws {
+    @Test func `is also in the push as a complete payload, so that it can be fetched`() throws {
         let info = #"{"alertBody":"\#(String(repeating: "b", count: 4000))","desiredKeys":["t"]}"#
         var notification = SampleNotification(fields: #"{"t":{"value":"T"}}"#, info: info)
         let pruned = try push(of: notification)

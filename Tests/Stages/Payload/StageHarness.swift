@@ -67,7 +67,7 @@ struct SampleNotification {
     var record = "record-2"
     var zoneName = "Notes"
     var zoneOwner = SampleNotification.alice
-    /// JSON, like the two members below.
+    // `origin`, `fields` and `info` are JSON texts.
     var origin: String?
     var fields: String?
     var info: String?

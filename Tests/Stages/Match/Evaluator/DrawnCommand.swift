@@ -10,9 +10,9 @@ struct DrawnSubscription {
     let place: DrawnPlace
     let user: String
     let isDatabase: Bool
-    /// Nil: all record types.
+    /// The watched record type; nil for all types.
     let recordType: String?
-    /// Nil: all zones.
+    /// The watched zone; nil for all zones.
     let zone: String?
     let firesOn: Set<String>
     let firesOnce: Bool
@@ -61,7 +61,8 @@ struct DrawnSubscription {
         line = #"{"type":"subscription.save",\#(head),"subscription":{\#(members.joined(separator: ","))}}"#
     }
 
-    /// The predicate as `filterBy` if possible, else as text.
+    /// The members of a query for the predicate. They contain it as text, or about half of the time as `filterBy` if
+    /// `filterBy` can express it.
     private static func query(_ predicate: RecordPredicate, _ random: inout Seeded) -> String {
         if random.isOneIn(2), let filterBy = predicate.filterBy { return #""filterBy":\#(filterBy)"# }
         var buffer = ByteBuffer()
@@ -98,7 +99,7 @@ struct DrawnChange {
     let place: DrawnPlace
     let owner: String
     let action: String
-    /// Nil for the delete of an unknown record.
+    /// Nil if the change deletes an unknown record.
     let recordType: String?
     let zone: String
     let line: String
@@ -124,8 +125,8 @@ struct DrawnChange {
         if place.database != "public" { members.append(#""owner":"\#(owner)""#) }
         members.append(#""record":{\#(record.joined(separator: ","))}"#)
         members.append(#""change":"\#(action)""#)
-        let isBeforeSaid = !random.isOneIn(isDelete ? 20 : 2)
-        if isBeforeSaid { members.append(#""before":\#(isDelete ? fields : Self.fields(&random))"#) }
+        let hasBefore = !random.isOneIn(isDelete ? 20 : 2)
+        if hasBefore { members.append(#""before":\#(isDelete ? fields : Self.fields(&random))"#) }
         if let recordType, !isTypeInRecord { members.append(#""recordType":"\#(recordType)""#) }
         line = "{\(members.joined(separator: ","))}"
     }
@@ -140,7 +141,7 @@ struct DrawnChange {
         return members
     }
 
-    /// One field in three is missing. A few occur twice or have an escape in their name.
+    /// Random fields as JSON. Each is missing once in three times. A few occur twice or have an escape in their name.
     private static func fields(_ random: inout Seeded) -> String {
         var fields: [String] = []
         for pool in FieldPool.all where random.below(3) > 0 || random.isOneIn(50) {

@@ -17,7 +17,7 @@ struct DrawnPredicate {
         }
     }
 
-    /// Sometimes two clauses about one number, as for BETWEEN.
+    /// Draws clauses that are joined by AND. Sometimes two clauses are about one number, as for BETWEEN.
     private mutating func conjunction() -> [Clause] {
         var clauses: [Clause] = []
         for _ in 0..<[1, 1, 2, 2, 3, 5][random.below(6)] { clauses.append(clause()) }
@@ -78,7 +78,7 @@ extension DrawnPredicate {
         }
     }
 
-    /// One in ten asks for a value of another type.
+    /// Draws a clause about a single value. One clause in ten asks for a value of another type.
     private mutating func scalarClause(
         _ name: String, _ comparators: [Clause.Comparator], _ drawn: [FieldValue]
     ) -> Clause {
@@ -103,7 +103,7 @@ extension DrawnPredicate {
             isNegated: random.isOneIn(4))
     }
 
-    /// References have no order.
+    /// Draws a clause about all elements of a list. References are not compared by order, because they have no order.
     private mutating func everyClause(_ name: String, _ values: [FieldValue]) -> Clause {
         var tests: [Clause.Test] = [.equals, .isIn]
         if name != "lr" { tests += [.lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals] }

@@ -1,9 +1,9 @@
 import JSON
 import Predicates
 
-/// Matching without an index: evaluates every subscription for each change.
+/// Finds the subscriptions that watch a change without an index, by evaluating every subscription.
 struct PlainEvaluator {
-    /// In the order in which they were saved.
+    /// The subscriptions in the order in which they were saved.
     private(set) var saved: [DrawnSubscription] = []
 
     mutating func save(_ subscription: DrawnSubscription) {
@@ -13,7 +13,7 @@ struct PlainEvaluator {
 
     mutating func delete(_ identity: String) { saved.removeAll { $0.identity == identity } }
 
-    /// The subscriptions that watch a change, in the order of their saves. Removes the subscriptions that fire once.
+    /// The subscriptions that watch a change, in the order of their saves. Removes those of them that fire only once.
     mutating func watchers(of change: DrawnChange) throws -> [DrawnSubscription] {
         let found = try withJSON(change.line) { event in
             let record = event["record"]
@@ -29,7 +29,7 @@ struct PlainEvaluator {
 }
 
 extension DrawnSubscription {
-    /// All checks except the predicate.
+    /// Whether the change passes all checks of the subscription except its predicate.
     fileprivate func isMeant(by change: DrawnChange) -> Bool {
         place == change.place
             && (place.database == "public" || user == change.owner)
@@ -95,7 +95,7 @@ struct Coverage {
 
     mutating func merge(_ other: Coverage) { counts.merge(other.counts) { $0 + $1 } }
 
-    /// The combinations that took no part.
+    /// The expected comparators and kinds of values that took part in no match.
     var missing: [String] { Self.expected.filter { counts[$0] == nil } }
 
     private static let expected: [String] = {

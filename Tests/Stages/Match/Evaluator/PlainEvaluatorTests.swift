@@ -22,7 +22,8 @@ struct PlainEvaluatorTests {
         try both.check(changes: 150, share: 0.8)
     }
 
-    /// The restored stage builds its index at once from the remaining subscriptions, the original one step by step.
+    /// The restored stage builds its index at once from the remaining subscriptions. The original stage builds its index
+    /// step by step.
     @Test(arguments: Seeded.seeds)
     func `a restored stage writes the same matches as the original one`(seed: UInt64) throws {
         var both = try Both(.wide, seed: seed)
@@ -53,7 +54,7 @@ private struct Both {
     private let seed: UInt64
     private let world: World
     private var run: StageRun<MatchStage>
-    /// A stage that was restored from a snapshot of the other one.
+    /// A stage that was restored from a snapshot of the stage in `run`.
     private var restored: StageRun<MatchStage>?
     private var plain = PlainEvaluator()
     private(set) var coverage = Coverage()
@@ -71,7 +72,8 @@ private struct Both {
         return try MatchStage(MatchSettings(), context: context)
     }
 
-    /// Feeds a save or a delete with this probability in percent, else a change.
+    /// Feeds a save with the probability `saves`, a delete with the probability `deletes` (both in percent), and otherwise a
+    /// change.
     mutating func step(saves: Int, deletes: Int) throws {
         switch random.below(100) {
         case ..<saves: try save()
@@ -112,7 +114,8 @@ private struct Both {
         try #require(found == expected, "seed \(seed), line \(run.sequence): \(line)")
     }
 
-    /// A rejection becomes part of the result, which makes the comparison fail.
+    /// The identity of the subscription in a match. For an unexpected line, the result is the line itself, so that the
+    /// comparison fails.
     private func identity(of match: String) -> String {
         guard match.hasPrefix(#"{"type":"match","change":\#(run.sequence),"#),
             let start = match.firstRange(of: #""container":"#)?.lowerBound,

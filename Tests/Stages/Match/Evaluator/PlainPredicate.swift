@@ -175,7 +175,7 @@ extension Clause {
         }
     }
 
-    /// False for an empty list; ignores elements that cannot be compared.
+    /// Whether an element passes the test. False for an empty list. Elements that cannot be compared are ignored.
     private func some(_ list: [PlainValue], _ test: (PlainValue) -> Bool?) -> Bool? {
         let outcomes = list.compactMap(test)
         return outcomes.isEmpty && !list.isEmpty ? nil : outcomes.contains(true)

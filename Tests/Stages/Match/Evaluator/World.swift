@@ -14,10 +14,10 @@ struct World: Sendable {
     /// One query in this many has no clause.
     var emptyQueries = 12
 
-    /// Every scope, type and zone.
+    /// A world with several scopes, record types and zones.
     static let wide = World()
 
-    /// One scope and one record type, so that the index has long lists.
+    /// A world with one scope and one record type, so that the index has long lists.
     static let crowded = World(
         containers: ["iCloud.c"], environments: ["production"], databases: ["public"], types: ["Note"],
         zones: ["_defaultZone"], kinds: ["query"], ids: 400, emptyQueries: 200)
@@ -82,7 +82,7 @@ struct FieldPool {
         return "[\(values.joined(separator: ","))]"
     }
 
-    /// Usually one of a few numbers, else an extreme one.
+    /// A number as JSON. Usually it is one of a few common numbers, and sometimes an extreme number.
     static func number(_ random: inout Seeded) -> String {
         numbers[random.below(random.isOneIn(4) ? numbers.count : 4)]
     }

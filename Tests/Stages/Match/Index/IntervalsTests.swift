@@ -48,7 +48,7 @@ import Testing
         #expect((0..<3).allSatisfy { intervals.view.find($0, 2) == nil })
     }
 
-    /// Many intervals have the same start, some have no start or no end.
+    /// Draws an interval. Many intervals have the same start. Some have no start or no end.
     private func draw(_ random: inout Seeded, slot: Int32) -> Saved {
         let low = random.below(4) == 0 ? OrderedKey.min : UInt32(random.below(60) * 16 + 1)
         let high = random.below(4) == 0 ? OrderedKey.max : low + UInt32(random.below(200))

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func `integers and doubles have one order`(seed: UInt64) {
+    func `keys of integers and doubles are in the order of the numbers`(seed: UInt64) {
         var random = Seeded(seed)
         let edges: [Int64] = [0, 1, -1, .max, .min, 1 << 53, -(1 << 53), 1 << 20, 1 << 62].flatMap { edge in
             (-3...3).map { edge &+ $0 }
