@@ -4,7 +4,7 @@ extension String {
     /// Whether both strings have the same bytes. Identifiers are compared in this way, not as Unicode text.
     func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 
-    /// Equal for two strings of the same bytes.
+    /// A hash that is equal for two strings with the same bytes.
     var byteHash: Int { Array(utf8).hashValue }
 }
 

@@ -19,7 +19,7 @@ package enum CloudKitLimits {
     // APNs, Sending notification requests: apns-collapse-id has at most 64 bytes.
     package static let collapseIDBytesMax = 64
 
-    // APNs: a badge is a number; an Apple Watch counts in 32 bits.
+    // APNs only says that a badge is a number. An Apple Watch counts in 32 bits.
     package static let badgeMax = Int64(Int32.max)
 
     // Belfry's own: the events of one command form one batch of the log, and each may have 2 MB.
@@ -32,7 +32,7 @@ package enum CloudKitLimits {
     // Belfry's own: APNs accepts 8,000 bytes of headers in total.
     package static let headerBytesMax = 4096
 
-    // CLLocationCoordinate2D.
+    // CLLocationCoordinate2D documents these ranges.
     package static let latitudeRange = -90.0...90.0
     package static let longitudeRange = -180.0...180.0
 }

@@ -3,13 +3,13 @@ import JSON
 /// The length and the characters that a kind of name may have.
 package struct NameRule: Sendable {
     enum Characters: Sendable {
-        /// Space to `~`.
+        /// The ASCII characters from space to `~`.
         case ascii
         /// Letters, digits and `_`, starting with a letter.
         case identifier
         /// Letters, digits, `_`, `-` and `.`.
         case dotted
-        /// Space to `~`, without a space at either end, as HTTP headers require.
+        /// The ASCII characters from space to `~`, without a space at either end, as HTTP headers require.
         case header
         /// Any text without control characters.
         case text
@@ -98,7 +98,7 @@ extension NameRule.Characters {
 
 extension NameRule {
     package static let recordName = NameRule("a record name", CloudKitLimits.recordNameBytesMax, .ascii)
-    /// CloudKit's own type `cloudkit.share` has a dot.
+    /// A record type may have dots, because CloudKit's own type `cloudkit.share` has one.
     package static let recordType = NameRule("a record type", CloudKitLimits.recordTypeBytesMax, .dotted)
     package static let fieldName = NameRule("a field name", CloudKitLimits.fieldNameBytesMax, .identifier)
     package static let zoneName = NameRule("a zone name", CloudKitLimits.zoneNameBytesMax, .ascii)

@@ -23,7 +23,7 @@ extension ByteBuffer {
         append(":")
     }
 
-    /// Appends the comma between two members or elements; nothing at the start of an object or list.
+    /// Appends the comma between two members or elements. Appends nothing at the start of an object or list.
     @inlinable
     @inline(__always)
     package mutating func appendSeparator() {

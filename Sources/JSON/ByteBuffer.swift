@@ -7,7 +7,7 @@
     @usableFromInline var written: Int
     @usableFromInline var capacity: Int
 
-    /// - Parameter capacity: The bytes that fit before the buffer grows; at least 16.
+    /// - Parameter capacity: The number of bytes that fit into the buffer before it grows. Less than 16 counts as 16.
     public init(capacity: Int = 256) {
         self.capacity = max(capacity, 16)
         unsafe base = .allocate(byteCount: self.capacity, alignment: 16)
@@ -21,7 +21,7 @@
     /// Whether the buffer has no bytes.
     @inlinable public var isEmpty: Bool { written == 0 }
 
-    /// All bytes; valid until the next change.
+    /// All bytes of the buffer. The result is valid until the buffer changes.
     @inlinable package var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: base, count: written) }
 
     /// Removes all bytes and keeps the memory.

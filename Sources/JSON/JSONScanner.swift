@@ -164,7 +164,8 @@ extension JSONScanner {
         return unsafe JSONError(.unexpectedByte(bytes[position], expected: "\(expected)"), at: position)
     }
 
-    /// The error for a missing comma or end of a container; without a position, at the end of the text.
+    /// The error for a missing comma or a missing end of a container. If `position` is nil, the error is at the end of the
+    /// text.
     @inline(never)
     private func missing(_ isObject: Bool, _ position: Int? = nil) -> JSONError {
         unsafe missing(isObject ? "',' or '}'" : "',' or ']'", position ?? count)

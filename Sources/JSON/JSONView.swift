@@ -56,14 +56,14 @@
         return view(of: member)
     }
 
-    /// Calls `body` for each member in the order of the text; never if this is not an object.
+    /// Calls `body` for each member in the order of the text. Does nothing if this is not an object.
     public func forEachMember<Failure: Error>(
         _ body: (_ key: JSONView, _ value: JSONView) throws(Failure) -> Void
     ) throws(Failure) {
         for (key, value) in value.members { try body(JSONView(key), JSONView(value)) }
     }
 
-    /// Calls `body` for each element in order; never if this is not an array.
+    /// Calls `body` for each element in order. Does nothing if this is not an array.
     public func forEachElement<Failure: Error>(_ body: (JSONView) throws(Failure) -> Void) throws(Failure) {
         for element in value.elements { try body(JSONView(element)) }
     }

@@ -6,21 +6,21 @@ import JSON
 /// Distances are great circles on a sphere with the Earth's mean radius, by the haversine formula. They differ from
 /// distances on an ellipsoid by up to 0.6 %. CloudKit's own index has a resolution of 10 km (CKQuery).
 package struct Circle: Sendable, Hashable {
-    // IUGG, mean radius R1, in metres.
+    // The Earth's mean radius R1 in metres, as defined by the International Union of Geodesy and Geophysics.
     package static let earthRadius = 6_371_008.8
 
-    /// Degrees, from -90 to 90.
+    /// The centre's latitude in degrees, from -90 to 90.
     package let latitude: Double
-    /// Degrees, from -180 to 180.
+    /// The centre's longitude in degrees, from -180 to 180.
     package let longitude: Double
-    /// Metres.
+    /// The radius in metres.
     package let radius: Double
 
     package func contains(latitude: Double, longitude: Double) -> Bool {
         distance(latitude: latitude, longitude: longitude) <= radius
     }
 
-    /// Metres from the centre.
+    /// The distance of a place from the centre, in metres.
     package func distance(latitude: Double, longitude: Double) -> Double {
         let (north, east) = ((latitude - self.latitude) * .pi / 180, (longitude - self.longitude) * .pi / 180)
         let (sine, otherSine) = (sin(north / 2), sin(east / 2))

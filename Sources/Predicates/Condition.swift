@@ -37,7 +37,7 @@ extension Condition {
         }
     }
 
-    /// The parts of an AND; for any other condition the condition itself.
+    /// The parts of an AND. For any other condition, its only part is the condition itself.
     var parts: [Condition] { if case .all(let parts) = self { parts } else { [self] } }
 
     var clauseCount: Int {

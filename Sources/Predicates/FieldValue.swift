@@ -1,12 +1,12 @@
 /// A value that a clause compares with.
 package enum FieldValue: Sendable, Hashable {
-    /// UTF-8.
+    /// A string, as UTF-8.
     case text([UInt8])
     case integer(Int64)
     case double(Double)
     /// The record name of a reference.
     case reference([UInt8])
-    /// Base64 text (RFC 4648, section 4).
+    /// Bytes, as Base64 text (RFC 4648, section 4).
     case bytes([UInt8])
     /// The area for a location.
     indirect case circle(Circle)

@@ -16,7 +16,7 @@ package enum FieldView {
     case list(JSONValue)
     /// Any other JSON object: a location or an asset.
     case object(JSONValue)
-    /// Missing, or not a type of CloudKit.
+    /// The field is missing, or CloudKit has no type for its value.
     case nothing
 
     /// - Parameter field: A field dictionary, `{"value":…,"type":…}`.

@@ -72,14 +72,14 @@ package struct RecordPredicate: Sendable, Hashable {
 
 /// The limits of a predicate. A larger one is rejected.
 package enum PredicateLimits {
-    /// Bytes of a predicate's text.
+    /// The most bytes of a predicate's text.
     package static let textBytesMax = 100 << 10
-    /// Comparisons in one predicate.
+    /// The most comparisons in one predicate.
     package static let clausesMax = 10_000
-    /// Values in one list, as in `IN`.
+    /// The most values in one list, for example after `IN`.
     package static let valuesMax = 1_000
-    /// Different words in one search.
+    /// The most different words in one search.
     package static let wordsMax = 100
-    /// Nested parentheses.
+    /// The deepest nesting of parentheses.
     package static let depthMax = 128
 }

@@ -126,7 +126,7 @@ private struct DateScanner {
         take(separator) ? number(digits: 2) : nil
     }
 
-    /// In microseconds; zero without a fraction.
+    /// Reads a fraction of a second and returns it in microseconds. Returns zero if there is no fraction.
     private mutating func fraction() -> Int64? {
         guard take(".") else { return 0 }
         var (value, count) = (Int64(0), 0)

@@ -120,7 +120,7 @@ import Testing
         #expect(notification.date(forKey: "place") == nil)
     }
 
-    @Test func `other values are read as JSON values`() throws {
+    @Test func `fields of other types are read as JSON values`() throws {
         let text =
             #"{"ck":{"qry":{"dbs":1,"af":{"list":["a",1],"more":{"of":{"it":2.5}},"none":null,"n":18446744073709551615}}}}"#
         let notification = try #require(Pushed(text).notification as? CKQueryNotification)

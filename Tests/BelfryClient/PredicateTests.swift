@@ -43,7 +43,7 @@ import Testing
         #expect(!near.evaluate(with: ["place": CLLocation(latitude: 48.1, longitude: 16)]))
     }
 
-    @Test func `is joined with others`() {
+    @Test func `is joined with other predicates`() {
         let (a, b) = (NSPredicate(format: "a == %@", 1), NSPredicate(format: "b == %@", 2))
         let both = NSCompoundPredicate(andPredicateWithSubpredicates: [
             a, NSCompoundPredicate(notPredicateWithSubpredicate: b),

@@ -3,7 +3,7 @@ import Testing
 
 /// Each symbol that Apple's pages name, compiled as a CloudKit app would write it.
 @Suite struct SymbolTests {
-    @Test func `the symbols of CKSubscription`() {
+    @Test func `the symbols of CKSubscription have CloudKit's names`() {
         let id: CKSubscription.ID = "feed"
         let subscription: CKSubscription = CKDatabaseSubscription(subscriptionID: id)
         #expect(subscription.subscriptionID == "feed")
@@ -51,7 +51,7 @@ import Testing
         #expect(CKSubscription.NotificationInfo(title: "t").desiredKeys == [])
     }
 
-    @Test func `the symbols of CKRecordZoneSubscription`() {
+    @Test func `the symbols of CKRecordZoneSubscription have CloudKit's names`() {
         let zoneID = CKRecordZone.ID(zoneName: "Notes", ownerName: CKCurrentUserDefaultName)
         let subscription = CKRecordZoneSubscription(zoneID: zoneID, subscriptionID: "feed-changes")
         #expect(subscription.recordType == nil)
@@ -64,7 +64,7 @@ import Testing
         #expect(subscription.subscriptionType == .recordZone)
     }
 
-    @Test func `the symbols of CKQuerySubscription and its options`() {
+    @Test func `the symbols of CKQuerySubscription and its options have CloudKit's names`() {
         let options: CKQuerySubscription.Options = [
             .firesOnRecordCreation, .firesOnRecordUpdate, .firesOnRecordDeletion, .firesOnce,
         ]
@@ -84,7 +84,7 @@ import Testing
         #expect(unnamed.allSatisfy { UUID(uuidString: $0.subscriptionID) != nil })
     }
 
-    @Test func `the symbols of CKQueryNotification, its reasons and scope`() throws {
+    @Test func `the symbols of CKQueryNotification, its reasons and scope have CloudKit's names`() throws {
         let reasons: [CKQueryNotification.Reason] = [.recordCreated, .recordUpdated, .recordDeleted]
         #expect(reasons.map(\.rawValue) == [1, 2, 3])
         #expect(CKQueryNotification.Reason(rawValue: 0) == nil && CKQueryNotification.Reason(rawValue: 4) == nil)
@@ -100,7 +100,7 @@ import Testing
         #expect(fields?["title"] as? String == "Shopping" && fields?["stars"] as? Int == 5)
     }
 
-    @Test func `the symbols of the kinds of notifications`() {
+    @Test func `the symbols of the kinds of notifications have CloudKit's names`() {
         let types: [CKNotification.NotificationType] = [.query, .recordZone, .readNotification, .database]
         #expect(types.map(\.rawValue) == [1, 2, 3, 4])
     }

@@ -22,7 +22,7 @@ struct FieldsTests {
     ]
 
     @Test(arguments: accepted)
-    func `every type of Apple's reference is accepted`(text: String) throws {
+    func `every type of field in Apple's reference is accepted`(text: String) throws {
         #expect(try fieldsError(text) == nil)
     }
 

@@ -2,7 +2,7 @@ import CloudKitModel
 import Testing
 
 struct NotificationInfoTests {
-    @Test func `all eighteen properties are accepted together`() throws {
+    @Test func `all eighteen properties of a notification info are accepted together`() throws {
         let text = """
             {"alertBody":"b","alertLocalizationKey":"k","alertLocalizationArgs":["title"],"title":"t",
              "titleLocalizationKey":"k","titleLocalizationArgs":["a","b","c","d"],"subtitle":"s",
@@ -18,14 +18,14 @@ struct NotificationInfoTests {
         "alertBody", "alertLocalizationKey", "title", "titleLocalizationKey", "subtitle", "subtitleLocalizationKey",
         "alertActionLocalizationKey", "alertLaunchImage", "soundName", "category",
     ])
-    func `a text must be a string`(key: String) throws {
+    func `a text of a notification info must be a string`(key: String) throws {
         let expected = ModelError("member.kind", at: key, "\(key) is a string, not a number")
         #expect(try infoError(#"{"\#(key)":1}"#) == expected)
         #expect(try infoError(#"{"\#(key)":""}"#) == nil)
     }
 
     @Test(arguments: ["shouldBadge", "shouldSendContentAvailable", "shouldSendMutableContent"])
-    func `a flag must be true or false`(key: String) throws {
+    func `a flag of a notification info must be true or false`(key: String) throws {
         let expected = ModelError("member.kind", at: key, "\(key) is true or false, not a string")
         #expect(try infoError(#"{"\#(key)":"true"}"#) == expected)
     }
@@ -33,7 +33,7 @@ struct NotificationInfoTests {
     @Test(arguments: [
         "alertLocalizationArgs", "titleLocalizationArgs", "subtitleLocalizationArgs", "desiredKeys", "additionalFields",
     ])
-    func `a list must contain field names`(key: String) throws {
+    func `a list of a notification info must contain field names`(key: String) throws {
         #expect(
             try infoError(#"{"\#(key)":"title"}"#)
                 == ModelError("member.kind", at: key, "\(key) is an array of field names, not a string"))
@@ -56,7 +56,7 @@ struct NotificationInfoTests {
     }
 
     @Test(arguments: ["alertLocalizationArgs", "titleLocalizationArgs", "subtitleLocalizationArgs"])
-    func `more than a hundred arguments are refused`(key: String) throws {
+    func `more than a hundred arguments of a text are refused`(key: String) throws {
         func names(_ count: Int) -> String { [String](repeating: #""a""#, count: count).joined(separator: ",") }
         #expect(try infoError(#"{"\#(key)":[\#(names(100))]}"#) == nil)
         let reason = "a text has at most 100 arguments, not 101: a payload has no room for more"

@@ -25,7 +25,7 @@ struct SubscriptionTests {
     ]
 
     @Test(arguments: accepted)
-    func `every form of Apple's reference is accepted`(text: String, scope: DatabaseScope) throws {
+    func `every form of subscription in Apple's reference is accepted`(text: String, scope: DatabaseScope) throws {
         #expect(try subscriptionError(text, in: scope) == nil)
     }
 
@@ -166,7 +166,9 @@ struct SubscriptionTests {
     ]
 
     @Test(arguments: wrongDatabases)
-    func `a wrong database is refused unless a setting allows it`(text: String, scope: DatabaseScope, reason: String)
+    func `a subscription in a wrong database is refused without a setting`(
+        text: String, scope: DatabaseScope, reason: String
+    )
         throws
     {
         let expected = ModelError("subscription.scope", at: "subscriptionType", reason)

@@ -17,7 +17,7 @@ struct ByteBufferTests {
         #expect(state(buffer).capacity >= 30_000)
     }
 
-    @Test func `a buffer never has more bytes than memory`() {
+    @Test func `a buffer always has memory for all its bytes`() {
         for first in 0..<40 {
             for more in 0..<40 {
                 var buffer = ByteBuffer(capacity: 16)

@@ -49,7 +49,7 @@ struct InvalidStringTests {
     ]
 
     @Test(arguments: ends + escapes + surrogates)
-    func `an invalid string is refused at the wrong byte`(_ invalid: InvalidText) {
+    func `an invalid string is refused with the offset of its first invalid byte`(_ invalid: InvalidText) {
         #expect(refusal(invalid.bytes) == invalid.error)
     }
 

@@ -118,7 +118,7 @@ struct InvalidTextTests {
     ]
 
     @Test(arguments: noValue + trailing + literals + numbers + arrays + objects)
-    func `an invalid text is refused at the wrong byte`(_ invalid: InvalidText) {
+    func `an invalid text is refused with the offset of its first invalid byte`(_ invalid: InvalidText) {
         #expect(refusal(invalid.bytes) == invalid.error)
     }
 

@@ -41,7 +41,7 @@ struct LimitTests {
     }
 
     /// Texts that need the most nodes, with their containers open or closed.
-    @Test func `the parser's notes have room for the densest texts`() {
+    @Test func `the parser has memory for texts with the most values for their length`() {
         for depth in [0, 1, 2, 127, 128] {
             for count in [0, 1, 2, 100, 1000] {
                 let open = String(repeating: "[", count: depth)
@@ -78,7 +78,7 @@ struct LimitTests {
         }
     }
 
-    @Test func `limits that the parser's notes cannot hold are refused`() async {
+    @Test func `limits that are negative or too high for the parser stop the process`() async {
         await #expect(processExitsWith: .failure) { _ = JSONLimits(bytesMax: JSONLimits.bytesMaxHighest + 1) }
         await #expect(processExitsWith: .failure) { _ = JSONLimits(depthMax: -1) }
     }

@@ -30,14 +30,14 @@ struct ObjectWritingTests {
         #expect(object.text == "{}")
     }
 
-    @Test func `a member at the start of a buffer continues an object`() {
+    @Test func `a member at the start of a buffer begins with a comma`() {
         var buffer = ByteBuffer()
         buffer.append("a", 1)
         #expect(buffer.text == #","a":1"#)
     }
 
     @Test(arguments: 1...40)
-    func `a full buffer grows for a key`(written: Int) {
+    func `a buffer grows for a member at any length`(written: Int) {
         var buffer = ByteBuffer(capacity: 16)
         for _ in 0..<written { buffer.append("1") }
         buffer.append("member", 2)

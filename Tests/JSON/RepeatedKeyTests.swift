@@ -34,7 +34,7 @@ struct RepeatedKeyTests {
         #expect(refusal(#"{"a":{"a":[{"a":1},{"a":2}]},"b":{"a":3}}"#, limits: strict) == nil)
     }
 
-    @Test func `the first repetition in the text is reported`() {
+    @Test func `of several repeated keys, the first repetition in the text is reported`() {
         #expect(refusal(#"{"x":{"a":1,"a":2},"x":3}"#, limits: strict) == JSONError(.duplicateKey("a"), at: 12))
         #expect(refusal(#"[{"a":1,"b":2,"b":3,"a":4}]"#, limits: strict) == JSONError(.duplicateKey("b"), at: 14))
     }

@@ -39,7 +39,7 @@ struct ExtendedTests {
         "NOT self CONTAINS 'x'", "NOT ANY tokenize('x', 'Cdl') IN a", "a == 1 OR NOT (b == 1 OR self CONTAINS 'x')",
         "NOT distanceToLocation:fromLocation:(a, location(1, 2)) < 5",
     ])
-    func `a refused NOT has a reason for its dialect`(_ text: String) throws {
+    func `the error for a refused NOT depends on the dialect`(_ text: String) throws {
         let error = try #require(throws: PredicateError.self) { try extended.predicate(text) }
         #expect(error.code == "predicate.unsupported" && error.reason.contains("is_other == 1"))
         #expect(error.reason.contains("extended predicates take NOT before"), "\(error.reason)")
@@ -63,7 +63,7 @@ struct ExtendedTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `NOT is the opposite if no field is missing`(seed: UInt64) throws {
+    func `AND, OR and NOT have their logical meaning if no field is missing`(seed: UInt64) throws {
         var random = Seeded(seed)
         var held = 0
         for _ in 0..<1000 {

@@ -153,7 +153,7 @@ struct FilterByTests {
             "filterBy[0].fieldValue.value"
         ),
     ])
-    func `an error has the path`(_ filterBy: String, _ code: String, _ path: String) throws {
+    func `an error in a filter has its path`(_ filterBy: String, _ code: String, _ path: String) throws {
         let error = try #require(throws: PredicateError.self) { try RecordPredicate.filter(filterBy) }
         #expect(error.code == code)
         #expect(error.path == path)

@@ -30,7 +30,7 @@ struct HostileTextTests {
         #expect(taken > 1000 && refused > 1000 && filtered > 500, "\(taken), \(refused), \(filtered), seed \(seed)")
     }
 
-    /// As many arguments as there are placeholders.
+    /// Reads a text with as many arguments as it has placeholders.
     private static func read(_ text: String, _ reader: PredicateReader) throws -> PredicateReader.Reading {
         let given = arguments.prefix(text.matches(of: /%[@K]/).count).joined(separator: ",")
         return try withJSON("[\(given)]") { try reader.read(text: text, arguments: $0) }

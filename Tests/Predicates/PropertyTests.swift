@@ -5,7 +5,7 @@ import Testing
 
 struct PropertyTests {
     @Test(arguments: [UInt64(1), 2, 3])
-    func `texts of tokens in any order do not crash`(seed: UInt64) {
+    func `reading tokens in any order does not crash`(seed: UInt64) {
         var random = Seeded(seed)
         let words = [
             "a", "#in", "==", "<", "=>", "IN", "BETWEEN", "BEGINSWITH", "CONTAINS", "ANY", "NOT", "AND", "OR", "(", ")",

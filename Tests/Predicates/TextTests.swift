@@ -21,7 +21,7 @@ struct TextTests {
         ("f == 'ÄÖ'", "\"äÖ\"", "\"ao\""), ("f <= 'B'", "\"b\"", "\"c\""),
         ("f==9007199254740993", "9007199254740993", "9007199254740992"),
     ])
-    func `text holds for one value and fails for the other and without the field`(
+    func `a predicate holds for one value, and fails for another value and for a missing field`(
         _ text: String, _ holds: String, _ fails: String
     ) throws {
         let predicate = try RecordPredicate(text: text)
@@ -38,7 +38,7 @@ struct TextTests {
         #expect(try !RecordPredicate(text: "f == 1 AND falsepredicate").matches(record("1")))
     }
 
-    @Test func `text and filterBy are equal if case does not matter`() throws {
+    @Test func `text and filterBy give equal predicates if case does not matter`() throws {
         let text = try RecordPredicate(text: "stars >= 3 AND NOT stars > 5")
         let filter = try RecordPredicate.filter(
             """
@@ -100,7 +100,7 @@ struct TextTests {
         ("'x' BEGINSWITH a", "predicate.unsupported", 4, "the field"), ("1 IN {1}", "predicate.syntax", 5, "a field"),
         ("a == 1 @", "predicate.syntax", 7, "'@'"), ("a $ 1", "predicate.syntax", 2, "'$'"),
     ])
-    func `an error has the byte offset and says what to write`(
+    func `an error in a text has the byte offset and says what to write`(
         _ text: String, _ code: String, _ offset: Int, _ word: String
     ) throws {
         let error = try #require(throws: PredicateError.self) { try RecordPredicate(text: text) }
@@ -124,7 +124,7 @@ struct TextLimitTests {
         try #require(throws: PredicateError.self) { try RecordPredicate(text: text) }.code
     }
 
-    @Test func `a limit accepts its last value and refuses the next one`() throws {
+    @Test func `a text at a limit is accepted, and a text just beyond it is refused`() throws {
         let depth = { String(repeating: "(", count: $0) + "a==1" + String(repeating: ")", count: $0) }
         #expect(throws: Never.self) { try RecordPredicate(text: depth(128)) }
         #expect(try code(depth(129)) == "predicate.limit")

@@ -81,12 +81,12 @@ import Testing
         #expect(try Self.draft("c", for: key, .client).signed(by: key).extensionBytes("2.5.29.37") == Self.use(2))
     }
 
-    /// One key purpose of RFC 5280, section 4.2.1.12.
+    /// The extension value for one key purpose of RFC 5280, section 4.2.1.12.
     private static func use(_ number: UInt8) -> [UInt8] {
         [0x30, 0x0a, 0x06, 0x08, 0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, number]
     }
 
-    @Test func `a long topic fits into a name`() throws {
+    @Test func `a long topic fits into the name of a certificate's subject`() throws {
         let key = PrivateKey()
         let topic = String(repeating: "com.example.", count: 20) + "Größe"
         var draft = Self.draft("c", for: key, .client)
@@ -96,7 +96,7 @@ import Testing
         #expect(client.subjectTexts(Self.commonName) == ["Apple Push Services: \(topic)"])
     }
 
-    @Test func `a name that is not ASCII is an error`() {
+    @Test func `a server name that is not ASCII is an error`() {
         let key = PrivateKey()
         #expect(throws: SigningError.self) { try Self.draft("s", for: key, .server([.dns("größe")])).signed(by: key) }
     }
@@ -125,7 +125,7 @@ import Testing
         #expect(throws: SigningError.self) { try Certificate(pem: text) }
     }
 
-    @Test func `bytes that end too early or too late are an error`() throws {
+    @Test func `a certificate with missing or extra bytes is an error`() throws {
         let der = try Certificate(pem: Samples.certificate).der
         for length in 0..<der.count {
             #expect(throws: SigningError.self, "\(length)") { try Certificate(der: Array(der.prefix(length))) }

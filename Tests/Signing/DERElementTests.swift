@@ -3,7 +3,7 @@ import Testing
 @testable import Signing
 
 @Suite struct DERElementTests {
-    @Test func `elements are read down to the innermost`() throws {
+    @Test func `nested elements are read down to the innermost element`() throws {
         let element = try #require(DERElement([0x30, 0x09, 0x0c, 0x02, 0x61, 0x62, 0x30, 0x03, 0x0c, 0x01, 0x63]))
         #expect(element.identifier == DERElement.Identifier.sequence)
         #expect(element.elements.map(\.identifier) == [0x0c, 0x30])

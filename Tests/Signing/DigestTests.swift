@@ -30,7 +30,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: known) func `codes are HMAC with SHA-256`(key: [UInt8], message: [UInt8], code: String) {
+    @Test(arguments: known) func `message codes are HMAC with SHA-256`(key: [UInt8], message: [UInt8], code: String) {
         let code = [UInt8](hexadecimal: code)
         #expect(HMAC.code(of: [message], key: key) == code)
         #expect(HMAC.code(of: message.map { [$0] }, key: key) == code)
@@ -61,7 +61,7 @@ import Testing
             whole.digest == [UInt8](hexadecimal: "9f3b18cad76cdc421163f7fdfae9285c109a1de18573f64734fb720b2109cbb9"))
     }
 
-    @Test func `a copy continues independently`() {
+    @Test func `a copy of an unfinished digest continues independently`() {
         var first = SHA256()
         first.update("a")
         var second = first

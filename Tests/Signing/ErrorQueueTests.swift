@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ErrorQueueTests {
     /// TLS code on the same thread takes errors in the queue for its own (SSL_get_error(3)).
-    @Test func `no failure stays in the thread's error queue`() throws {
+    @Test func `no failure leaves an error in the thread's error queue`() throws {
         let key = PrivateKey()
         for number in ["00", "FF"].map({ String(repeating: $0, count: 32) }) {
             #expect(throws: SigningError.self) { try PrivateKey(pem: Samples.sec1([UInt8](hexadecimal: number))) }

@@ -21,19 +21,19 @@ import Testing
         #expect(try PrivateKey(pem: text).pem == Samples.one)
     }
 
-    @Test func `the curve may be left out in SEC 1`() throws {
+    @Test func `a key in SEC 1 is read even if it does not name its curve`() throws {
         let number = [UInt8](hexadecimal: "FBA45A58751D34FD2A52C98F26F55DE1AE840AF9C6976917BC6C130C7277BD88")
         #expect(try PrivateKey(pem: Samples.sec1(number)).pem == Samples.one)
     }
 
-    @Test func `the public key is computed, not read`() throws {
+    @Test func `the public key is computed from the private number, not read`() throws {
         let lines = Samples.one.split(separator: "\n")
         let wrong = Samples.one.replacing(lines[3], with: String(lines[3].reversed()).replacing("=", with: "A"))
         #expect(try PrivateKey(pem: wrong).pem == Samples.one)
     }
 
     @Test(arguments: [Samples.secp256k1, Samples.secp384r1, Samples.oneWithoutItsCurvesName])
-    func `another curve is an error`(text: String) {
+    func `a key on another curve than P-256 is an error`(text: String) {
         #expect(throws: SigningError.unreadable(reason: "there is no private key on the curve P-256")) {
             try PrivateKey(pem: text)
         }
@@ -53,7 +53,7 @@ import Testing
         #expect(throws: SigningError.self) { try PrivateKey(pem: text) }
     }
 
-    @Test func `a text that ends too early is an error`() {
+    @Test func `a key whose text ends too early is an error`() {
         for length in 0..<Samples.one.count {
             #expect(throws: SigningError.self, "\(length)") { try PrivateKey(pem: String(Samples.one.prefix(length))) }
         }
@@ -71,7 +71,7 @@ import Testing
         "00", "FFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551",
         "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF",
     ])
-    func `a number that is not a key is an error`(digits: String) {
+    func `a key whose number is out of range is an error`(digits: String) {
         let number = [UInt8](hexadecimal: digits)
         let padded = [UInt8](repeating: 0, count: 32 - number.count) + number
         #expect(throws: SigningError.self) { try PrivateKey(pem: Samples.sec1(padded)) }
@@ -86,13 +86,13 @@ import Testing
         #expect(throws: SigningError.self) { try PrivateKey(pem: block.text) }
     }
 
-    @Test(arguments: [31, 33]) func `a number of another length is an error`(count: Int) {
+    @Test(arguments: [31, 33]) func `a key whose number has another length than 32 bytes is an error`(count: Int) {
         #expect(throws: SigningError.self) {
             try PrivateKey(pem: Samples.sec1([UInt8](repeating: 1, count: count)))
         }
     }
 
-    @Test func `the largest number is a key`() throws {
+    @Test func `the largest number in range is a key`() throws {
         let number = [UInt8](hexadecimal: "FFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632550")
         _ = try PrivateKey(pem: Samples.sec1(number))
     }

@@ -3,7 +3,7 @@ import Testing
 @testable import Signing
 
 @Suite struct SignatureTests {
-    /// RFC 6979, appendix A.2.5.
+    /// The private key of RFC 6979, appendix A.2.5.
     private static let number = [UInt8](
         hexadecimal: "C9AFA9D845BA75166B5C215767B1D6934E50C3DB36E89B127B8A622B120F6721")
     private static let known: [(message: String, r: String, s: String)] = [
@@ -57,7 +57,7 @@ import Testing
         #expect(!(try Self.key()).isValid(rawSignature: Array((raw + raw).prefix(count)), for: Self.message))
     }
 
-    /// 0, the order of the curve, and all ones.
+    /// These numbers are 0, the order of the curve, and a number of 256 ones.
     @Test(arguments: [
         String(repeating: "0", count: 64), "FFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551",
         String(repeating: "F", count: 64),
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `anything but one sequence in DER is not valid`() throws {
+    @Test func `a signature that is not exactly one sequence in DER is not valid`() throws {
         let key = try Self.key()
         let raw = [UInt8](hexadecimal: Self.known[0].r + Self.known[0].s)
         let der = try ECDSASignature(raw: raw).der

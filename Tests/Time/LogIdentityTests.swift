@@ -3,7 +3,7 @@ import Testing
 @testable import Time
 
 @Suite struct LogIdentityTests {
-    @Test func `a seed and a name always have the same identity`() {
+    @Test func `a seed and a name always give the same identity`() {
         #expect(LogIdentity(seed: "run", name: "matches").description == "0b1349e9-3a5e-80a4-a990-e5ca6c90c97b")
         #expect(LogIdentity(seed: "", name: "").description == "03324c98-4b60-889a-b686-5a37c72b661b")
     }

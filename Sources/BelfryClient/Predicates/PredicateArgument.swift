@@ -8,7 +8,7 @@ enum PredicateArgument: Hashable, Sendable {
     /// A value that a query cannot contain, with the reason.
     case refused(String)
 
-    /// The JSON; null for a refused value.
+    /// The value as JSON. A refused value is written as null.
     var text: String {
         switch self {
         case .json(let text): text

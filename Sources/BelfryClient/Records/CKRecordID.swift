@@ -2,7 +2,7 @@ import Foundation
 import JSON
 
 extension CKRecord {
-    /// CloudKit's name of the type.
+    /// CloudKit's name for the type ``CKRecordID``.
     public typealias ID = CKRecordID
 }
 
@@ -15,7 +15,7 @@ open class CKRecordID: NSObject, NSCopying, NSSecureCoding {
     private let name: String
     private let zone: CKRecordZone.ID
 
-    /// Names a record; without a name, by a random UUID.
+    /// Makes the ID of a record. The default name is a random UUID.
     public init(recordName: String = UUID().uuidString, zoneID: CKRecordZone.ID = .default) {
         (name, zone) = (recordName, zoneID)
     }

@@ -8,7 +8,7 @@ public let CKCurrentUserDefaultName = "\(ZoneID.currentUser)"
 
 /// The namespace of ``ID``, under CloudKit's name for record zones.
 public enum CKRecordZone {
-    /// CloudKit's name of the type.
+    /// CloudKit's name for the type ``CKRecordZoneID``.
     public typealias ID = CKRecordZoneID
 }
 
@@ -26,7 +26,7 @@ open class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding {
     private let name: String
     private let owner: String
 
-    /// Names a zone; by default the current user's default zone.
+    /// Makes the ID of a zone. The default is the current user's default zone.
     public init(
         zoneName: String = CKRecordZoneID.defaultZoneName, ownerName: String = CKCurrentUserDefaultName
     ) {
@@ -55,7 +55,7 @@ open class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding {
 }
 
 extension CKRecordZoneID {
-    /// Reads a zone dictionary; without an owner the zone belongs to the current user.
+    /// Reads a zone dictionary. If it names no owner, the zone belongs to the current user.
     convenience init?(json: JSONValue) {
         guard let zoneName = json["zoneName"]?.string else { return nil }
         self.init(zoneName: zoneName, ownerName: json["ownerRecordName"]?.string ?? CKCurrentUserDefaultName)

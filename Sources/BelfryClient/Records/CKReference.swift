@@ -8,7 +8,7 @@ extension CKRecord {
         case deleteSelf = 1
     }
 
-    /// CloudKit's name of the type.
+    /// CloudKit's name for the type ``CKReference``.
     public typealias Reference = CKReference
 }
 
@@ -21,7 +21,7 @@ open class CKReference: NSObject, NSCopying, NSSecureCoding {
     private let target: CKRecord.ID
     private let consequence: CKRecord.ReferenceAction
 
-    /// References a record. The record need not exist.
+    /// Makes a reference to a record. The record need not exist.
     public init(recordID: CKRecord.ID, action: CKRecord.ReferenceAction) {
         (target, consequence) = (recordID, action)
     }

@@ -6,9 +6,9 @@ public typealias CLLocationDegrees = Double
 
 /// A place on Earth, in degrees.
 public struct CLLocationCoordinate2D: Hashable, Sendable {
-    /// From -90 to 90.
+    /// The latitude, from -90 to 90.
     public var latitude: CLLocationDegrees
-    /// From -180 to 180.
+    /// The longitude, from -180 to 180.
     public var longitude: CLLocationDegrees
 
     /// Makes a coordinate without checking the ranges.

@@ -3,7 +3,7 @@ import JSON
 import Synchronization
 
 extension CKSubscription {
-    /// CloudKit's name of the type.
+    /// CloudKit's name for the type ``CKNotificationInfo``.
     public typealias NotificationInfo = CKNotificationInfo
 }
 

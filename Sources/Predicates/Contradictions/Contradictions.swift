@@ -39,7 +39,7 @@ struct Contradictions {
 
     /// Checks parts that must all hold.
     ///
-    /// - Parameter first: The number of the first comparison in the parts.
+    /// - Parameter first: The number that the first comparison of the parts has in the condition.
     /// - Returns: Why the parts can never hold together; empty if they may.
     private mutating func look(at parts: [Condition], from first: Int) -> [Reason] {
         var (reasons, number, alternatives) = ([Reason](), first, [(sides: [Condition], number: Int)]())

@@ -129,6 +129,6 @@ extension LiteralReader {
 }
 
 extension String {
-    /// The type of a list's elements; for other types the type itself.
+    /// The type of the elements if this is the type of a list, otherwise this type.
     fileprivate var strippingList: String { hasSuffix("_LIST") ? String(dropLast("_LIST".count)) : self }
 }

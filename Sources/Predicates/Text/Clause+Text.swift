@@ -1,6 +1,6 @@
 extension RecordPredicate {
-    /// The predicate as the text of an `NSPredicate`. It reads back as the same predicate; a predicate with
-    /// alternatives does so only in the extended dialect. Strings that are compared ignoring case are in lower case.
+    /// The predicate as the text of an `NSPredicate`. The text reads back as the same predicate, but if the predicate has
+    /// alternatives, only in the extended dialect. Strings that are compared ignoring case are in lower case.
     package var text: String {
         var parts = clauses.map { $0.text(listedMax: .max) }
         for alternative in alternatives { parts.append(alternative.text(listedMax: .max)) }

@@ -101,7 +101,7 @@ extension TextParser {
 // MARK: - Elements of lists
 
 extension TextParser {
-    /// `ANY field == value`, `ANY field IN {…}`, `ANY field BEGINSWITH 'x'`, `ANY tokenize(…) IN self`.
+    /// Reads `ANY field == value`, `ANY field IN {…}`, `ANY field BEGINSWITH 'x'` or `ANY tokenize(…) IN self`.
     private mutating func any(isNegated: Bool) throws(PredicateError) -> Condition {
         let start = try take()
         let subject: Clause.Subject
@@ -121,7 +121,7 @@ extension TextParser {
         }
     }
 
-    /// `ALL tokenize(…) IN self`; extended: `ALL field < value`.
+    /// Reads `ALL tokenize(…) IN self`, and in the extended dialect also `ALL field < value`.
     private mutating func all(isNegated: Bool) throws(PredicateError) -> Condition {
         let start = try take()
         guard isExtended || token.isKeyword("TOKENIZE") else {
@@ -153,7 +153,8 @@ extension TextParser {
 // MARK: - Words and distances
 
 extension TextParser {
-    /// `self CONTAINS 'a b'` for any word, `TOKENMATCHES[cdl]` for all.
+    /// Reads `self CONTAINS 'a b'`, which searches for any of the words, or `self TOKENMATCHES[cdl] 'a b'`, which searches
+    /// for all of them.
     private mutating func search(_ found: Comparison) throws(PredicateError) -> Condition {
         let place = token
         guard token.isKeyword("CONTAINS") || token.isKeyword("TOKENMATCHES") else {

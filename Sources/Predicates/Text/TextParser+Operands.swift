@@ -88,7 +88,7 @@ extension TextParser {
     private mutating func function(_ name: String, at place: Token) throws(PredicateError) -> Operand? {
         let isCalled = token.isSign("(")
         guard isCalled || token.isSign(":") else { return nil }
-        // The deepest nesting is a location in a distance.
+        // The deepest valid nesting has two functions: a location in a distance.
         guard functionDepth < 2 else { throw refused("a function cannot be here: write the value", at: place) }
         functionDepth += 1
         defer { functionDepth -= 1 }
@@ -171,7 +171,7 @@ extension TextParser {
         }
     }
 
-    /// `tokenize('a b', 'Cdl')` or `tokenize:using:('a b', 'Cdl')`.
+    /// Reads `tokenize('a b', 'Cdl')` or `tokenize:using:('a b', 'Cdl')`.
     private mutating func tokenize() throws(PredicateError) -> [FieldValue] {
         if token.isSign(":") { try selector("USING") }
         try expect(sign: "(")
@@ -186,7 +186,7 @@ extension TextParser {
         return try at(place) { () throws(BrokenRule) in try Words.checked(text) }
     }
 
-    /// `distanceToLocation:fromLocation:(field, place)`, with the two in either order.
+    /// Reads `distanceToLocation:fromLocation:(field, place)`. Field and place may be in either order.
     private mutating func distance() throws(PredicateError) -> Operand {
         try selector("FROMLOCATION")
         try expect(sign: "(")

@@ -5,7 +5,7 @@ import Glibc
 package struct Certificate: Sendable {
     private let certificate: Frozen
     package let der: [UInt8]
-    /// In seconds since 1970.
+    /// The first second at which the certificate is valid, in seconds since 1970.
     package let validSince: Int64
     /// The last second at which the certificate is valid, in seconds since 1970.
     package let validUntil: Int64

@@ -13,7 +13,7 @@ package struct CertificateDraft: Sendable {
     /// A name that clients connect to.
     package enum ServerName: Sendable {
         case dns(String)
-        /// 4 or 16 bytes.
+        /// The bytes of an IP address: 4 for IPv4, 16 for IPv6.
         case address([UInt8])
     }
 
@@ -21,9 +21,9 @@ package struct CertificateDraft: Sendable {
     package var subject: [(id: String, text: String)]
     package var key: PublicKey
     package var use: Use
-    /// In seconds since 1970.
+    /// The first second at which the certificate is valid, in seconds since 1970.
     package var validSince: Int64
-    /// In seconds since 1970.
+    /// The last second at which the certificate is valid, in seconds since 1970.
     package var validUntil: Int64
 
     package init(
@@ -42,7 +42,7 @@ package struct CertificateDraft: Sendable {
     package func signed(by key: PrivateKey, of issuer: Certificate? = nil) throws(SigningError) -> Certificate {
         guard let certificate = X509_new() else { throw .last() }
         defer { X509_free(certificate) }
-        // X.509 counts versions from 0.
+        // This is version 3, because X.509 counts versions from 0.
         try SigningError.check(X509_set_version(certificate, 2))
         try drawSerialNumber(of: certificate)
         try setNames(of: certificate, issuer)

@@ -3,11 +3,11 @@ import Events
 import JSON
 import PipelineKit
 
-/// A parsed `match` event; its members are views into the event.
+/// A parsed `match` event. Its members are views into the event.
 struct Match: ~Escapable {
-    /// Position in the matches log.
+    /// The position of the match in the matches log.
     let sequence: UInt64
-    /// Position of its change in the changes log.
+    /// The position of the match's change in the changes log.
     let change: UInt64
     let json: JSONValue
     let container: JSONValue

@@ -54,7 +54,7 @@ struct AppHold: Equatable {
 
     init(at now: Instant) { probeAt = now.advanced(by: Self.firstInterval) }
 
-    /// Schedules the next probe after one that failed.
+    /// Schedules the next probe after a failed probe, and doubles the interval up to the limit.
     mutating func postpone(at now: Instant) {
         interval = min(interval * 2, Self.lastInterval)
         (probe, probeAt) = (nil, now.advanced(by: interval))

@@ -48,7 +48,7 @@ package struct DeliverSettings: PluginSettings {
     }
 
     package enum Tokens: String, CaseIterable, Sendable, Hashable {
-        /// Tokens that the transport considers valid; other registrations become dead letters.
+        /// Only tokens that the transport considers valid. A registration with another token becomes a dead letter.
         case checked
         /// All tokens.
         case any

@@ -4,7 +4,7 @@ import Time
 
 /// What the stage does when its deadline comes.
 extension DeliverStage {
-    /// The most bytes of deliveries that one wake hands out; the next wake continues.
+    /// The most bytes of deliveries that one wake hands out. The next wake hands out the rest.
     private static let handOutBytesMax = 1 << 20
 
     package mutating func wake(at now: Instant, into out: inout Outbox) {

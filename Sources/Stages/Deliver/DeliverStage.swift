@@ -73,7 +73,7 @@ package struct DeliverStage: Stage {
 
     package var firstOut: UInt64? { ledger.first }
 
-    /// Records the answer; ignores an answer that the stage does not expect.
+    /// Records the answer. Ignores an answer that the stage does not expect.
     package mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox) {
         if pending.takesAnswer(to: answer.id) {
             fold(answer, toRepeatOf: PendingKey(answer.id), at: now, into: &out)

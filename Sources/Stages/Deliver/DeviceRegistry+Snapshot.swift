@@ -72,7 +72,7 @@ extension Device {
     var token: String { text(4) }
     var topic: String? { text(3).isEmpty ? nil : text(3) }
 
-    /// A part of the address; 3 is the topic, 4 the token.
+    /// A part of the address. Part 3 is the topic, part 4 the token.
     private func text(_ part: Int) -> String {
         String(decoding: address.split(separator: 0, omittingEmptySubsequences: false)[part], as: UTF8.self)
     }
@@ -105,8 +105,8 @@ extension DeviceRegistry {
 }
 
 extension Device {
-    /// How many characters of a token the state shows, but at most half of the token: whoever has it can reach the
-    /// device.
+    /// How many characters of a token the state shows, but never more than half of the token. The token is a secret, because
+    /// whoever has it can reach the device.
     private static let tokenCharactersShown = 8
 
     fileprivate func writeState(_ pending: Int?, _ app: AppState, into lines: inout ByteBuffer) {

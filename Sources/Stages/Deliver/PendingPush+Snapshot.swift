@@ -76,7 +76,7 @@ extension AppKey {
 }
 
 extension AppState {
-    /// Whether the state is that of a new app.
+    /// Whether nothing is known about the app yet.
     var isInitial: Bool { !hasAccepted && hold == nil && holdsComing == 0 && suspects.isEmpty }
 
     /// Forgets what the transport answered under its earlier settings.
@@ -124,7 +124,7 @@ extension AppHold {
 }
 
 extension PendingKey {
-    /// Writes the key of a push; notices have no snapshot form.
+    /// Writes the key of a push. This form has no room for the key of a notice.
     func write(into snapshot: inout SnapshotWriter) {
         snapshot.write(push)
         snapshot.write(device.string)

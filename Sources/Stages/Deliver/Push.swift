@@ -3,9 +3,9 @@ import JSON
 import PipelineKit
 import Time
 
-/// A parsed `push` event; its members are views into the event.
+/// A parsed `push` event. Its members are views into the event.
 struct Push: ~Escapable {
-    /// Container, environment and user, as a key.
+    /// A key that consists of container, environment and user.
     let user: [UInt8]
     let notificationID: JSONValue
     let userName: JSONValue
@@ -36,7 +36,7 @@ struct Push: ~Escapable {
         try refuseHeader("apns-topic")
     }
 
-    /// Whether the device made the change; it then gets no push.
+    /// Whether the device made the change. Such a device gets no push.
     func isFrom(_ device: Device) -> Bool { origin?.equals(device.name) ?? false }
 
     func payload(for device: Device) -> JSONValue {

@@ -47,7 +47,7 @@ struct Reason: OptionSet {
     var word: StaticString { self == .create ? "create" : self == .update ? "update" : "delete" }
 }
 
-/// A parsed `record.save` or `record.delete`; its members are views into the event.
+/// A parsed `record.save` or `record.delete`. Its members are views into the event.
 struct Change: ~Escapable {
     let sequence: UInt64
     let reason: Reason

@@ -15,7 +15,7 @@ package struct MatchStage: Stage {
     let settings: MatchSettings
     var index = SubscriptionIndex()
     var tally = UnmatchedTally()
-    /// The matches of the current event; kept between events to reuse its memory.
+    /// The matches of the current event. The array is kept between events, so that its memory is reused.
     private var found: [SubscriptionIndex.Found] = []
     /// The change whose matches did not fit into one outbox. Nil once all its matches are written.
     private var fanOut: FanOut?

@@ -3,7 +3,9 @@ import JSON
 import PipelineKit
 import Predicates
 
-/// Matching without an index: compares a change with every subscription. The benches compare the index with it.
+/// Finds the subscriptions that watch a change without an index, by comparing the change with every subscription.
+///
+/// The benches compare its speed with the speed of the index.
 package struct PlainScan: ~Copyable {
     private struct Saved {
         let id: [UInt8]

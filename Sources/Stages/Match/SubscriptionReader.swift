@@ -89,7 +89,7 @@ enum SubscriptionReader {
 // MARK: - Predicates
 
 extension SubscriptionReader {
-    /// Reads `filterBy` or `predicate`; a query with neither matches all records of the type.
+    /// Reads `filterBy` or `predicate`. A query with neither of them matches all records of its type.
     ///
     /// Always accepts the extended dialect. The ingest stage has already rejected each predicate that its settings forbid,
     /// and an old log may contain predicates that the present settings would forbid.

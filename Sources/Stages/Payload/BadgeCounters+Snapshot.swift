@@ -33,7 +33,7 @@ extension BadgeCounters {
 }
 
 extension Badge {
-    /// A damaged snapshot may have any count; no log has more than this many notifications.
+    /// The highest count that a snapshot may contain. No log has this many notifications, so a higher count is damaged.
     private static let countMax = 1 << 53
 
     fileprivate func write(into snapshot: inout SnapshotWriter) {

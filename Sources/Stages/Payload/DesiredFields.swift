@@ -14,7 +14,7 @@ struct DesiredFields {
     /// Whether the record has a desired value that payloads cannot contain, such as bytes or a list.
     private(set) var isIncomplete = false
 
-    /// Collects the values of a created or updated record; the push for a deleted record has no values. A name that is
+    /// Collects the values of a created or updated record. The push for a deleted record has no values. A name that is
     /// listed twice counts once, and fields that the record lacks are left out.
     init(_ notification: Notification) {
         guard let names = notification.info.desiredKeys, notification.family == .query,

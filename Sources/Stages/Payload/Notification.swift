@@ -2,7 +2,7 @@ import Events
 import JSON
 import PipelineKit
 
-/// A parsed `notification` event; its members are views into the event.
+/// A parsed `notification` event. Its members are views into the event.
 struct Notification: ~Escapable {
     let id: JSONValue
     let container: JSONValue
@@ -13,7 +13,7 @@ struct Notification: ~Escapable {
     let subscriptionID: JSONValue
     let family: SubscriptionFamily
     let reason: ChangeReason
-    /// Set for query notifications only.
+    /// The name of the changed record, only for notifications of query subscriptions.
     let recordName: JSONValue?
     /// Nil for the default zone.
     let zoneName: JSONValue?

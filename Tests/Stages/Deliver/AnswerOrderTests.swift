@@ -62,7 +62,7 @@ import Time
         #expect(harness.takeDeliveries() == [pushes[0]])
     }
 
-    @Test func `a late answer to a push in flight counts`() throws {
+    @Test func `a late answer to a push in flight becomes its outcome`() throws {
         var (harness, pushes) = try harness(push())
         var late = deferred(pushes[0], until: 60)
         (late.reason, late.isUnderWay) = ("in_flight", true)

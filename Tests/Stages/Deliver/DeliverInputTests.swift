@@ -53,7 +53,7 @@ import Testing
         #expect(harness.rejections.allSatisfy { !$0.reason.contains("secret") })
     }
 
-    @Test func `headers may be empty`() throws {
+    @Test func `a push may have empty headers`() throws {
         var harness = try DeliverHarness()
         let event = push().replacing(/"headers":\{[^}]*\}/, with: #""headers":{}"#)
         try harness.feed(register("mac", topic: nil), event)

@@ -64,7 +64,7 @@ import Time
         #expect(addresses[0] == addresses[1])
     }
 
-    @Test func `an answer becomes an outcome`() throws {
+    @Test func `the answer to a push becomes its outcome`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("mac"), push())
         let delivery = try #require(harness.deliveries.first)

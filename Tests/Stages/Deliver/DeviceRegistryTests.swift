@@ -9,7 +9,7 @@ import Testing
         try harness.deliveries.map { try member("token", of: $0.text) }
     }
 
-    @Test func `registering again replaces the device`() throws {
+    @Test func `registering a device again replaces its earlier registration`() throws {
         var harness = try DeliverHarness()
         try harness.feed(register("mac", token: "old"), register("mac", transport: "hook", token: "new"), push())
         #expect(try tokens(harness) == ["new"])

@@ -32,7 +32,7 @@ struct ExplainTests {
         #expect(try harness.explain(push()).map(\.code) == [.appStopped])
     }
 
-    @Test func `explaining changes nothing`() throws {
+    @Test func `explaining a push does not change the stage`() throws {
         var (harness, other) = (try DeliverHarness(), try DeliverHarness())
         for line in [register("phone"), register("mac")] {
             try harness.feed(line)

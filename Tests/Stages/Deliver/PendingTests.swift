@@ -135,7 +135,7 @@ import Time
     }
 }
 
-/// Retired devices and stopped apps.
+/// Answers that retire devices or stop apps.
 @Suite struct RefusalTests {
     private func at(_ second: Int64) -> Instant { Instant(microseconds: second * 1_000_000) }
 

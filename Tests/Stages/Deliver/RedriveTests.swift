@@ -4,7 +4,7 @@ import Time
 
 @testable import Deliver
 
-/// Earlier pushes that are sent again.
+/// A redrive sends an earlier push to one device again.
 @Suite struct RedriveTests {
     private func harness(_ events: String..., settings: String = "") throws -> DeliverHarness {
         var harness = try DeliverHarness(transports: "transports: {apns: {use: file}}\n" + settings)

@@ -25,7 +25,7 @@ import Time
         return Line.change(kind, database: "public", owner: nil, fields: fields)
     }
 
-    @Test func `parts of any size give the same matches`() throws {
+    @Test func `matches that are written in parts of any size are the same`() throws {
         var random = Seeded(Seeded.ofThisRun)
         var lines = (0..<Self.watchers).map { Self.subscription($0, &random) }
         // Half of the subscriptions watch this change.
@@ -73,7 +73,7 @@ import Time
         return (said.split(separator: "\n").map(String.init), parts)
     }
 
-    @Test func `a part is not much larger than its limit`() throws {
+    @Test func `a part of a change's matches is not much larger than its limit`() throws {
         var random = Seeded(3)
         var feed = try Feed()
         for number in 0..<Self.watchers { _ = try feed.send(Self.subscription(number, &random)) }

@@ -106,7 +106,7 @@ struct MatchEventTests {
 }
 
 struct UnmatchedTests {
-    @Test func `a range ends at each multiple of a thousand`() throws {
+    @Test func `the range of a not_matched event ends at each multiple of a thousand`() throws {
         var feed = try Feed()
         _ = try feed.send(#"{"type":"else"}"#)
         _ = try feed.send(Line.change())
@@ -123,7 +123,7 @@ struct UnmatchedTests {
         #expect(feed.advance(to: 1_000_000) == [#"{"type":"not_matched","first":3001,"last":3904,"count":2}"#])
     }
 
-    @Test func `a range ends a second after its first unmatched change`() throws {
+    @Test func `the range of a not_matched event ends a second after its first unmatched change`() throws {
         var feed = try Feed()
         _ = try feed.send(Line.save(Line.query()))
         #expect(feed.deadline == nil)

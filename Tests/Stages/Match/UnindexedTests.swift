@@ -50,7 +50,7 @@ struct UnindexedTests {
         #expect(stage.subscriptionCount == 2)
     }
 
-    @Test func `the largest groups come first, and deleted subscriptions do not count`() throws {
+    @Test func `the largest groups of unindexed subscriptions come first, without deleted subscriptions`() throws {
         let stage = try Self.stage([
             Line.save(Line.query(#""predicate":"m != 1""#), id: "own"), Self.save("n != 1", id: "one"),
             Self.save("n != 2", id: "gone"), Self.save("NOT n IN {3, 4}", id: "two", user: "_b"),
@@ -64,7 +64,7 @@ struct UnindexedTests {
             [two.user, two.database, two.recordType, two.predicate] == ["_b", "public", "Note", "NOT n IN {3, 4}"])
     }
 
-    @Test func `subscriptions of one shape are a group across users`() throws {
+    @Test func `unindexed subscriptions of one shape form a group across users`() throws {
         var lines = (0..<120).map { Self.save("state != 'x\($0)'", id: "s\($0)", user: "_u\($0 % 7)") }
         lines += (0..<5).map { Line.save(Line.query(#""predicate":"n != 1""#), id: "p\($0 / 3)", user: "_u\($0 % 3)") }
         lines.append(Self.save("state != 'x1'", id: "other").replacing("Note", with: "Task"))

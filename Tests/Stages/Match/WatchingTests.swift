@@ -23,7 +23,7 @@ struct WatchingTests {
         #expect(try watches(everybody, Line.change(database: "public", owner: "_b")))
     }
 
-    @Test func `containers and environments never mix`() throws {
+    @Test func `a subscription watches only changes in its own container and environment`() throws {
         let save = Line.save(Line.query())
         let container = #""container":"iCloud.d","environment":"development""#
         let environment = #""container":"iCloud.c","environment":"production""#
@@ -38,7 +38,9 @@ struct WatchingTests {
             (#","zoneID":{"zoneName":"Z"}"#, "Y", false), (#","zoneID":{"zoneName":"Z"}"#, nil, false),
             (#","zoneWide":true"#, "Z", true), (#","zoneWide":true"#, nil, true), ("", "_defaultZone", true),
         ] as [(String, String?, Bool)])
-    func `a query watches the default zone, one zone or all`(_ more: String, _ zone: String?, _ watched: Bool) throws {
+    func `a query watches the default zone, one other zone or all zones`(
+        _ more: String, _ zone: String?, _ watched: Bool
+    ) throws {
         #expect(try watches(Line.save(Line.query(more: more)), Line.change(zone: zone)) == watched)
     }
 

@@ -16,9 +16,9 @@ struct DrawnNotification {
 
     private struct Field {
         let json: String
-        /// Its value among the desired keys; nil if payloads cannot contain its type.
+        /// The field's value among the desired keys; nil if payloads cannot contain its type.
         let value: Tree?
-        /// Its value among the arguments of a text.
+        /// The field's value among the arguments of a localized text.
         let argument: Tree
         /// Locations and references cannot be arguments.
         var isArgument: Bool {

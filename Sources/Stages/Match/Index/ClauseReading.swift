@@ -252,7 +252,7 @@ extension Clause.Comparator {
 }
 
 extension FieldValue {
-    /// Bytes are compared as texts.
+    /// The kind of the value. Bytes count as text, because the index compares them as texts.
     fileprivate var kind: Test.Kind {
         switch self {
         case .text, .bytes: .text

@@ -21,7 +21,7 @@ struct OrderedKey {
         bits = cell << 1 | (isExact == isNegative ? 1 : 0)
     }
 
-    /// An integer that no double can represent gets a key next to that of the nearest double.
+    /// The key of an integer. If no double can represent the integer, its key is next to the key of the nearest double.
     @inline(__always)
     init(_ value: Int64) {
         let double = Double(value)

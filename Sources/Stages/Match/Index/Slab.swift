@@ -4,7 +4,7 @@ import Glibc
 ///
 /// Large arrays use huge pages if the system has them. With huge pages, a random access causes one cache miss, not two.
 @safe final class Slab<Element: BitwiseCopyable> {
-    /// Changes when the slab grows.
+    /// The address of the first value. It changes when the slab grows.
     @exclusivity(unchecked) private(set) var base: UnsafeMutablePointer<Element>
     @exclusivity(unchecked) private(set) var count = 0
     @exclusivity(unchecked) private var capacity = 0

@@ -2,7 +2,7 @@ import JSON
 import PipelineKit
 import Predicates
 
-/// All saved subscriptions. Finds those that watch a change.
+/// Keeps all saved subscriptions, and finds the subscriptions that watch a change.
 ///
 /// The subscriptions of one scope, record type and zone share a root list. Once the list is full, further subscriptions go
 /// into child lists, under the keys that a record is least likely to have. A key is a value (for equality, elements,

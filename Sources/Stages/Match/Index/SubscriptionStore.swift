@@ -70,7 +70,7 @@ struct SubscriptionStore {
     private(set) var infos = NotificationInfos()
     /// The slots, hashed by the identities of their subscriptions.
     private var numbers = HashedNumbers()
-    /// Reused for every text.
+    /// The memory in which each text is put together. It is reused for the next text.
     private let scratch = Slab<UInt8>()
 
     /// Whether there is room for another subscription.
@@ -213,7 +213,7 @@ extension SubscriptionStore {
     /// The limits that the host applies to the events of a log.
     static let limits = JSONLimits(depthMax: JSONLimits().depthMax + 8)
 
-    /// The user as written; valid until the next subscription is saved.
+    /// The user as written in the event. The result is valid until the next subscription is saved.
     @inline(__always)
     func user(_ slot: Int32) -> WrittenText { unsafe WrittenText(parts(slot).user) }
 

@@ -2,7 +2,7 @@ import JSON
 
 /// Assigns consecutive numbers to names, so that finding subscriptions compares numbers.
 ///
-/// Only saved subscriptions add names; the names in changes are just looked up.
+/// Only saved subscriptions add names. The names in changes are only looked up.
 struct SymbolTable {
     private var numbers = HashedNumbers()
     private let text = Slab<UInt8>()

@@ -2,7 +2,7 @@ import JSON
 
 /// Assigns numbers to the values in subscriptions, so that finding subscriptions compares numbers.
 ///
-/// Only saved subscriptions add values; the values in changes are just looked up. 0 stands for any unknown value. Values
+/// Only saved subscriptions add values. The values in changes are only looked up. 0 stands for any unknown value. Values
 /// are never removed.
 final class ValueTable {
     enum Kind: UInt8 {

@@ -11,7 +11,7 @@ struct World: Sendable {
     var kinds = ["query", "query", "query", "query", "query", "zone", "database", "zoneWide"]
     /// The number of subscription IDs; few IDs make saves replace subscriptions.
     var ids = 30
-    /// One query in this many has no clause.
+    /// On average, one of this many queries has no clause.
     var emptyQueries = 12
 
     /// A world with several scopes, record types and zones.

@@ -6,7 +6,7 @@ import Testing
 @Suite struct IntervalsTests {
     private struct Saved: Equatable {
         let slot: Int32
-        /// One of three lists; one of them is often empty.
+        /// The ID of one of three lists. One of the lists is often empty.
         let parent: UInt32
         let low: UInt32
         let high: UInt32

@@ -24,7 +24,7 @@ import Testing
         #expect(slab.view.isEmpty)
     }
 
-    @Test func `bytes are appended unchanged`() {
+    @Test func `a slab appends bytes unchanged`() {
         let slab = Slab<UInt8>()
         let all = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 * 7) }
         for start in stride(from: 0, to: all.count, by: 125) {

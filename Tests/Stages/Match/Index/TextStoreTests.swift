@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct TextStoreTests {
     @Test(arguments: [UInt64(1), 2, 3])
-    func `each text stays unchanged while others are added and removed`(seed: UInt64) {
+    func `each text of a store stays unchanged while others are added and removed`(seed: UInt64) {
         var random = Seeded(seed)
         var store = TextStore()
         var all: [(place: TextStore.Place, text: [UInt8])] = []
