@@ -32,7 +32,7 @@ package struct Clause: Sendable, Hashable {
     init(_ subject: Subject, _ comparator: Comparator, _ values: [FieldValue], foldsCase: Bool, isNegated: Bool = false)
     {
         let opposite = isNegated ? comparator.opposite : nil
-        let foldsCase = foldsCase && !comparator.heedsCase && values.contains(where: \.isText)
+        let foldsCase = foldsCase && !comparator.comparesExactly && values.contains(where: \.isText)
         self.subject = subject
         self.comparator = opposite ?? comparator
         self.values = foldsCase ? values.map(\.caseFolded) : values
@@ -91,7 +91,7 @@ extension Clause.Comparator {
     var isWordSearch: Bool { self == .containsAnyWord || self == .containsAllWords }
 
     // CKQuery: BEGINSWITH is case-sensitive, all other comparisons of strings are not. Words are already folded.
-    var heedsCase: Bool { isPrefix || isWordSearch }
+    var comparesExactly: Bool { isPrefix || isWordSearch }
 
     /// Whether the comparator takes a list of values.
     var takesList: Bool {

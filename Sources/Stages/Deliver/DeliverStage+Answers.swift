@@ -144,7 +144,7 @@ extension DeliverStage {
         }
         let since = answer.since ?? taken
         note.registered = push.device.registered
-        note.since = isUndatedAtOnce(answer, push, taken) ? nil : since
+        note.since = cameUndatedAtRegistration(answer, push, taken) ? nil : since
         // An answer without a time is about the address that the push was sent to, so it is later than the registration.
         let isLater = answer.since == nil || since > push.device.registered
         if isLater || push.handedOut >= push.device.registered.advanced(by: Self.registrationTrust) {
@@ -157,7 +157,7 @@ extension DeliverStage {
     /// Whether the answer has no time and came at the moment of the registration. Its outcome then has no `since`.
     ///
     /// Earlier versions wrote that moment as `since` and did not retire the device. A replay of their logs must do the same.
-    private func isUndatedAtOnce(_ answer: TransportAnswer, _ push: PendingPush, _ taken: Instant) -> Bool {
+    private func cameUndatedAtRegistration(_ answer: TransportAnswer, _ push: PendingPush, _ taken: Instant) -> Bool {
         answer.since == nil && taken <= push.device.registered
     }
 

@@ -18,7 +18,7 @@ struct DeviceRegistry {
 
     var count: Int { byAddress.count }
 
-    /// Sorted by the bytes of their names; nil if the user has no device.
+    /// The devices of a user, sorted by the bytes of their names; nil if the user has no device.
     func devices(of user: [UInt8]) -> [Device]? { byUser[user] }
 
     func device(_ name: DeviceName) -> Device? { byUser[name.user]?.first { $0.isNamed(name.name) } }

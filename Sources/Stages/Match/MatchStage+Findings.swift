@@ -2,8 +2,8 @@ import Events
 import JSON
 import PipelineKit
 
-/// Reports two kinds of subscriptions. Those that the index cannot narrow are evaluated for every change of their record
-/// type. The others can never match. One finding covers all similar subscriptions.
+/// Reports two kinds of subscriptions. Some are evaluated for every change of their record type, because the index can use
+/// no part of their predicate. Others can never match. One finding covers all similar subscriptions.
 extension MatchStage {
     package static let checkName: String? = "subscriptions"
 
@@ -16,7 +16,7 @@ extension MatchStage {
     private func allIndexed(_ name: String) -> StageFinding {
         StageFinding(
             .ok, "subscription.indexed",
-            "\(name): \(subscriptionCount.of("subscription")), and the index can narrow all of them",
+            "\(name): \(subscriptionCount.of("subscription")), and the index covers all of them",
             [.init("stage", name), .init("subscriptions", UInt64(subscriptionCount))])
     }
 

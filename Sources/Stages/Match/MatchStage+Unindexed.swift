@@ -22,7 +22,9 @@ struct UnindexedSubscriptions: Sendable {
 }
 
 extension MatchStage {
-    /// The subscriptions that the index cannot narrow: the most expensive groups first, then in the order of their saves.
+    /// The subscriptions whose predicates the index cannot use. The most expensive groups come first. Groups of the same
+    /// cost are in the order of their saves.
+    ///
     /// Subscriptions without a predicate are left out, because they ask for every record.
     var unindexed: [UnindexedSubscriptions] {
         var (groups, numbers) = ([UnindexedSubscriptions](), [[String]: Int]())
@@ -72,7 +74,7 @@ extension UnindexedSubscriptions.Part {
     fileprivate init(_ alternative: Condition) {
         self.init(
             text: alternative.text, shape: alternative.shape,
-            reason: "either side of OR may be true, and the index cannot narrow one of them",
+            reason: "either side of OR may be true, and one side has no part that the index can use",
             instead: "save a subscription for each side of OR")
     }
 }

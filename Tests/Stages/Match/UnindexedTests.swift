@@ -23,7 +23,7 @@ struct UnindexedTests {
         ("NOT tags CONTAINS 'x'", ["it only excludes values of tags"], []),
         ("a == 1 OR b != 2", ["either side of OR"], ["for each side of OR"]),
     ])
-    func `a finding names what the index cannot narrow, the reason and what to write instead`(
+    func `a finding names the parts that the index cannot use, the reason and what to write instead`(
         predicate: String, reasons: [String], instead: [String]
     ) throws {
         let found = try Self.stage([Self.save(predicate)]).unindexed

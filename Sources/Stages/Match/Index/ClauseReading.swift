@@ -238,7 +238,7 @@ struct ClauseReading {
 }
 
 extension Clause.Comparator {
-    /// The comparator for a test that compares the order of texts or numbers; nil for other tests.
+    /// The comparator for a test that compares elements by order or by their beginning; nil for other tests.
     fileprivate init?(every test: Clause.Test) {
         switch test {
         case .lessThan: self = .lessThan

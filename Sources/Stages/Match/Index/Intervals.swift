@@ -61,7 +61,7 @@ struct IntervalStore {
     private let lows = Slab<SIMD16<Int32>>()
     private let highs = Slab<SIMD16<Int32>>()
     /// The bits of the columns that the tests of the entries compare.
-    private let needs = Slab<SIMD16<Int32>>()
+    private let neededColumns = Slab<SIMD16<Int32>>()
     private let entries = Slab<SIMD8<UInt32>>()
     private var laneRooms = Rooms()
     private var lists = Pool<Intervals>()
@@ -86,7 +86,7 @@ extension IntervalStore {
         fileprivate let blocks: UnsafePointer<Block>
         fileprivate let lows: UnsafePointer<SIMD16<Int32>>
         fileprivate let highs: UnsafePointer<SIMD16<Int32>>
-        fileprivate let needs: UnsafePointer<SIMD16<Int32>>
+        fileprivate let neededColumns: UnsafePointer<SIMD16<Int32>>
         fileprivate let entries: UnsafePointer<SIMD8<UInt32>>
     }
 
@@ -94,7 +94,7 @@ extension IntervalStore {
     var view: View {
         unsafe View(
             numbers: numbers.view, lists: lists.view, blocks: blocks.base, lows: lows.base, highs: highs.base,
-            needs: needs.base, entries: entries.base)
+            neededColumns: neededColumns.base, entries: entries.base)
     }
 }
 
@@ -131,7 +131,7 @@ extension IntervalStore.View {
         for lane in Int(block.lane)..<end {
             var left = unsafe inside_of_16(
                 IntervalStore.View.numbers(lows + lane), IntervalStore.View.numbers(highs + lane),
-                IntervalStore.View.numbers(needs + lane), IntervalStore.signed(number), ~present)
+                IntervalStore.View.numbers(neededColumns + lane), IntervalStore.signed(number), ~present)
             while left != 0 {
                 unsafe body(EntryView(entries + (lane * IntervalStore.laneSize + left.trailingZeroBitCount)))
                 left &= left - 1
@@ -242,7 +242,7 @@ extension IntervalStore {
         let (lane, index) = (position / IntervalStore.laneSize, position % IntervalStore.laneSize)
         lows[lane][index] = IntervalStore.signed(low)
         highs[lane][index] = IntervalStore.signed(high)
-        needs[lane][index] = Int32(bitPattern: Entry(bits: entry).columnBits)
+        neededColumns[lane][index] = Int32(bitPattern: Entry(bits: entry).columnBits)
         entries[position] = entry
     }
 
@@ -345,7 +345,7 @@ extension IntervalStore {
         if unsafe Int(lane) == lows.count {
             lows.append(repeating: SIMD16(repeating: .max), Int(lanes))
             highs.append(repeating: SIMD16(repeating: .min), Int(lanes))
-            needs.append(repeating: SIMD16(repeating: 0), Int(lanes))
+            neededColumns.append(repeating: SIMD16(repeating: 0), Int(lanes))
             entries.append(repeating: SIMD8(repeating: 0), Int(lanes) * IntervalStore.laneSize)
         }
         return Block(lane: lane, lanes: lanes)

@@ -19,7 +19,7 @@ struct PlainEvaluator {
             let record = event["record"]
             let fields = change.action == "delete" ? event["before"] : record?["fields"]
             return saved.filter { subscription in
-                subscription.isMeant(by: change)
+                subscription.passesChecksBeforePredicate(by: change)
                     && PlainPredicate(predicate: subscription.predicate).holds(fields, of: record)
             }
         }
@@ -30,7 +30,7 @@ struct PlainEvaluator {
 
 extension DrawnSubscription {
     /// Whether the change passes all checks of the subscription except its predicate.
-    fileprivate func isMeant(by change: DrawnChange) -> Bool {
+    fileprivate func passesChecksBeforePredicate(by change: DrawnChange) -> Bool {
         place == change.place
             && (place.database == "public" || user == change.owner)
             && (recordType == nil || recordType == change.recordType)
