@@ -22,7 +22,7 @@ package enum CloudKitLimits {
     // APNs only says that a badge is a number. An Apple Watch counts in 32 bits.
     package static let badgeMax = Int64(Int32.max)
 
-    // Belfry's own: the events of one command form one batch of the log, and each may have 2 MB.
+    // Belfry's own: a command writes an event for each participant. They form one batch of the log, and each may have 2 MB.
     package static let participantsMax = 20
 
     // Belfry's own: APNs tokens have no fixed length, and webhook tokens may be addresses.

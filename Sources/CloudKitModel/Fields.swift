@@ -54,7 +54,7 @@ package enum Fields {
         }
     }
 
-    /// Checks a value whose type is left to the record's schema: it must fit at least one type.
+    /// Checks a value without a type, whose type only the record's schema names. The value must fit at least one type.
     private static func checkUntyped(_ value: JSONValue) throws(ModelError) {
         switch value.kind {
         case .string, .object: return
@@ -87,7 +87,7 @@ package enum Fields {
     private static var bytesRule: String { "BYTES are a string in base64 (RFC 4648, section 4) with its padding" }
 }
 
-/// `{"latitude": 52.5, "longitude": 13.4, …}`.
+/// Checks the value of a field of type LOCATION: `{"latitude": 52.5, "longitude": 13.4, …}`.
 enum Location {
     private static let others: [StaticString] = [
         "horizontalAccuracy", "verticalAccuracy", "altitude", "speed", "course", "timestamp",
@@ -113,7 +113,7 @@ enum Location {
     }
 }
 
-/// `{"recordName": "n1", "zoneID": {…}, "action": "NONE"}`.
+/// Checks the value of a field of type REFERENCE: `{"recordName": "n1", "zoneID": {…}, "action": "NONE"}`.
 enum Reference {
     private static let actions: [StaticString] = ["NONE", "DELETE_SELF", "VALIDATE"]
 

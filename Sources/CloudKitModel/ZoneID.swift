@@ -7,11 +7,11 @@ package struct ZoneID {
     package static let defaultZone: StaticString = "_defaultZone"
     /// The owner of the public database's zone, as payloads name it.
     package static let defaultOwner: StaticString = "_defaultOwner"
-    /// `CKCurrentUserDefaultName`: the user who sends the request.
+    /// The placeholder for the user who sends the request (`CKCurrentUserDefaultName`).
     package static let currentUser: StaticString = "__defaultOwner__"
 
     package let zoneName: JSONValue
-    /// `ownerRecordName`, or `ownerName` as some clients write it.
+    /// The member `ownerRecordName`. Some clients write it as `ownerName`.
     package let owner: JSONValue?
 
     /// - Throws: `member.kind`, `member.missing`, `member.conflict` or `name.*`; `name.reserved` for a zone name that
@@ -27,7 +27,7 @@ package struct ZoneID {
 
     package var isDefault: Bool { zoneName.equals(ZoneID.defaultZone) }
 
-    /// Whether the owner follows from the database: the zone names no owner, or one of CloudKit's placeholders.
+    /// Whether the owner follows from the database, because the zone names no owner or one of CloudKit's placeholders.
     package var isOwnedByDatabase: Bool {
         guard let owner else { return true }
         return owner.equals(ZoneID.currentUser) || owner.equals(ZoneID.defaultOwner)

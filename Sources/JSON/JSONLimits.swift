@@ -1,6 +1,6 @@
-/// The limits of a parser. It rejects a text that exceeds one.
+/// The limits of a parser, which rejects a text that exceeds one of them.
 package struct JSONLimits: Sendable, Hashable {
-    /// The highest ``bytesMax``: 128 MiB, so that offsets fit into 32 bits and the number of elements into 26.
+    /// The highest value of ``bytesMax``, 128 MiB. With it, offsets fit into 32 bits, and the number of elements into 26 bits.
     package static let bytesMaxHighest = 128 << 20
 
     /// The longest text, in bytes.

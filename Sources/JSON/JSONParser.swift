@@ -1,6 +1,6 @@
 /// Checks a JSON text strictly (RFC 8259) in one pass, and notes the position of each value. Values are decoded on demand.
 ///
-/// Reuse a parser for many texts: it keeps the memory for its notes (16 bytes a value).
+/// Use one parser for many texts, because it keeps the memory in which it notes the positions (16 bytes a value).
 @safe package struct JSONParser: ~Copyable {
     /// The limits of each text.
     package let limits: JSONLimits

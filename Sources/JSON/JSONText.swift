@@ -48,7 +48,7 @@ enum JSONText {
         }
     }
 
-    /// Reads one `\uXXXX`, or the two of a surrogate pair.
+    /// Reads one `\uXXXX`, or two of them if they form a surrogate pair.
     private static func scalar(_ text: UnsafeRawBufferPointer, _ read: inout Int) -> Unicode.Scalar {
         var value = unsafe codeUnit(text, at: read)
         read += 6

@@ -10,7 +10,7 @@ package enum FieldValue: Sendable, Hashable {
     case bytes([UInt8])
     /// The area for a location.
     indirect case circle(Circle)
-    /// `now()`: the recorded time of the change. Never part of a list.
+    /// The recorded time of the change, written `now()`. It is never part of a list.
     case now
 
     init(text: String) { self = .text(Array(text.utf8)) }

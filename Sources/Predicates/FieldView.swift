@@ -10,11 +10,11 @@ package enum FieldView {
     case text(JSONValue)
     case integer(Int64)
     case double(Double)
-    /// A JSON string: the record name.
+    /// A reference. The JSON string is the name of the referenced record.
     case reference(JSONValue)
     /// A JSON array.
     case list(JSONValue)
-    /// Any other JSON object: a location or an asset.
+    /// A location or an asset. The value is a JSON object.
     case object(JSONValue)
     /// The field is missing, or CloudKit has no type for its value.
     case nothing

@@ -1,6 +1,6 @@
 import JSON
 
-/// A condition on a record: comparisons that must all hold.
+/// A condition on a record. It consists of comparisons that must all hold.
 ///
 /// It is read from `filterBy` of CloudKit Web Services or from the text of an `NSPredicate`, and can be written as both.
 /// Rules for all comparisons:
@@ -19,13 +19,13 @@ import JSON
 /// - Words are searched for in one string field or in all of them, ignoring case and diacritics.
 /// - ``Circle`` defines distances.
 ///
-/// Belfry extends the text, so that every `filterBy` can be written as text: `==[n]` compares strings exactly;
-/// `CONTAINS ALL {…}`; and `reference('name')`, `bytes('base64')` and `location(latitude, longitude)` are values that an
-/// app would pass as arguments. In a filter, `"ignoresCase":true` ignores case.
+/// Belfry extends the text, so that every `filterBy` can be written as text. `==[n]` compares strings exactly.
+/// `CONTAINS ALL {…}` requires all elements. `reference('name')`, `bytes('base64')` and `location(latitude, longitude)` are
+/// values that an app would pass as arguments. In a filter, `"ignoresCase":true` ignores case.
 package struct RecordPredicate: Sendable, Hashable {
     /// Comparisons that must all hold, in the order of the query.
     package let clauses: [Clause]
-    /// Conditions that must also hold, each an OR. Only extended predicates have them.
+    /// Further conditions that must also hold. Each of them is an OR. Only extended predicates have such conditions.
     package let alternatives: [Condition]
     /// Whether no record matches, whatever the clauses are: `FALSEPREDICATE`.
     package let isNever: Bool
@@ -70,7 +70,7 @@ package struct RecordPredicate: Sendable, Hashable {
     }
 }
 
-/// The limits of a predicate. A larger one is rejected.
+/// The limits of a predicate. A predicate that exceeds one of them is rejected.
 package enum PredicateLimits {
     /// The most bytes of a predicate's text.
     package static let textBytesMax = 100 << 10

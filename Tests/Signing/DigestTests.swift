@@ -37,7 +37,7 @@ import Testing
         #expect(HMAC.code(of: [[], Array(message.prefix(7)), Array(message.dropFirst(7)), []], key: key) == code)
     }
 
-    @Test func `an empty key and an empty message have a code`() {
+    @Test func `an HMAC can have an empty key and an empty message`() {
         let code = [UInt8](hexadecimal: "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad")
         #expect(HMAC.code(of: [], key: []) == code)
     }

@@ -3,7 +3,7 @@ import JSON
 
 /// Reads `filterBy` (CloudKit Web Services Reference: Filter Dictionary).
 ///
-/// `ignoresCase` is Belfry's own member: it makes a filter compare strings as a predicate's text does.
+/// The member `ignoresCase` is Belfry's own. A filter with it compares strings in the same way as the text of a predicate.
 enum FilterReader {
     static func clauses(_ filterBy: JSONValue) throws(PredicateError) -> [Clause] {
         guard filterBy.isArray else {

@@ -1,10 +1,10 @@
 extension TextParser {
     struct Operation {
         let place: Token
-        /// Nil for BETWEEN.
+        /// The operator's comparator; nil for BETWEEN, which has two.
         let comparator: Clause.Comparator?
         let isOpposite: Bool
-        /// `[n]`: strings are compared exactly.
+        /// Whether the operator has the option `[n]`, which compares strings exactly.
         var isExact = false
     }
 

@@ -2,10 +2,10 @@ import Events
 import JSON
 import PipelineKit
 
-/// A parsed `push.redrive` event: one device gets an earlier push again.
+/// A parsed `push.redrive` event, which sends an earlier push to one device again.
 ///
-/// It is treated like a new push with two exceptions: the device that made the change gets it too, and it never replaces a
-/// push that waits.
+/// The push is treated like a new push, with two exceptions. The device that made the change can get it, too. It never
+/// replaces a waiting push.
 struct Redrive: ~Escapable {
     let device: DeviceName
     /// The position of the original push.

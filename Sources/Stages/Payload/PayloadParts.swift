@@ -51,7 +51,7 @@ struct PayloadParts: OptionSet {
         .launchImage, .actionKey, .body, .bodyArguments, .bodyKey,
     ]
 
-    /// The parts that make a push an alert: the parts that a user notices, and the parts that prepare them.
+    /// The parts that make a push an alert: the parts that a user notices, and the parts that change what a user notices.
     static let visible: PayloadParts = alert.union([.sound, .badge, .mutableContent, .category])
 
     var isVisible: Bool { !isDisjoint(with: .visible) }

@@ -3,8 +3,8 @@ import Time
 
 /// The headers of the request to APNs: push type, priority, expiration and collapse ID.
 extension Push {
-    /// Writes the headers: an alert of priority 10 if a part of ``PayloadParts/visible`` is left after pruning, else a
-    /// background push of priority 5.
+    /// Writes the headers of an alert with priority 10 if a part of ``PayloadParts/visible`` is left after pruning.
+    /// Otherwise writes the headers of a background push with priority 5.
     func writeHeaders(_ kept: PayloadParts, into buffer: inout ByteBuffer) {
         if kept.isVisible {
             buffer.append("{\"apns-push-type\":\"alert\",\"apns-priority\":\"10\"")
@@ -23,8 +23,10 @@ extension Push {
         buffer.append(byte: UInt8(ascii: "}"))
     }
 
-    /// RFC 9113, section 8.2.1: a header contains no NUL, CR or LF, and no space or tab at its ends. APNs would reject the
-    /// whole push for such a collapse ID. Ingest rejects it, but a plugin may write one.
+    /// Whether a collapse ID can be a header. A header contains no NUL, CR or LF, and has no space or tab at its ends (RFC
+    /// 9113, section 8.2.1). Otherwise APNs would reject the whole push.
+    ///
+    /// Ingest rejects invalid collapse IDs, but a plugin may write one.
     private static func isHeader(_ text: JSONValue) -> Bool {
         text.withUTF8 { utf8 in
             guard let first = utf8.first, let last = utf8.last, utf8.count <= collapseIDBytesMax else { return false }

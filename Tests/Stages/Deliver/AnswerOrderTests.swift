@@ -87,7 +87,7 @@ import Time
         #expect(harness.outcomes.isEmpty && harness.stage.deadline == nil)
     }
 
-    @Test func `a stopped app withdraws its deliveries`() throws {
+    @Test func `stopping an app withdraws the deliveries to its devices`() throws {
         var (harness, pushes) = try harness(push(collapseID: nil), push(collapseID: nil))
         harness.answer(TransportAnswer(pushes[0].id, .stopped, status: 403, reason: "InvalidProviderToken"))
         harness.wakeOnce()

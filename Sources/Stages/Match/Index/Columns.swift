@@ -13,11 +13,11 @@ enum Aspect: UInt8, CaseIterable {
     case number
     /// The ``OrderedKey`` of a text: exact for `start`, regardless of case for `foldedStart`.
     case start, foldedStart
-    /// `number`, `start` and `foldedStart` for the first element of a list.
+    /// Like `number`, `start` and `foldedStart`, but for the first element of a list.
     case firstNumber, firstStart, firstFoldedStart
     /// 1 if the field has a value.
     case present
-    /// `value`, `folded` and `start` for each element of a list.
+    /// Like `value`, `folded` and `start`, but for each element of a list.
     case member, foldedMember, memberStart
     /// The words of a text.
     case word

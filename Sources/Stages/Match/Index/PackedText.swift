@@ -1,6 +1,6 @@
 import Events
 
-/// Packs the text of a saved subscription to about a fifth of its size: one byte stands for a common phrase.
+/// Packs the text of a saved subscription to about a fifth of its size, by writing one byte for each common phrase.
 ///
 /// Unpacking restores the text exactly. The packed text leaves out each ``Part`` that is stored elsewhere.
 enum PackedText {

@@ -25,7 +25,7 @@ struct SubscriptionStore {
     /// Container, environment and database, as written in a subscription.
     struct Head {
         let home: Int32
-        /// `"container":…,"environment":…,"database":…`
+        /// The three members as JSON: `"container":…,"environment":…,"database":…`.
         let text: [UInt8]
         /// The container's name, with quotes.
         let container: [UInt8]
