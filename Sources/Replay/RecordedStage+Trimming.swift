@@ -20,7 +20,7 @@ extension RecordedStage {
 
     /// A reader of the stage's own log that includes every batch after `start`.
     ///
-    /// It begins with the event at `start`: batches without events, which follow that event, may lie in the same segment.
+    /// It begins with the event at `start`, because batches without events may follow that event in the same segment.
     func ownReader(after start: StageStart) throws(EventLogError) -> EventLogReader {
         let first = max(start.sequence, log.firstSequence, 1)
         return try EventLogReader(directory: log.directory, from: .sequence(first))

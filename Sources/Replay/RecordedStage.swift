@@ -31,8 +31,8 @@ package struct RecordedStage: Sendable {
         try UpstreamFeed(log: (upstream ?? log).directory, from: first, skipping: setAside)
     }
 
-    /// The last input event that is safe to feed after the end of the stage's log: the process may have crashed on the
-    /// event after it.
+    /// The last input event that is safe to feed after the end of the stage's log. The process may have crashed on the
+    /// next input event.
     func lastSafeInput(after cursor: UInt64) -> UInt64 {
         CrashNote.read(logDirectory: log.directory, of: log.identity, after: cursor).map { $0.events.lowerBound - 1 }
             ?? .max

@@ -23,7 +23,7 @@ package enum Tool {
     ) async -> Never {
         let hangup = StopSignals.hold(SIGHUP)
         StopSignals.ignore(SIGPIPE)
-        // The write beyond a file's size limit fails, which is handled like a full disk.
+        // A write beyond the limit for the size of files then fails, as on a full disk, instead of ending the process.
         StopSignals.survive(SIGXFSZ)
         allowManyFiles()
         do {
@@ -96,6 +96,6 @@ package enum Tool {
     }
 }
 
-/// A command that reloads its file on SIGHUP. A SIGHUP that comes before the command watches for signals is held back
-/// for it.
+/// A command that reloads its file on SIGHUP. If SIGHUP comes before the command watches for signals, the signal is held
+/// back until then.
 package protocol ReloadsOnHangup {}

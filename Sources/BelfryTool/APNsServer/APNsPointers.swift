@@ -30,6 +30,6 @@ enum APNsPointers {
             """
     }
 
-    /// Absolute, because relative paths in a pipeline file begin at its own folder.
+    /// Makes a path absolute, because a pipeline file's relative paths begin at the folder of the file.
     private static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).path }
 }

@@ -137,7 +137,8 @@ struct APNsServerCommand: AsyncParsableCommand {
         if json, show != nil { throw ValidationError("give --json or --show, not both") }
     }
 
-    /// Checked, because the ID becomes part of a file name.
+    /// Whether a text is an ID of ten letters and digits. Other texts are rejected, because the ID becomes part of a file
+    /// name.
     private static func isID(_ text: String) -> Bool {
         text.utf8.count == 10 && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
     }

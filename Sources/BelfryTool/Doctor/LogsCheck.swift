@@ -127,7 +127,7 @@ extension LogsCheck {
             ])
     }
 
-    /// The most frequent first.
+    /// The codes of the newest dead letters, the most frequent code first.
     private static func codes(in log: LogSummary) throws(EventLogError) -> [(code: String, count: Int)] {
         let first = max(log.firstSequence, log.lastSequence - min(log.lastSequence, lettersMax) + 1)
         let reader = try EventLogReader(directory: log.directory, from: .sequence(first))

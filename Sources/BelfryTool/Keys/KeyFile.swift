@@ -37,7 +37,7 @@ struct KeyFile {
         return pair
     }
 
-    /// Replaces this key by the next one. A process that reads the file meanwhile gets one of the two.
+    /// Replaces this key by the next one. A process that reads the file meanwhile gets either the old key or the new key.
     func replaceByNext() throws -> CurveKeyPair {
         guard next.exists else {
             throw ToolFailure(.noInput, "there is no \(next.path); make it with `belfry keys rotate \(path)`")

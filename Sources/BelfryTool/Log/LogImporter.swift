@@ -65,7 +65,7 @@ struct LogImporter: ~Copyable {
         }
     }
 
-    /// What is missing at the end of a cut-off export; nil for a complete export.
+    /// Says which part is missing at the end of a cut-off export; nil for a complete export.
     var missing: String? {
         if hasEnded { return nil }
         guard let name = current?.name else { return "the last line of an export, {\"end\":…}, is missing" }

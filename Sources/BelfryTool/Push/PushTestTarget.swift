@@ -67,7 +67,7 @@ struct TestDevice {
         }
     }
 
-    /// Finds the device's last registration in ingest's log that deliver accepts.
+    /// Finds the device in ingest's log, by the last of its registrations that deliver accepts.
     static func find(
         user: String, device: String, in pipeline: String, _ kinds: [String: any Transport.Type]
     ) throws -> TestDevice {
@@ -90,7 +90,7 @@ struct TestDevice {
 }
 
 extension DeviceHistory.Entry {
-    /// Whether deliver accepts it: see ``Transport/address(_:)``.
+    /// Whether deliver accepts the registration: see ``Transport/address(_:)``.
     func isAccepted(by kinds: [String: any Transport.Type]) -> Bool {
         guard let address, let kind = kinds[address.transport.string] else { return true }
         do throws(Rejection) { _ = try kind.address(address.token.string) } catch { return false }

@@ -8,7 +8,8 @@ import TransportAPNs
 struct TransportRoute: Sendable {
     let stage: String
     let binding: TransportBinding
-    /// Nil if the stage never ran, except for APNs: its provider token is kept where the stage will look for it.
+    /// The folder of the stage's log. Nil if the stage never ran. APNs has a folder in any case: it keeps its provider
+    /// token there, so that the stage can use this token later.
     let folder: String?
 
     static func all(in checked: CheckedPipeline) throws -> [TransportRoute] {

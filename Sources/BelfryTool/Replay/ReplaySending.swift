@@ -7,7 +7,8 @@ import Time
 
 /// Sends the pushes of a replay again, through a transport of the pipeline.
 ///
-/// The replay waits for the answers to each window. The stages still get the recorded answers.
+/// The replay sends the pushes in windows, and waits for the answers to each window. The stages still get the recorded
+/// answers.
 final class ReplaySending: ReplayWatch {
     let route: TransportRoute
     private let transport: any Transport
@@ -71,7 +72,7 @@ struct SentPushes: Sendable {
     let transport: String
     private(set) var accepted = 0
     private(set) var refused = 0
-    /// Deferred pushes are not sent again.
+    /// How many pushes the transport wants to try again later. The replay does not send them again.
     private(set) var deferred = 0
     private var reasons: [String: Int] = [:]
 

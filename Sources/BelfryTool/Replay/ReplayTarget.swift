@@ -48,7 +48,7 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
     }
 
     private func lineFile(_ path: String) throws -> @Sendable ([Delivery]) throws -> Void {
-        // For the owner alone, because pushes contain device tokens.
+        // Only the owner may read the file, because pushes contain device tokens.
         let opened = DataMode.owner.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC)
         guard opened >= 0 else { throw ToolFailure(.cannotCreate, "cannot write \(path)") }
         let file = FileHandle(fileDescriptor: opened, closeOnDealloc: true)

@@ -34,7 +34,7 @@ struct StageChoice: ExpressibleByArgument {
         return programs
     }
 
-    /// The arguments for `belfry` itself or for the program of one stage.
+    /// The command that runs a stage: another build of `belfry`, or a program for stages of one kind.
     private static func command(_ program: String, _ stage: String, _ pipeline: String) throws -> [String] {
         guard FileManager.default.isExecutableFile(atPath: program) else {
             throw ToolFailure(.noInput, "\(program) does not exist or is not executable")

@@ -64,7 +64,7 @@ private struct PartialRun {
     private let complain: PipelineRun.Complaint
     private let process: PipelineProcess
 
-    /// Long, since the door is in this process: it is only exceeded if the machine hangs.
+    /// How long the door may be silent. The door is in this process, so only a machine that hangs needs longer.
     private static let patience = Duration.seconds(600)
 
     init(_ file: PipelineFile, _ writer: PushWriter, _ complain: @escaping PipelineRun.Complaint) throws {

@@ -38,7 +38,8 @@ struct Tap: Sendable {
         let client = try LinkClient(socket, endpoint: plan.bind, name: "tap", after: after)
         let poller = ZMQPoller()
         poller.add(socket)
-        // A quiet stage has nothing to write, so a write would not find out that the reader has gone.
+        // While the stage writes no events, the tap writes nothing. Without polling, it would not notice that the reader of
+        // its output has gone.
         let output = poller.add(fileDescriptor: StandardDescriptors.current.output, [])
         while place.left > 0 {
             _ = try poller.poll(timeoutMilliseconds: 100)

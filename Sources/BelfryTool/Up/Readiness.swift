@@ -11,7 +11,7 @@ final class Readiness: Sendable {
 
     private let isStopped = Atomic(false)
 
-    /// - Parameter isOurs: Rejects the answers of other processes at the same address.
+    /// - Parameter isOurs: Returns false if another process at the same address gave the answer.
     /// - Returns: The answer of the running stage; nil after ``stop()``.
     func wait(
         for plan: HostPlan, _ context: HostContext, isOurs: @escaping @Sendable (StageHealth) -> Bool

@@ -7,7 +7,7 @@ import ZeroMQ
 
 /// `belfry up`: runs every stage as a process, and reloads the pipeline file on SIGHUP.
 final class SupervisedUp: Sendable {
-    /// After this many ends without being ready, a stage is given up.
+    /// A stage that ends this many times before it is ready stops the whole pipeline.
     private static let failuresMax = 4
 
     private let context: HostContext

@@ -4,7 +4,8 @@ import PipelineRuntime
 import Time
 
 extension CheckedPipeline {
-    /// Secrets in the pipeline file itself, then unusable secret files, then secrets that a transport cannot use.
+    /// Warnings about secrets: first about secrets in the pipeline file itself, then about unusable secret files, then about
+    /// secrets that a transport cannot use.
     func secretWarnings() throws(PipelineFileError) -> [SettingsError] {
         try file.secretsInClear(under: Registry.builtIns.secretKeys) + file.secretFileErrors()
             + transportWarnings { settings, reader in
@@ -14,7 +15,7 @@ extension CheckedPipeline {
             }
     }
 
-    /// Certificates of transports that have expired or will expire soon.
+    /// Warnings about certificates of transports that have expired or will expire soon.
     func certificateWarnings(at now: Instant) throws(PipelineFileError) -> [SettingsError] {
         try transportWarnings { settings, reader in
             settings.endingCertificates(at: now).map { reader.fail($0.key, $0.textWithApp, hint: $0.remedy) }

@@ -7,8 +7,8 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// Sends the same pushes through the deliver stage, which reads them from a log over a link, sends them with the APNs
-/// transport and writes every outcome to its own log.
+/// Sends the pushes of ``DeliverBench`` through the deliver stage. The stage reads them from a log over a link, sends them
+/// with the APNs transport and writes every outcome to its own log.
 struct DeliverStageBench: Sendable {
     /// The settings of the transport, as members of a YAML flow mapping.
     let transport: String
@@ -22,7 +22,7 @@ struct DeliverStageBench: Sendable {
         var cpuMicroseconds = 0.0
     }
 
-    /// Pushes that do not count; after them the connections are open.
+    /// The number of pushes before the measurement. They open the connections.
     private static let warmUpPushes = 5_000
 
     func run() async throws -> Result {

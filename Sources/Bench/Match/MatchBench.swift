@@ -8,8 +8,9 @@ import Time
 
 /// Matches changes against subscriptions, on one thread without a host.
 ///
-/// Each run finds the pairs of subscription and change in several ways, and compares them: with the index, with a scan of
-/// all subscriptions, while and after subscriptions are deleted and saved again, and with an index loaded from a snapshot.
+/// Each run finds the pairs of subscription and change in several ways, and checks that all ways find the same pairs. It
+/// uses the index, and a scan of all subscriptions. It uses the index again while subscriptions are deleted and saved, and
+/// after that. At last it uses an index loaded from a snapshot.
 struct MatchBench: Sendable {
     let subscriptions: MatchInput
     let changes: MatchInput

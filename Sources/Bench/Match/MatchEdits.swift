@@ -5,7 +5,7 @@ import JSON
 struct MatchEdits {
     /// One of this many operations is an edit; the others are changes.
     static let operationsPerEdit = 100
-    /// The distance between two edited lines, prime so that each line comes once before one is repeated.
+    /// The distance between two edited lines. It is prime, so that every line is edited once before a line is edited again.
     private static let stride = 7_919
 
     /// The line of each subscription to edit. It is deleted, and saved again before the next one is deleted.

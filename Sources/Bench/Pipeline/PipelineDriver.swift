@@ -102,7 +102,7 @@ final class PipelineDriver {
         try waitForAnswers()
     }
 
-    /// Sends about every millisecond the changes that are due.
+    /// About every millisecond, sends the changes that are due.
     private func sendChanges(perSecond rate: Int) throws {
         let start = ContinuousClock.now
         while workload.made < options.changes {

@@ -22,7 +22,7 @@ struct StageProbe {
         self.timeout = timeout
     }
 
-    /// - Parameter forgetsPauses: Makes the next answer list only pauses after this one.
+    /// - Parameter forgetsPauses: Whether the next answer leaves out the pauses before this answer.
     /// - Returns: Nil if the stage does not answer in time.
     func positions(forgetsPauses: Bool = false) throws -> Positions? {
         guard let answer = try probe.ask(timeout: timeout, forgetsPauses: forgetsPauses) else { return nil }

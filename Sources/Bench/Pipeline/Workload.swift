@@ -1,9 +1,9 @@
 /// The changes of a run, from a seed: the same seed makes the same bytes.
 ///
-/// Each subscription has a slot, and each record belongs to a slot, which decides its database, owner, zone and type. A
+/// Each slot has one subscription and some records. The slot decides the database, owner, zone and type of its records. A
 /// change saves a random record. One change in four, at random, matches the subscription of its slot. Half of the other
-/// changes have the right topic and too low a priority; the rest have another topic, or in a zone's slot another zone. So
-/// a change has at most one match, and a match has one device.
+/// changes have the right topic and too low a priority. The remaining changes have another topic or, if the slot's
+/// subscription watches a zone, another zone. So a change has at most one match, and a match has one device.
 struct Workload {
     /// The kind of a slot's subscription: of ten slots, six private queries, three public queries and one zone.
     enum Kind: Int, CaseIterable { case privateQuery, publicQuery, zone }

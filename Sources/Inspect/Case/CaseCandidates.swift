@@ -13,7 +13,7 @@ struct CaseCandidates {
     private(set) var hasTooManyBadges = false
 
     static let badgesMax = 500
-    /// How many events before the change ``addAll(before:until:)`` adds.
+    /// ``addAll(before:until:)`` adds at most this many events before the change.
     static let largerSliceMax: UInt64 = 5_000
 
     private var changes: String { logs.log(of: logs.path[0]) }
@@ -22,14 +22,15 @@ struct CaseCandidates {
 
     mutating func add(_ event: LoggedEvent) { events[event.sequence] = event }
 
-    /// Adds a change, and the save of the same record before it.
+    /// Adds a change, and the previous save of the same record.
     mutating func add(change sequence: UInt64) throws {
         guard events[sequence] == nil, let event = try LogScan.event(sequence, in: changes) else { return }
         add(event)
         try addPredecessor(of: event)
     }
 
-    /// Adds a user's devices and subscriptions up to a time, and other registrations with the devices' tokens.
+    /// Adds the events of a user's devices and subscriptions up to a time, and other devices' registrations with the same
+    /// tokens.
     mutating func add(stateOf user: ExactText, until moment: Instant) throws {
         var (found, tokens) = ([LoggedEvent](), Set<ExactText>())
         try finder.events(in: changes, from: 1, through: .max, naming: [.user(user)]) { event in

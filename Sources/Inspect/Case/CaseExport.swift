@@ -223,7 +223,7 @@ extension CaseExport {
 }
 
 extension RecordedFlow {
-    /// See ``NotPushedEvidence/effects``.
+    /// The match's entry in ``NotPushedEvidence/effects``.
     fileprivate func effect() throws -> ExactText {
         let reason = try match.withJSON { $0[.reason]?.string ?? "" }
         return ExactText("match \(place.map(\.string).joined(separator: " ")) \(subscriptionID) \(reason)")

@@ -1,10 +1,10 @@
 /// Removes elements from a list while a test still passes: first large pieces, then single elements.
 struct CaseShrinking<Element> {
-    /// The test.
+    /// Whether a list passes the test.
     let holds: ([Element]) throws -> Bool
 
     /// - Parameter elements: A list that passes the test.
-    /// - Returns: A list that passes, but fails without any one of its elements.
+    /// - Returns: A list that passes the test. If any one of its elements is removed, it fails.
     func shrink(_ elements: [Element]) throws -> [Element] {
         var kept = elements
         var size = max(elements.count / 2, 1)

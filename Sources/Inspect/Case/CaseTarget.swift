@@ -35,7 +35,8 @@ struct CaseOutcome: Equatable {
         self.payload = CasePayload(payload, notificationID: id, ignoresBadge: ignoresBadge)
     }
 
-    /// The outcome code in a run, which has no transports: `accepted` if a transport got the push.
+    /// The outcome code that a run of the case would record. A run has no transports: it records `accepted` for every
+    /// push that a transport would get.
     static func kind(of outcome: JSONValue) -> String? {
         let word = outcome[.outcome]?.string
         guard let word, let code = OutcomeCode(rawValue: word) else { return word }
@@ -62,7 +63,7 @@ struct CaseOutcome: Equatable {
         return copy
     }
 
-    /// The structure and the lengths only, which stay the same when texts are replaced.
+    /// A copy with only the structure and the lengths of the JSON, which stay the same when texts are replaced.
     func shape(_ replace: (String) -> String = { $0 }) -> CaseOutcome { CaseOutcome(self, replace) }
 }
 
@@ -125,7 +126,7 @@ enum JSONShape {
 
 /// The reasons why a change was not pushed, as far as they are the same in the log and in a case.
 struct NotPushedEvidence: Equatable {
-    /// Each subscription of the user with the codes of match's explanation.
+    /// Each subscription of the user, with the codes of the match stage's explanation.
     var reasons: [ExactText] = []
     var saved: [ExactText] = []
     var wasRegistered = false

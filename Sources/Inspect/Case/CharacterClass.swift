@@ -2,7 +2,8 @@
 struct CharacterClass: Hashable {
     private let width: Int
     private let category: Unicode.GeneralCategory
-    /// The code point distance to the capital, so that capitals have the same order; 0 without a capital.
+    /// The distance in code points from the letter to its capital; 0 without a capital. It is equal within a class, so
+    /// capitals have the same order as their letters.
     private let capitalDistance: Int64
     private let emoji: [Bool]
     private let hasTrailingConsonant: Bool
@@ -59,7 +60,7 @@ struct CharacterClass: Hashable {
 }
 
 extension Unicode.Scalar {
-    /// The capital; nil unless the two are single characters of equal length that map to each other.
+    /// The capital of this letter. Nil unless both are single characters of equal length that map to each other.
     var upperCase: Unicode.Scalar? {
         guard let upper = Unicode.Scalar.only(properties.uppercaseMapping), upper != self,
             UTF8.width(upper) == UTF8.width(self), Unicode.Scalar.only(upper.properties.lowercaseMapping) == self

@@ -9,7 +9,7 @@ struct CommandText {
 
     private static let reserved: Set<String> = ["_defaultZone", "_defaultOwner", "__defaultOwner__"]
     private static let names: Set<String> = Set(([.user, .owner, .device] as [Member]).map(\.description))
-    /// The members of a record that Belfry uses. Others come from CloudKit's answers and are left out.
+    /// The members of a record that Belfry uses. Other members come from CloudKit's answers and are left out.
     private static let recordMembers: Set<String> = [
         "recordName", "recordType", "zoneID", "fields", "created", "modified", "recordChangeTag",
     ]
@@ -101,7 +101,7 @@ extension CommandText {
         do throws(PredicateError) {
             buffer.appendJSON(try RecordPredicate.replacingStrings(in: text, disguise.text))
         } catch {
-            // Ingest rejects such a predicate. The empty predicate contains no personal texts.
+            // The predicate cannot be parsed, and ingest rejects it. An empty predicate contains no personal texts.
             buffer.append("\"\"")
         }
     }

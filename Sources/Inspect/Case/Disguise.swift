@@ -3,7 +3,7 @@ import JSON
 /// Two functions that replace the personal texts and the tokens of a case by pseudonyms.
 struct Disguise {
     var text: (String) -> String = { $0 }
-    /// Keeps the form that the token's transport needs.
+    /// The pseudonym of a token. It keeps the form that the token's transport needs.
     var token: (String) -> String = { $0 }
 }
 

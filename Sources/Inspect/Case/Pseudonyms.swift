@@ -1,8 +1,8 @@
 import JSON
 import Predicates
 
-/// Replaces texts by pseudonyms that compare as the texts do: equality, common prefixes and order stay the same, both with
-/// and without regard to case.
+/// Replaces texts by pseudonyms that compare as the texts do. Equality, common prefixes and order stay the same, whether
+/// a comparison regards case or not.
 ///
 /// The texts form a tree of lower-case characters. At each node, the next characters are exchanged for others of their
 /// class in the same order, so texts with a common prefix get pseudonyms with a common prefix. Lengths in characters and
@@ -42,7 +42,7 @@ struct Pseudonyms {
         return Pseudonyms.parts(of: text).map { Pseudonyms.isKept($0) ? $0 : replaced($0) }.joined()
     }
 
-    /// Words and the text between them.
+    /// Splits a text into its words and the text between the words.
     private static func parts(of text: String) -> [String] {
         var (parts, wasLetter) = ([String.UnicodeScalarView](), nil as Bool?)
         for scalar in text.unicodeScalars {

@@ -24,7 +24,7 @@ package struct DeadLetter: Sendable {
     var device: ExactText?
     var transport: String?
     var topic: ExactText?
-    /// The sequence of its redrive in the changes log.
+    /// The sequence of this letter's redrive in the changes log; nil if there is no redrive.
     var redriven: UInt64?
 
     enum Content: Sendable {
@@ -57,7 +57,7 @@ struct UndeliveredPush: Sendable {
     var hasOnlyBadge = false
     /// Whether a newer push has set the badge since.
     var isBadgeOutdated = false
-    /// The push's sequence; for a redrive, that of the push that it sends again.
+    /// The sequence of the push. For a redrive, the sequence of the original push.
     var order: UInt64
     var address: DeviceAddress?
     var state = DeviceState.registered

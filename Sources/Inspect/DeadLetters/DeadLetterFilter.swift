@@ -8,7 +8,7 @@ package struct DeadLetterFilter: Sendable {
     package var stage: [String] = []
     /// Codes of outcomes or rejections.
     package var code: [String] = []
-    /// Parts of the reason, regardless of case, or statuses.
+    /// Each value is a status, or a part of the reason. The case of letters does not matter.
     package var reason: [String] = []
     /// The receivers of pushes, or the owners of records.
     package var user: [String] = []
@@ -22,8 +22,8 @@ package struct DeadLetterFilter: Sendable {
 
     package init() {}
 
-    /// Refuses codes that no letter can have. A stage may have codes of its own, with a dot in them: such a code is only
-    /// refused if it looks like a misspelling.
+    /// Refuses codes that no letter can have. A stage may have codes of its own, which contain a dot. Such a code is
+    /// refused only if it looks like a misspelling.
     ///
     /// - Parameter present: The codes of all letters.
     func checkCodes(_ present: Set<String>) throws {

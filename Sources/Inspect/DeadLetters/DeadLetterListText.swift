@@ -9,11 +9,11 @@ struct DeadLetterGroup {
     let stage: String
     let code: String
     let status: Int64?
-    /// Empty for refused events: a stage's own reasons name the event, so each is different.
+    /// Empty for refused events. Their reasons name the event, so they all differ and cannot be grouped.
     let reason: String
     let letters: [RedriveCandidate]
 
-    /// The most frequent first.
+    /// The groups of the letters, the largest group first.
     static func all(of letters: [RedriveCandidate]) -> [DeadLetterGroup] {
         Dictionary(grouping: letters) { candidate in
             let letter = candidate.letter

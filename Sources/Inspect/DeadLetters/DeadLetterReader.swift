@@ -77,7 +77,7 @@ struct DeadLetterReader {
     }
 }
 
-/// Reads the text of a refused event in a dead letter, which may not even be JSON.
+/// Reads the refused event in a dead letter. The event is a text that may not even be JSON.
 enum RefusedEventText {
     static func read(_ text: JSONValue, into letter: inout DeadLetter) {
         _ = withEvent(text) { event in

@@ -2,7 +2,7 @@ import Events
 import JSON
 import PipelineKit
 
-/// The newer pushes that a device got or will get, from the outcomes of a deliver stage.
+/// Finds newer pushes that a device got or will get, in the outcomes of a deliver stage.
 struct OutcomeHistory {
     private struct DeviceSlot: Hashable {
         let slot: Int
@@ -63,7 +63,7 @@ struct OutcomeHistory {
             ?? (push.hasOnlyBadge ? successor(of: letter, in: push.badge) : nil)
     }
 
-    /// Adds whether a newer push has set the badge that a letter's push sets.
+    /// Notes in a letter whether a newer push has set the badge that the letter's push sets.
     func complete(_ letter: inout DeadLetter) {
         guard var push = letter.push, successor(of: letter, in: push.badge) != nil else { return }
         push.isBadgeOutdated = true

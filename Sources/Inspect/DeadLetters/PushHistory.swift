@@ -26,7 +26,7 @@ struct PushHistory {
         let slot: Int
     }
 
-    /// A letter's device. The letter does not say the container: only its push does.
+    /// A letter's device without its container. An outcome names no container; only the push does.
     private struct DeviceName: Hashable {
         let user, device: ExactText
     }
@@ -135,7 +135,7 @@ struct PushHistory {
 
     /// Records that deliver retired a device.
     ///
-    /// - Parameter sequence: How far deliver had read this log by then: a later registration is not affected.
+    /// - Parameter sequence: The last event of this log that deliver had read by then. A later registration stays valid.
     mutating func retire(_ device: DeviceKey, at sequence: UInt64) {
         guard ends[device] == nil, devices[device]?.sequence ?? 0 <= sequence else { return }
         ends[device] = .retired
@@ -151,7 +151,7 @@ struct PushHistory {
         return slotUses[low...].prefix { $0.push == push }
     }
 
-    /// Adds what this log says about a letter's push.
+    /// Adds to a letter what this log says about its push.
     func complete(_ letter: inout DeadLetter, _ index: Int) {
         guard let (found, device) = found[index] else { return }
         var push = found

@@ -24,7 +24,7 @@ package struct RedriveCommands: Sendable {
 
     package init(folder: String, now: Instant) { (self.folder, self.now) = (folder, now) }
 
-    /// One line, without a line feed.
+    /// The command that redrives a letter: one line, without a line feed.
     package func command(_ letter: DeadLetter) throws -> [UInt8] {
         let line = try letter.isPush ? redrive(letter) : event(letter)
         guard line.count <= Self.lineBytesMax else {

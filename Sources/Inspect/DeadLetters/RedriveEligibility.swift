@@ -35,7 +35,7 @@ package enum Obsolescence: String, CaseIterable {
 package struct RedriveCandidate: Sendable {
     enum Verdict: Sendable {
         case redrivable
-        /// - Parameter by: The event that replaced or redrove it.
+        /// - Parameter by: The event that replaced or redrove the letter.
         case obsolete(Obsolescence, by: EventPlace?)
         case impossible(_ reason: String)
     }

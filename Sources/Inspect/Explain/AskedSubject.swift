@@ -82,7 +82,8 @@ package struct ResolvedSubject {
 
 /// Names in the log, for spelling suggestions.
 ///
-/// For a given user, all of the user's names; otherwise only the names at both ends of the log, to save time.
+/// If a user is given, it contains all names of this user. Otherwise it contains only the names at both ends of the log,
+/// because reading the whole log takes long.
 struct KnownNames {
     static let eventsMax: UInt64 = 100_000
 

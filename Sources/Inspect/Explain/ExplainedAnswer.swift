@@ -38,7 +38,7 @@ package struct ExplainedAnswer {
             ? logs.stage(writing: .matches).flatMap {
                 try DeadLetterReasons.all(of: [change.sequence], $0, logs)[change.sequence]
             } : nil
-        // Match would crash again on a change that it crashed on.
+        // If the match stage crashed on this change, it would crash again here.
         let rules =
             try letter?.isOfCrash == true
             ? []

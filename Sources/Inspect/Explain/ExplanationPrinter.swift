@@ -44,7 +44,7 @@ package struct ExplanationPrinter {
         }
     }
 
-    /// Good if a reason is for a push, bad if it is against it.
+    /// Good for a code that leads to a push, bad for a code that prevents the push.
     static func mark(of code: ExplanationCode) -> Mark {
         switch code {
         case .subscriptionMatched, .scopeSame, .zoneSame, .recordTypeSame, .firesOnSame, .clauseTrue,

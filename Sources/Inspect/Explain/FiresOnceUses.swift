@@ -1,7 +1,8 @@
 import Events
 import JSON
 
-/// Finds the changes that used up a user's fires-once subscriptions: the first recorded match after each was saved.
+/// Finds the changes that used up a user's fires-once subscriptions. A subscription is used up by its first recorded
+/// match after it was saved.
 struct FiresOnceUses {
     typealias Identity = SubscriptionHistory.Identity
 

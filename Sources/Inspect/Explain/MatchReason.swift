@@ -12,7 +12,7 @@ struct MatchReason {
     let user: ExactText
     let subscriptionID: ExactText?
 
-    /// One explanation for each subscription that the user ever had, or for the one asked about. Never empty.
+    /// One explanation for each subscription that the user ever had, or only for `subscriptionID`. Never empty.
     func explanations() throws -> [Explanation] {
         let histories = try SubscriptionHistory.all(
             in: logs.log(of: logs.path[0]), through: .max, user: user, subscriptionID: subscriptionID, finder)

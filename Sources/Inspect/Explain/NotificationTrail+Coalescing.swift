@@ -91,7 +91,7 @@ extension NotificationTrail {
 /// Finds the notifications of one user's matches. If a newer match replaced a match, the search follows the newer one.
 private struct NotificationSearch {
     struct Trail {
-        /// The newest match that replaced the original, and its change.
+        /// The newest match that replaced the original match, and the change of the newest match.
         fileprivate(set) var match: UInt64
         fileprivate(set) var change: UInt64
         /// The match's subscription; nil if the log no longer contains the match.
@@ -103,7 +103,7 @@ private struct NotificationSearch {
         fileprivate var address: Address { Address(change: change, subscription: subscription) }
     }
 
-    /// Connects a match with its notification, within one user.
+    /// The parts that a match and its notification have in common, if both are for the same user.
     struct Address: Hashable {
         let change: UInt64
         let subscription: ExactText?
@@ -114,7 +114,8 @@ private struct NotificationSearch {
     private var byMatch: [UInt64: [Int]]
     private var byAddress: [Address: [Int]]
     private var matches: MatchedSubscriptions
-    /// How many trails have no notification yet: those whose notification is made at once, and those that may wait.
+    /// How many trails have no notification yet. In the trails `atOnce`, coalesce makes it at once; in the trails
+    /// `waiting`, coalesce may hold it back.
     private var (atOnce, waiting): (Int, Int)
 
     init(_ change: UInt64, _ trails: [Trail], in log: String?) throws {
@@ -191,7 +192,7 @@ private struct MatchedSubscriptions {
 }
 
 extension NotificationSearch.Trail {
-    /// Empty if no newer match replaced it.
+    /// Explains that newer notifications replaced the original one; empty if there are no newer ones.
     var replacement: [Explanation] {
         guard replacements > 0 else { return [] }
         let text =

@@ -37,7 +37,8 @@ struct SubscriptionHistory {
 
     func saves(before change: UInt64) -> [Entry] { entries.filter { $0.isSave && $0.event.sequence < change } }
 
-    /// The subscriptions of a user that have an ID, in the order of their first events. Nil means any user or any ID.
+    /// The subscriptions with the given user and ID, in the order of their first events. Nil stands for any user or any
+    /// ID.
     static func all(
         in log: String, through last: UInt64, user: ExactText?, subscriptionID: ExactText?, _ finder: any EventFinder
     ) throws -> [SubscriptionHistory] {

@@ -5,7 +5,7 @@ import PipelineKit
 import PipelineRuntime
 import StageTool
 
-/// The logs that a command works on, and the errors about missing logs and missing beginnings of logs.
+/// The logs that a command works on, and an error for each missing log and for each log whose beginning is missing.
 package struct LogChoice {
     /// The logs' own folders, sorted by name.
     package var logs: [String]
@@ -19,12 +19,12 @@ package struct LogChoice {
         gaps = try logs.compactMap(AbsentLogs.gap)
     }
 
-    /// For commands that first process all logs that exist.
+    /// Reports missing logs. For commands that call this after they have processed all existing logs.
     ///
     /// - Throws: ``ToolFailure`` that names everything missing.
     package func finish() throws { try AbsentLogs.check(absent + gaps) }
 
-    /// For commands whose answer would be wrong if a log is missing.
+    /// The logs, if no log is missing. For commands whose answer would otherwise be wrong.
     package func whole() throws -> [String] {
         try finish()
         return logs
@@ -120,7 +120,7 @@ package enum AbsentLogs {
     }
 
     private static func upstream(ofLogAt directory: String) throws(EventLogError) -> String? {
-        // Verification reports a damaged note.
+        // A damaged note is left to `belfry log verify`.
         do throws(EventLogError) { return try UpstreamNote.read(directory: directory)?.log } catch .damaged {
             return nil
         }

@@ -1,7 +1,8 @@
 import JSON
 
 extension ByteBuffer {
-    /// Copies an object with new values. Other JSON values are copied as they are.
+    /// Appends a JSON object with new values for its members. If `object` is another kind of JSON value, appends it
+    /// unchanged.
     ///
     /// - Parameter write: Appends the value of a member, or returns false to leave the member out.
     package mutating func rewrite(

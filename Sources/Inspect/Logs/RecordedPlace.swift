@@ -11,7 +11,7 @@ package struct RecordedPlace {
     package let checked: CheckedPipeline
     package let recorded: RecordedPipeline
 
-    /// Notes on standard error which stages have no recorded settings.
+    /// Reports on standard error which stages have no recorded settings.
     package init(_ place: String, logs: String?) throws {
         if LogPlace.isFolder(place) {
             try AbsentLogs.check(place)

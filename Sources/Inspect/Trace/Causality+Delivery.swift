@@ -47,7 +47,7 @@ extension Causality {
         let before = try logs.events(
             TraceKey(.app, 0), in: log, range: 1...held.sequence, newestFirst: true, limit: 1, where: app.isAbout
         ).filter { $0.type == "app.stopped" }
-        // The event that a push causes comes after the answers of its whole window.
+        // If this push stopped the app, deliver wrote `app.stopped` later, after the answers to all pushes of its window.
         let later = try logs.events(
             TraceKey(.app, 0), in: log, range: held.sequence...UInt64.max, limit: 1, where: app.isAbout)
         return held.facts.answer == "stopped" || before.isEmpty ? later.filter { $0.type == "app.stopped" } : before
@@ -60,7 +60,7 @@ extension Causality {
         }
     }
 
-    /// The app of a held push. The push names its container, the device's registration its topic.
+    /// The app of a held push. The container is in the push, and the topic in the device's registration.
     private func app(of held: TraceEvent) throws -> DeliveredApp? {
         guard let log = logs.log(named: held.log), let upstream = log.upstream, let number = held.facts.push,
             let push = try logs.event(at: EventPlace(log: upstream, sequence: number)), let user = held.facts.user

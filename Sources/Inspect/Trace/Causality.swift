@@ -103,7 +103,7 @@ extension Causality {
         }
     }
 
-    /// A log's events about one change or, if there are too many, about one notification of it.
+    /// A log's events about one change. If there are too many, only the events about one notification of the change.
     private func about(_ change: UInt64, _ facts: EventFacts, in log: TracedLog) throws -> [TraceEvent] {
         let (place, key) = (LoggedChange(log: log.name, change: change), TraceKey(.change, change))
         if known[place] == nil { known[place] = try logs.events(key, in: log, limit: Causality.eventsMax) }

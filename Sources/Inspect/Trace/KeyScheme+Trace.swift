@@ -13,7 +13,8 @@ extension KeyScheme {
 /// Reads the keys of events, with one parser for all.
 private final class TraceExtraction {
     private var parser = JSONParser(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax, depthMax: 512))
-    /// The maximum number of thousands for one `not_matched` event. Belfry's own events count fewer changes.
+    /// The maximum number of `unmatched` keys for one `not_matched` event, one key for each thousand of changes. Belfry's own
+    /// events need fewer keys.
     private static let thousandsMax = 1_000
 
     func keys(of line: UnsafeRawBufferPointer, into keys: inout [UInt64]) {
@@ -27,7 +28,7 @@ private final class TraceExtraction {
         }
     }
 
-    /// - Returns: False for devices, subscriptions and other state.
+    /// - Returns: False, without adding a key, for events about devices, subscriptions and other state.
     private func add(_ event: JSONValue, _ type: JSONValue, to keys: inout [UInt64]) -> Bool {
         if type.equals(EventName.recordSave) || type.equals(EventName.recordDelete) {
             keys.add(TraceKey(.record, texts: event[.record]?[.recordName]))

@@ -110,7 +110,7 @@ extension TraceSearch {
         }
     }
 
-    /// The notifications with an ID or, if none was made, the matches with it.
+    /// The notifications with an ID. If there is no such notification, the matches with this ID.
     private func notifications(_ id: ExactText) throws -> [TraceEvent] {
         for (log, type) in [(LogKind.notifications, EventName.notification), (.matches, EventName.match)] {
             let events = try logs.logs(as: .making(log)).flatMap { log in

@@ -11,7 +11,7 @@ package final class Chain {
     /// An event of one of the logs.
     package struct Event: Hashable, Sendable {
         package var sequence: UInt64
-        /// Its batch's time.
+        /// The time of the event's batch.
         package var now: Instant
         /// One JSON object.
         package var text: String

@@ -13,7 +13,8 @@ struct FocusedComparison {
     private let focus: ReplayFocus
     /// The machine's events about the subject that are not compared yet.
     private var outputs: [Output] = []
-    /// Sequences of the input events about the subscription. An outcome names no subscription, but one of these pushes.
+    /// Sequences of the input events about the subscription. An outcome does not name the subscription, but it names a
+    /// push by its sequence.
     private var inputs: Set<UInt64> = []
     private(set) var compared = ComparedEvents()
 

@@ -26,7 +26,7 @@ package struct MachineFactory: Sendable {
             history: recorded.settingsHistory())
     }
 
-    /// - Parameter history: The recorded settings, which replace the pipeline file's unless they are empty.
+    /// - Parameter history: The recorded settings. Unless they are empty, they replace the pipeline file's settings.
     func machine(
         _ stage: PipelineStage, context: StageContext, answers: any AnswerSource, history: SettingsHistory? = nil
     ) throws -> any StageMachine {
@@ -68,8 +68,8 @@ package struct MachineFactory: Sendable {
 extension RecordedStage {
     /// The settings that the stage ran with, from the file beside its log.
     ///
-    /// A log without that file was written before defaults could change: the pipeline file's settings apply to the
-    /// whole log.
+    /// A log without that file was written before Belfry recorded settings. Then the pipeline file's settings apply to
+    /// the whole log.
     package func settingsHistory() throws -> SettingsHistory {
         let history = try SettingsHistory(logDirectory: log.directory)
         guard history.entries.isEmpty, stage.command.isEmpty else { return history }

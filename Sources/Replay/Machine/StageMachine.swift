@@ -6,7 +6,7 @@ import Time
 
 /// Runs a stage over recorded events, and collects its outputs.
 ///
-/// Belongs to one thread. Calls take whole runs of events, so that dynamic dispatch costs nothing per event.
+/// Belongs to one thread. Each call takes many events, so that dynamic dispatch does not cost time for each event.
 ///
 /// To make a batch of the stage's log again: call ``begin(_:)``, feed the events up to the batch's cursor, then call
 /// ``advance(to:)`` with the batch's time, and ``settle()``.
@@ -25,7 +25,9 @@ protocol StageMachine: AnyObject {
     /// Skips the answers in the stage's own log that the machine's first state already includes.
     func skip(through sequence: UInt64) throws
 
-    /// Begins the next batch of the stage's own log; nil after its last batch. See ``BatchAnswers``.
+    /// Begins the next batch of the stage's own log. See ``BatchAnswers``.
+    ///
+    /// - Parameter header: The header of the batch; nil after the log's last batch.
     func begin(_ header: BatchHeader?) throws
 
     /// Gives the stage the batch's remaining answers, in log order.
@@ -46,14 +48,14 @@ package final class MachineOutput {
         package var input: UInt64?
         /// The stage's time after the input.
         package var now: Instant
-        /// Bytes of output up to here, this input's included.
+        /// Bytes of all output through the output of this input.
         package var bytes: Int
-        /// Events of output up to here, this input's included.
+        /// Events of all output through the output of this input.
         package var events: Int
     }
 
     package var outbox = Outbox()
-    /// One for each input that led to events, in order.
+    /// One mark for each input that led to events, in order.
     package internal(set) var marks: [Mark] = []
     /// The stage's pushes; empty unless ``keepsDeliveries``.
     package internal(set) var deliveries: [Delivery] = []

@@ -15,7 +15,7 @@ final class SwiftMachine<S: Stage>: StageMachine {
     private let history: SettingsHistory?
     private var periods: SettingsPeriods<S>
 
-    /// - Parameter history: The recorded settings, which replace `settings` unless they are empty.
+    /// - Parameter history: The recorded settings. Unless they are empty, they replace `settings`.
     init(
         _ settings: S.Settings, context: StageContext, answers: any AnswerSource, history: SettingsHistory? = nil,
         limits: JSONLimits = EventReader.linkLimits
@@ -59,7 +59,7 @@ final class SwiftMachine<S: Stage>: StageMachine {
         output.mark(nil, at: clock.now)
     }
 
-    /// Reads a source's own events back into it, as at a restart.
+    /// Feeds a source the events of its own log, as at a restart.
     func recall(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant) {
         var sequence = first
         for line in Lines(lines) {
@@ -103,8 +103,8 @@ private struct PushAnswering {
     }
 }
 
-/// The loop over a run's events is a method of the clock, and gets all that it changes as parameters: reading a property
-/// of the generic machine for each event would cost as much as parsing a short event.
+/// The loop over a run's events is a method of the clock. It gets the values that it changes as parameters, because
+/// reading a property of the generic machine for each event would take as long as parsing a short event.
 extension StageClock {
     /// Feeds the events that the current settings apply to.
     fileprivate mutating func receive(

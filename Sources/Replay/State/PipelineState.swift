@@ -60,7 +60,7 @@ package struct PipelineState: Sendable {
         }
     }
 
-    /// The last event of a stage's input just after the event `sequence` of the source.
+    /// The last event in a stage's input at the moment just after the event `sequence` of the source.
     private func input(of stage: RecordedStage, atChange sequence: UInt64) throws -> UInt64 {
         guard let upstream = recorded.stages.first(where: { $0.name == stage.stage.from }) else { return sequence }
         let last = try input(of: upstream, atChange: sequence)
@@ -69,8 +69,8 @@ package struct PipelineState: Sendable {
         return try machine(of: upstream, at: .input(last)).1
     }
 
-    /// The last event of a plugin's log when the plugin had answered the input event `last`, found by the log's
-    /// cursors.
+    /// The last event of a plugin's log at the moment when the plugin had answered the input event `last`. The log's
+    /// cursors tell this moment.
     private static func output(of stage: RecordedStage, through last: UInt64) throws -> UInt64 {
         let reader = try EventLogReader(directory: stage.log.directory, from: .beginning)
         var (cursor, sequence): (UInt64, UInt64) = (0, 0)

@@ -14,7 +14,7 @@ protocol RestorableMachine: StageMachine {
 
 /// A machine that can also show its state.
 protocol StatefulMachine: RestorableMachine {
-    /// Reads a source's own events back into it, as at a restart.
+    /// Feeds a source the events of its own log, as at a restart.
     func recall(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant)
 
     /// Writes the stage's main state, one JSON object a line.

@@ -52,9 +52,9 @@ struct DeadLetterComparison {
         return sequence < next.inputSequence ?? 0
     }
 
-    /// The next recorded letter of input up to `last`: the replay did not reject its event.
+    /// The difference for a recorded letter whose event the replay did not reject; nil if there is no such letter.
     ///
-    /// - Parameter last: Letters after it belong to a batch that was never written.
+    /// - Parameter last: The last input event to check. Letters of later events belong to a batch that was never written.
     func surplus(through last: UInt64) throws -> ReplayDifference? {
         guard let recorded = try lines?.peek(), let sequence = recorded.inputSequence, sequence <= last
         else { return nil }

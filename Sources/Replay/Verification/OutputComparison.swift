@@ -1,7 +1,8 @@
 import JSON
 import PipelineRuntime
 
-/// Compares a machine's events with the events of a log, as two streams of lines: batches may be cut differently.
+/// Compares a machine's events with the events of a log, as two streams of lines. Their batches may end at different
+/// events.
 struct OutputComparison: ~Copyable {
     /// An event that differs, or that only one side has.
     struct Mismatch {
@@ -102,7 +103,8 @@ private struct CarriedBytes: ~Copyable {
 
     mutating func append(_ bytes: UnsafeRawBufferPointer) { buffer.append(bytes) }
 
-    /// Moves the remaining bytes only when they are fewer than the dropped ones: an event's outputs may fill many batches.
+    /// Frees the dropped bytes only when they are more than the remaining bytes. The output for one event may fill many
+    /// batches, and moving the rest after each batch would take long.
     mutating func drop(_ count: Int) {
         start += count
         guard start > self.count else { return }

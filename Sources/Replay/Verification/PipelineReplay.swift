@@ -36,7 +36,7 @@ package struct PipelineReplay: Sendable {
             return compared.count == 0 && (isPartial || events == 0) ? .nothing : .identical
         }
 
-        /// Keeps the difference with the lowest sequence: spans finish in any order.
+        /// Adds the result of a span. Spans finish in any order, so it keeps the difference with the lowest sequence.
         fileprivate mutating func add(_ span: SpanResult) {
             untaken += span.untaken
             compared.add(span.compared)
@@ -58,7 +58,7 @@ package struct PipelineReplay: Sendable {
     package var focus: ReplayFocus?
     private let parts: [String: StagePart]
 
-    /// The least input of a span, in bytes.
+    /// The minimum size of a span's input, in bytes.
     package var spanBytesMin = StageSpan.bytesMin
 
     private static let threads = 2
@@ -129,7 +129,8 @@ package struct PipelineReplay: Sendable {
         return stage
     }
 
-    /// Cuts a stage's history into spans. A replay of a part, with a watch or a focus, or without snapshots is not cut.
+    /// Cuts a stage's history into spans. It remains one span if only a part is replayed, if there is a watch or a focus, or
+    /// if there are no snapshots.
     private func spans(of stage: RecordedStage) throws -> [StageSpan] {
         guard let upstream = stage.upstream, !stage.isTrimmed, parts[stage.name] == nil, watch == nil, focus == nil,
             stage.stage.command.isEmpty, factory.programs[stage.name] == nil,

@@ -19,7 +19,7 @@ package struct ReplayDifference: Hashable, Sendable {
     package var sequence: UInt64
     /// JSON pointer (RFC 6901) to the first member that differs; nil when only one side has the event.
     package var pointer: String?
-    /// The text of the member, or of the event without ``pointer``; nil when the log does not have it.
+    /// The text of the member, or of the whole event if ``pointer`` is nil. Nil when the log does not have it.
     package var recorded: String?
     /// The text from the replay; nil when the replay does not have it.
     package var replayed: String?

@@ -34,7 +34,7 @@ package struct ReplayRange: Hashable, Sendable {
         while let header = try reader.nextHeader() {
             cursor = header.cursor.positions[stage.context.upstreamName] ?? cursor
             let unfinished = UnfinishedStep(header.cursor, of: stage.context.upstreamName)
-            // The batch has the first effects of the event after its cursor.
+            // An unfinished event is the one after the batch's cursor; the batch contains its first effects.
             let begun: UInt64 = unfinished?.kind == .event ? 1 : 0
             if !hasBegun, begins(stage, header, cursor + begun, input) {
                 (part.first, hasBegun) = (header.firstSequence, true)

@@ -6,8 +6,8 @@ import Time
 
 /// Feeds a stage's recorded input to a machine, wakes it at the recorded times, and compares its outputs with the log.
 ///
-/// The stage's own log decides: a batch's cursor tells which input came before the batch, and its `now` the time of the
-/// stage's clock. Input after the last batch had not been processed when the logs end.
+/// The batches of the stage's own log decide when this happens. A batch's cursor tells which input came before the batch,
+/// and its `now` tells the time of the stage's clock. Input after the last batch had not been processed when the logs end.
 final class StageReplay {
     private let recorded: RecordedStage
     private let machine: any StageMachine
@@ -28,8 +28,8 @@ final class StageReplay {
     private let progress: StageProgress
     var watch: (any ReplayWatch)?
 
-    /// Feeding stops when the machine's output exceeds the log's batch by this size, because the two differ in any
-    /// case.
+    /// Feeding stops when the machine's output exceeds the log's batch by this size, because then the two differ
+    /// anyway.
     private static let aheadBytesMax = 64 << 20
 
     init(
@@ -174,8 +174,8 @@ final class StageReplay {
         return nil
     }
 
-    /// Counts the input after the last batch, beginning with the first event that leads to an output: the stage cannot
-    /// have processed that event. Input without outputs leaves no trace in the log, so it counts as processed.
+    /// Counts the input after the last batch, beginning with the first event that leads to an output. The stage cannot
+    /// have processed this event, because its output is not in the log. Input without outputs leaves no trace in the log, so it counts as processed.
     private func countUntaken() throws {
         machine.output.removeAll()
         try machine.begin(nil)

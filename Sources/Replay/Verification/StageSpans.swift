@@ -13,9 +13,9 @@ struct StageSpan: Hashable, Sendable {
 
     static let whole = StageSpan()
 
-    /// The least input of a span, in bytes, when the state is small.
+    /// The minimum size of a span's input, in bytes, when the state is small.
     static let bytesMin: UInt64 = 48 << 20
-    /// The least input of a span, in multiples of the state's size: a span has to read two states.
+    /// The minimum size of a span's input, in multiples of the state's size, because each span also reads two states.
     private static let bytesMinByState: UInt64 = 16
     private static let spansMax: UInt64 = 16
 

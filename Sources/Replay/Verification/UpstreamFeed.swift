@@ -2,7 +2,7 @@ import EventLog
 import PipelineRuntime
 import Time
 
-/// Reads a stage's input in runs that end where the caller wants.
+/// Reads a stage's input in runs of consecutive events. The caller chooses where a run ends.
 final class UpstreamFeed {
     /// Consecutive events of one batch.
     struct Run {

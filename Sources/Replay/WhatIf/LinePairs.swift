@@ -1,10 +1,11 @@
 import PipelineRuntime
 
-/// Pairs the events of two outputs: equal events at both ends first, then the events between in their order.
+/// Pairs the events of two outputs. Equal events at the beginning and at the end are pairs; the events between are paired
+/// in their order.
 struct LinePairs {
     typealias Line = UnsafeRawBufferPointer
 
-    /// One side is nil where the other has more events.
+    /// One side of a pair is nil if the other output has more events.
     let pairs: [(Line?, Line?)]
 
     init(_ left: Line, _ right: Line) {

@@ -145,7 +145,7 @@ private struct RecordedWakes {
     private(set) var header: BatchHeader?
     private var cursor: UInt64 = 0
 
-    /// - Parameter start: Batches that it includes are skipped.
+    /// - Parameter start: The batches before this start are skipped.
     init(_ recorded: RecordedStage, after start: StageStart) throws(EventLogError) {
         upstream = recorded.context.upstreamName
         reader = try EventLogReader(directory: recorded.log.directory, from: .beginning)

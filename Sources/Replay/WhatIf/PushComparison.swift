@@ -84,7 +84,8 @@ struct ComparedPush {
         }
     }
 
-    /// Looks for `sid` in the object of each kind of notification, such as `ck.qry.sid`.
+    /// The subscription's ID. Each kind of notification has an object of its own for it: a query notification has
+    /// `ck.qry.sid`.
     private static func subscription(of push: JSONValue) -> ExactText? {
         guard let ck = push[.payload]?["ck"] else { return nil }
         return ck.members.lazy.compactMap { $0.value["sid"]?.exact }.first

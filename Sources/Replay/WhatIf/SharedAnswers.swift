@@ -30,7 +30,7 @@ package final class SharedAnswers {
     /// Pushes of the variant that wait for the recorded stage's answer.
     private var waiting: [PushKey: [Delivery.ID]] = [:]
     private var laterAnswers: [LaterAnswer] = []
-    /// Pushes with a first answer that said they were still under way: of the recorded stage, and of the variant.
+    /// Pushes of the recorded stage and of the variant that are still in flight according to their first answer.
     private var (recordedUnderWay, variantUnderWay): ([Delivery.ID: PushKey], [PushKey: [Delivery.ID]]) = ([:], [:])
     /// The final answers to such pushes, until the variant has the first answer too.
     private var finalAnswers: [PushKey: [TransportAnswer]] = [:]

@@ -33,7 +33,7 @@ package enum WhatIfCategory: String, CaseIterable, Sendable {
         if path != ["headers", "apns-id"] { found.insert(category(of: path)) }
     }
 
-    /// Compares an alert that is a string, the body alone, with an alert that is an object.
+    /// Compares an alert that is only a string with an alert that is an object. The string counts as the member `body`.
     private static func compareAlerts(_ left: JSONValue, _ right: JSONValue, _ found: inout Set<Self>) {
         guard let parts = [left, right].first(where: \.isObject), let text = [left, right].first(where: \.isString)
         else {

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Handles signals that would otherwise end the process.
 ///
-/// Uses handlers instead of `SIG_IGN`, so that child processes get the defaults.
+/// Uses handlers instead of `SIG_IGN`, so that child processes start with the default actions.
 package enum StopSignals {
     /// Calls `body` for each signal until the process ends.
     ///

@@ -5,7 +5,7 @@ import PipelineRuntime
 import Replay
 import ZeroMQ
 
-/// An error that knows its exit status, for modules that only some programs import.
+/// An error that knows its exit status. It is for errors of modules that this module does not import.
 package protocol ErrorWithStatus: Error, CustomStringConvertible {
     var status: ToolStatus { get }
 }

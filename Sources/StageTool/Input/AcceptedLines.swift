@@ -11,7 +11,8 @@ struct LineSpan: Hashable, Sendable {
 }
 
 extension [LineSpan] {
-    /// The source and line of a number at the door, also for the lines after the last span.
+    /// The source of the line with this number at the door, and its number in the source. The line may be after the last
+    /// span.
     func place(of number: UInt64) -> (source: String, line: UInt64)? {
         last { $0.first <= number }.map { ($0.source, $0.line + number - $0.first) }
     }

@@ -3,7 +3,7 @@ import Glibc
 /// Searches bytes for a text, without looking at most of them (Horspool 1980).
 package struct ByteSearch: Sendable {
     private let text: [UInt8]
-    /// How far the text can move, for each byte under its last byte.
+    /// For each value of the byte that is under the text's last byte: how far the text can move.
     private let steps: [Int]
 
     package init(_ text: String) {

@@ -20,7 +20,7 @@ package final class LineReader {
     /// Makes `belfry run` stop all stages and start them again.
     package static let restartLine = #"{"type":"restart"}"#
 
-    /// Longer lines are refused here; the door's own limit is lower (`JSONLimits`).
+    /// The reader refuses longer lines. The door's own limit is lower (`JSONLimits`).
     package static let lineBytesMax = 4 << 20
     package static let blockLinesMax = 1_000
     package static let blockBytesMax = 256 << 10

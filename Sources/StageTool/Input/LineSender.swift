@@ -30,7 +30,7 @@ package final class LineSender {
     private let producer: Producer
     private let reader: LineReader
     private let complain: (String) -> Void
-    /// The lines that may not be answered yet.
+    /// The sent lines. It includes all lines that the door has not answered yet.
     private var spans: [LineSpan] = []
     private var next: UInt64 = 1
     private var skip: UInt64 = 0
@@ -128,7 +128,7 @@ package final class LineSender {
         if skip == 0, let checksum = producer.checksum, checksum != skipped { throw otherLines() }
         totals.known += count
         let refused = producer.refusedThrough
-        // The door knows only how many of all its lines were refused, not which.
+        // The door knows how many lines were refused, but not which lines.
         totals.knownRefused = skip == 0 || refused == 0 ? refused : nil
         guard count < block.count else { return nil }
         var rest = block

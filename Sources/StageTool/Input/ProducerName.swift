@@ -6,7 +6,8 @@ import Time
 package enum ProducerName {
     private static let bytesMax = 200
 
-    /// A file has the same name in every run, so that a restart resumes.
+    /// The name for an input. A file has the same name in every run, so that a restarted program continues after the last
+    /// accepted line.
     package static func of(_ source: InputSource) -> String {
         source.isStandardInput ? "standard input" : file(absolute(source.path))
     }

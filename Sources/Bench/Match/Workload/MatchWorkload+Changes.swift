@@ -55,6 +55,6 @@ extension MatchWorkload {
         line.append("}")
     }
 
-    /// The percentage of records without a field.
+    /// The percentage of records that lack the field with this index.
     private func percentMissing(_ index: Int) -> Int { isDense ? 10 : index == 0 ? 5 : index == 1 ? 50 : 66 }
 }

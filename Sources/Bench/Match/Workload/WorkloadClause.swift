@@ -110,7 +110,7 @@ extension MatchWorkload {
         "LESS_THAN", "LESS_THAN_OR_EQUALS", "GREATER_THAN", "GREATER_THAN_OR_EQUALS",
     ]
 
-    /// One bound or both bounds.
+    /// Clauses for one bound or for both bounds of a range of the field's values.
     private func orderClauses(_ field: WorkloadField, _ roll: Int, _ random: inout WorkloadRandom) -> [WorkloadClause] {
         if roll < 80 {
             let order = MatchWorkload.orderComparators[random.below(4)]
