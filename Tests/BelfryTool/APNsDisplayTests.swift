@@ -33,19 +33,19 @@ struct APNsDisplayTests {
         #expect(text(.device, request(notice(APNsDisplayTests.alert))) == shown)
     }
 
-    @Test func `a silent push is background`() {
+    @Test func `a silent push is shown as a background push`() {
         let silent = notice(#"{"aps":{"content-available":1}}"#)
         #expect(text(.device, request(silent)) == "abcdef01…  com.example.Notes\n    (background)")
     }
 
-    @Test func `a push for an offline device is marked`() {
+    @Test func `a push is marked if the device is offline`() {
         let stored = text(.device, request(notice(APNsDisplayTests.alert), fate: "stored"))
         #expect(stored == "abcdef01…  com.example.Notes\n    (stored: the device is offline)")
         #expect(text(.device, request(nil, status: 503, fate: nil)) == "503 Shutdown  abcdef01…")
         #expect(text(.device, request(nil, status: nil, fate: nil)) == "silence  abcdef01…")
     }
 
-    @Test func `a request is a line`() {
+    @Test func `each request is shown on one line`() {
         let line =
             "00:00:00.000  1/3  200  abcdef01…  com.example.Notes  alert  New note · Home · Milk · badge 3, sound default"
         #expect(text(.requests, request(notice(APNsDisplayTests.alert))) == line)

@@ -24,7 +24,7 @@ struct ArgumentTests {
     ]
 
     @Test(arguments: wrong)
-    func `wrong arguments end with usage`(arguments: [String]) {
+    func `a command with wrong arguments exits with the status for wrong usage`(arguments: [String]) {
         let error = #expect(throws: (any Error).self) { try BelfryCommand.parseAsRoot(arguments) }
         #expect(error.map { BelfryCommand.exitCode(for: $0).rawValue } == ToolStatus.usage.rawValue)
     }

@@ -164,7 +164,7 @@ struct CheckedPipelineTests {
                 """)
     }
 
-    @Test func `a certificate that expires soon is a warning at its apps`() throws {
+    @Test func `a certificate that expires soon is a warning that names the app`() throws {
         let folder = try TemporaryFolder()
         var server = LocalAPNs.Configuration()
         server.folder = folder.path

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TransportAPNs
 
-/// Compares the codes on the page with the codes in the sources.
+/// Compares the codes on the manual's page Reference/Codes.md with the codes in the sources.
 ///
 /// `BELFRY_WRITE_REFERENCE=1 deploy/test --filter Reference` writes new codes into the page.
 @Suite struct CodeReferences {

@@ -5,6 +5,8 @@ import Testing
 @testable import BelfryTool
 @testable import Bench
 
+/// Compares the commands and the exit statuses on the manual's pages with the code.
+///
 /// `BELFRY_WRITE_REFERENCE=1 deploy/test --filter Reference` writes the pages.
 @Suite struct CommandReferences {
     @Test func `the page on commands has the help of each command`() throws {

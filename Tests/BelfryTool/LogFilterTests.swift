@@ -27,7 +27,7 @@ struct LogFilterTests {
         (["--where", "record.fields.n.value=3"], [0]), (["--where", "user=_alice", "--where", "ok=false"], [3]),
         (["--where", "none="], []),
     ])
-    func `filters choose events`(arguments: [String], expected: [Int]) throws {
+    func `an event is shown if it satisfies all filters`(arguments: [String], expected: [Int]) throws {
         let filter = try EventFilter.parse(arguments)
         #expect(filter.isEmpty == arguments.isEmpty)
         var parser = JSONParser()
@@ -64,7 +64,7 @@ struct LogFilterTests {
         #expect(sequences == ["3", "4", "6", "8", "9"])
     }
 
-    @Test func `statistics count by type`() throws {
+    @Test func `statistics count events by type`() throws {
         let folder = try TemporaryFolder()
         let writer = try EventLogWriter(EventLogOptions(directory: folder.path, name: "all", sync: .never))
         for (second, type) in ["a", "a", "b", "a"].enumerated() {

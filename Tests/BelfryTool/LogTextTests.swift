@@ -55,7 +55,7 @@ struct LogTextTests {
         #expect(String(decoding: output, as: UTF8.self) == expected.map { "{\"n\":\($0)}\n" }.joined())
     }
 
-    @Test func `a verdict names file, byte and sequence`() throws {
+    @Test func `the report about a damaged log names file, byte and sequence`() throws {
         let folder = try TemporaryFolder()
         let directory = try log("changes", 10, in: folder)
         #expect(

@@ -7,7 +7,7 @@ struct NumberTests {
         (Duration.milliseconds(100), "100 ms"), (.milliseconds(1_500), "1.5 s"), (.seconds(10), "10 s"),
         (.seconds(120), "2 min"), (.zero, "0 ms"),
     ])
-    func `durations are short`(duration: Duration, text: String) { #expect(duration.text == text) }
+    func `a duration is shown in a fitting unit`(duration: Duration, text: String) { #expect(duration.text == text) }
 
     @Test(arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567"), (-1_234, "-1,234")])
     func `thousands are separated by commas`(number: Int, text: String) { #expect(number.grouped == text) }

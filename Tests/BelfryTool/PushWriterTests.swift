@@ -28,7 +28,7 @@ struct PushWriterTests {
         #expect(writer.pushes == 4)
     }
 
-    @Test func `nothing is written after a reader has gone`() {
+    @Test func `nothing more is written after the reader of the output has gone`() {
         let calls = Atomic(0)
         let writer = PushWriter { _ throws(OutputError) in
             calls.add(1, ordering: .relaxed)

@@ -30,7 +30,7 @@ import Testing
         #expect([Double]().median { $0 } == nil)
     }
 
-    @Test func `the use of a process is read from proc`() throws {
+    @Test func `the processor time and the memory of a process are read from /proc`() throws {
         let stat = "77 (belfry (a b) c) S 1 77 77 0 -1 4194304 1 2 3 4 150 50 0 0 20 0 9 0 1 1 1"
         let status = "Name:\tbelfry\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\n"
         let use = try #require(ProcessUse(stat: stat, status: status, ticksPerSecond: 100))

@@ -114,7 +114,7 @@ struct AbsentLogCommandTests {
         }
     }
 
-    @Test func `every command reports a missing beginning`() async throws {
+    @Test func `every command reports that the beginning of a log is missing`() async throws {
         let notes = try Notes()
         let folder = notes.folder + "/logs"
         let event = Notes.change("n5").dropLast()
@@ -164,7 +164,7 @@ struct AbsentLogCommandTests {
         #expect(try await Command.run(["log", "repair", "\(folder)/\(name)"]).status == 65)
     }
 
-    @Test func `a damaged index is a note, damaged settings are a problem with advice`() async throws {
+    @Test func `a damaged index is only a note, but damaged settings are a problem with advice`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         #expect(try await Command.run(["trace", "n1", "-p", folder]).status == 0)

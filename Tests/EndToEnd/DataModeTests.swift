@@ -5,8 +5,8 @@ import Testing
 /// The files that a whole run leaves in its data folder, and their modes.
 @Suite(.timeLimit(.minutes(5)))
 struct DataModeTests {
-    /// Every kind of file that a stage makes: snapshots, dead letters, pushes in flight, a courier's store, a
-    /// provider's file.
+    /// Writes a pipeline file whose stages make every kind of file: snapshots, dead letters, a journal of pushes in flight,
+    /// a courier's store, and a file of pushes.
     private static func pipeline(_ notes: Notes, mode: String?, hook: Int) throws {
         let data = mode.map { "{ path: data, mode: \"\($0)\" }" } ?? "data"
         try notes.write(

@@ -207,7 +207,7 @@ struct KeysCommandTests {
         #expect(await program.result().status == 0)
     }
 
-    @Test func `a producer name stays with the pipeline when its keys change`() async throws {
+    @Test func `a producer continues under its name when the pipeline starts or stops using keys`() async throws {
         let notes = try Notes()
         let keyed = try await keyed(notes).yaml
         let open = "pipeline: keyed\ndata: data\nstages:\n  ingest: {}\n"

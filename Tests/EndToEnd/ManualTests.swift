@@ -124,7 +124,7 @@ extension ManualPage.Command {
     }
 
     private static func matches(_ lines: [String], _ expected: [String]) -> Bool {
-        // How many of the lines the patterns so far can match.
+        // The possible numbers of lines that the patterns so far match.
         var reached = Set([0])
         for pattern in expected {
             if pattern == "…" {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `belfry push test` when the push may not arrive.
+/// What `belfry push test` reports if the push may not reach the device.
 @Suite(.timeLimit(.minutes(5)))
 struct PushTestCommandTests {
     private static func push(

@@ -38,7 +38,7 @@ struct ReplayDifferenceCommandTests {
         #expect(piped.output.hasPrefix(difference), "\(piped.output)")
     }
 
-    @Test func `an extra event is reported without a counterpart`() async throws {
+    @Test func `an event that only the log has is reported`() async throws {
         let (notes, logs) = try await Self.recorded()
         try logs.rewrite("outcomes") { $0 == 5 ? [$1, #"{"type":"invented"}"#] : [$1] }
         let text = try await Self.replay(notes, logs, onTerminal: true)
@@ -71,7 +71,7 @@ struct ReplayDifferenceCommandTests {
         ("record=n3", 1), ("record=n2", 0), ("user=_alice", 1), ("user=_bob", 66), ("subscription=feed", 1),
         ("subscription=more", 66), ("stage=match", 1), ("stage=payload", 0), ("stage=pager", 64), ("colour=red", 64),
     ])
-    func `only events about --only are compared`(_ only: String, _ status: Int32) async throws {
+    func `with --only, other events are not compared`(_ only: String, _ status: Int32) async throws {
         let (notes, logs) = try await Self.recorded()
         try logs.rewrite("matches") { [$1.contains(#""n3""#) ? $1.replacing("create", with: "update") : $1] }
         let replayed = try await Self.replay(notes, logs, "--only", only)
@@ -81,7 +81,7 @@ struct ReplayDifferenceCommandTests {
 
     /// One push is for all five notes and names the last one. An outcome names neither note nor subscription.
     @Test(arguments: ["pushes", "outcomes"], ["record=n2", "record=n5", "subscription=feed", "record=n9"])
-    func `events about --only are followed through all stages`(_ log: String, _ only: String) async throws {
+    func `with --only, the effects of the chosen events are compared too`(_ log: String, _ only: String) async throws {
         let notes = try await Notes.recorded()
         let logs = try RewrittenLogs(of: notes.logs)
         let same = try await Self.replay(notes, logs, "--only", only)

@@ -106,7 +106,7 @@ struct DoctorTests {
 
     // MARK: Logs
 
-    @Test func `logs are whole, torn, damaged or missing`() async throws {
+    @Test func `whole, torn, damaged and missing logs have different findings`() async throws {
         let folder = try TemporaryFolder()
         let none = try await findings(LogsCheck(), folder.path)
         #expect(none.map(\.code) == ["log.none"] && none[0].severity == .note)

@@ -6,7 +6,7 @@ import Testing
 @testable import BelfryTool
 @testable import Inspect
 
-/// Which registration `belfry push test` uses: the last one that deliver accepts.
+/// `belfry push test` uses the last registration of a device that deliver accepts.
 @Suite struct TestDevices {
     private func entry(_ token: String, at transport: String) throws -> DeviceHistory.Entry {
         let event = #"{"container":"c","environment":"development","transport":"\#(transport)","token":"\#(token)"}"#

@@ -16,7 +16,7 @@ extension Notes {
         return notes
     }
 
-    /// Records five changes after two commands: they get the sequences 3 to 7.
+    /// Records two commands and five changes. The changes get the sequences 3 to 7.
     ///
     /// - Parameter seconds: The time between two changes.
     func record(_ phone: String = Notes.phone(), seconds: Int = 1) async throws {

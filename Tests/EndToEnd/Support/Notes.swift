@@ -1,7 +1,8 @@
 import Foundation
 import TestSupport
 
-/// A pipeline of five stages in a folder of its own, whose path is short enough for `ipc` endpoints, and commands for it.
+/// A pipeline of five stages in a folder of its own, and commands for it. The path of the folder is short enough for `ipc`
+/// endpoints.
 final class Notes: Sendable {
     let folder = Folder.parent + "/belfry-\(UUID().uuidString.prefix(8))"
     var pipeline: String { folder + "/notes.yaml" }

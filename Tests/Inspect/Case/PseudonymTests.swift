@@ -33,7 +33,7 @@ struct PseudonymTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `pseudonyms keep order, common prefixes and lengths, with and without regard to case`(seed: UInt64) throws {
+    func `pseudonyms keep order, common prefixes and lengths, whether case matters or not`(seed: UInt64) throws {
         var random = Seeded(seed)
         let texts = Self.texts(&random)
         let pseudonyms = Pseudonyms(for: texts, seed: random.next())
@@ -112,7 +112,7 @@ struct PseudonymTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `word searches have the same result after texts are replaced by word`(seed: UInt64) throws {
+    func `word searches have the same result after texts are replaced word by word`(seed: UInt64) throws {
         var random = Seeded(seed)
         let words = ["Alpha", "alphabet", "Beta", "max", "2026", "the", "of", "Émile", "日本"]
         func text(_ random: inout Seeded) -> String {
@@ -174,7 +174,7 @@ struct PseudonymTests {
 
 struct CaseShrinkingTests {
     @Test(arguments: Seeded.seeds)
-    func `the shrunk list passes the test, and every element is needed`(seed: UInt64) throws {
+    func `a shrunk list passes the test, and fails without any one of its elements`(seed: UInt64) throws {
         var random = Seeded(seed)
         let needed = Set((0..<5).map { _ in random.below(100) })
         let either = [random.below(100), random.below(100)]

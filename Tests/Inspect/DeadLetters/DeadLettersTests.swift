@@ -30,7 +30,7 @@ import Time
         #expect(try logs.find().verdicts == [])
     }
 
-    @Test func `a letter has members of the outcome, of the push and of the device's registration`() throws {
+    @Test func `a dead letter combines members of the outcome, of the push and of the device's registration`() throws {
         let logs = try DeadLetterLogs()
         logs.register("mac", token: "1", topic: "com.b")
         logs.outcome("failed", logs.push(change: 7), reason: "BadTopic", status: 400, change: 7)
@@ -43,7 +43,7 @@ import Time
         #expect((letter.device, letter.transport, letter.topic) == ("mac", "apns", "com.b"))
     }
 
-    @Test func `a limit keeps the newest letters, of whatever stage, also in JSON`() throws {
+    @Test func `with a limit, the newest dead letters of all stages are listed, also in JSON`() throws {
         let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         logs.outcome("failed", logs.push(), "mac")
@@ -112,7 +112,7 @@ import Time
         (["--until", "2026-01-01T00:00:01Z"], ["m1", "o1"]),
         (["--from", "-6s"], ["o2", "o3"]),
     ])
-    func `a filter selects the letters that it names`(arguments: [String], expected: [String]) throws {
+    func `a filter selects the dead letters that match it`(arguments: [String], expected: [String]) throws {
         let names = ["matches.dead-letters": "m", "outcomes": "o"]
         let found = try Self.many().find(arguments).letters.map {
             "\(names[$0.letter.place.log] ?? "?")\($0.letter.place.sequence)"
@@ -132,7 +132,7 @@ import Time
         #expect(try logs.find(now: 100, including: [.expired]).verdicts == ["outcomes:1"])
     }
 
-    @Test func `an expired push that is redriven is sent for one attempt`() throws {
+    @Test func `an expired push is redriven for one attempt only`() throws {
         let logs = try DeadLetterLogs()
         logs.register("mac", token: "1")
         logs.outcome("failed", logs.push(collapseID: "c", expiration: 100))
@@ -149,7 +149,7 @@ import Time
                 == line(at: 99).replacing(#""apns-expiration":"1767225700""#, with: #""apns-expiration":"0""#))
     }
 
-    @Test func `a newer push with the same collapse ID that was accepted or waits replaces an older one`() throws {
+    @Test func `a push is obsolete if a newer push with the same collapse ID was accepted or waits`() throws {
         let logs = try DeadLetterLogs()
         for device in ["mac", "pad", "tv"] { logs.register(device, token: device) }
         let old = logs.push(collapseID: "c")
@@ -293,8 +293,8 @@ import Time
         for device in ["anew", "back", "gone", "retired", "robbed", "same"] { logs.outcome("failed", push, device) }
         logs.add("pushes", DeadLetterLogs.unregister("gone"))
         for device in ["back", "retired"] { logs.add("outcomes", DeadLetterLogs.retired(device, push)) }
-        // Deliver retired both devices when it had read up to event 7 or 8 of the pushes log. After that, only `back`
-        // registered again.
+        // Deliver retired `back` and `retired` when it had read event 7 or 8 of the pushes log. Only `back` registers again
+        // after that.
         while logs.events["pushes"]?.count ?? 0 < 9 { logs.push(to: "_carol") }
         logs.register("back", token: "2")
         logs.register("thief", token: "3")

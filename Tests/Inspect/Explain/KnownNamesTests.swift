@@ -4,7 +4,7 @@ import Testing
 
 @testable import Inspect
 
-/// The names among which a mistyped name is looked for.
+/// The names in a log from which an error suggests the name nearest to a mistyped one.
 struct KnownNamesTests {
     private func log(_ folder: Folder, users: Int) throws -> String {
         let writer = try EventLogWriter(EventLogOptions(directory: folder.path, name: "changes", sync: .never))
@@ -17,7 +17,7 @@ struct KnownNamesTests {
     }
 
     @Test(arguments: [(50, [1, 5, 46, 50], [6, 45]), (9, [1, 5, 6, 9], []), (5, [1, 5], []), (1, [1], [])])
-    func `only both ends of a log are read`(users: Int, known: [Int], unknown: [Int]) throws {
+    func `only names at both ends of a log are known`(users: Int, known: [Int], unknown: [Int]) throws {
         let folder = try Folder()
         let log = try log(folder, users: users)
         let finders: [any EventFinder] = [LogScan(), IndexFinder()]

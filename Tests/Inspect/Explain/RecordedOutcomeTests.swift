@@ -17,7 +17,7 @@ struct RecordedOutcomeTests {
         #expect(Set(outcomes.map(\.explanation.code)).count == OutcomeCode.allCases.count)
     }
 
-    @Test func `a device unregistered while its push waited differs from an invalid token`() throws {
+    @Test func `an explanation distinguishes a device that was unregistered from a token that is invalid`() throws {
         #expect(try outcome("unregistered").explanation.code == .transportUnregistered)
         #expect(try outcome("unregistered", #","answer":"none""#).explanation.code == .deviceUnregistered)
     }

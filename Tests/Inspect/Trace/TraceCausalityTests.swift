@@ -51,7 +51,7 @@ import Testing
         #expect(try types(logs, "3-mac").first == "0 changes:1")
     }
 
-    @Test func `the trace of a held notification names the log that has nothing yet`() throws {
+    @Test func `the trace of a held notification names the log that it has not reached yet`() throws {
         let logs = try TracedLogs().write("changes", [Written.change("a"), Written.change("b")])
             .write("matches", [Written.match(1, "_a", "s"), Written.match(2, "_a", "s")], from: "changes")
             .write("notifications", [Written.coalesced(1, 1, by: 2, 2, "_a", "s")], from: "matches", cursors: [2])
@@ -62,7 +62,7 @@ import Testing
         #expect(json.contains(#""waitsFor":"notifications""#))
     }
 
-    @Test func `one change for two subscriptions of a user has two separate branches`() throws {
+    @Test func `the trace of a change has a branch for each of two subscriptions of one user`() throws {
         let logs = try TracedLogs().write("changes", [Written.change("a")])
             .write("matches", [Written.match(1, "_a", "s"), Written.match(1, "_a", "t")], from: "changes")
             .write("notifications", [Written.notification([1], "_a", "t"), Written.notification([1], "_a", "s")])

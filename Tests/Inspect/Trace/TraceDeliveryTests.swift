@@ -23,7 +23,8 @@ import Testing
             + #""registered":"2026-01-01T00:00:01Z"}"#
     }
 
-    /// The first push stops the app. The second push is held with it, and retires the device in the end.
+    /// The first push stops the app. The second push is held until the app is resumed, and then its answer retires the
+    /// device.
     private func logs() throws -> TracedLogs {
         try TracedLogs().write(
             "changes",

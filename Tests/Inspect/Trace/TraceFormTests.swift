@@ -14,7 +14,7 @@ import Testing
                 [Written.coalesced(1, 1, by: 2, 2, "_a", "s"), Written.notification([1, 2], "_a", "s")])
     }
 
-    @Test func `the JSON is nested and marks repeated events`() throws {
+    @Test func `the JSON of a trace is nested and marks repeated events`() throws {
         let text = TraceJSON.text(try logs().graph("notifications:2"), asked: "x", as: .change)
         let change = Written.change("a")
         #expect(
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `the flowchart names each event once`() throws {
+    @Test func `the flowchart of a trace has one box for each event`() throws {
         #expect(
             TraceMermaid.lines(try logs().graph("2")) == [
                 "flowchart TD",

@@ -34,7 +34,7 @@ import Testing
         if case .nothing(let tried) = finding { tried } else { [] }
     }
 
-    @Test func `the kind of an ID is found by looking it up`() throws {
+    @Test func `an ID is looked up as each kind of ID`() throws {
         let logs = try logs()
         #expect(targets(try logs.finding("2")) == ["change changes:2"])
         #expect(targets(try logs.finding("pushes:1")) == ["change pushes:1"])
@@ -86,7 +86,7 @@ import Testing
         #expect(!tried(try logs().finding(id)).isEmpty)
     }
 
-    @Test func `the report says what was searched for and where`() throws {
+    @Test func `the report about an ID that is not found says what was searched for and where`() throws {
         #expect(
             tried(try logs().finding("99")) == [
                 "no event 99 in changes: it contains 1 to 4", "no record with this name in changes",
