@@ -28,7 +28,7 @@ protocol BenchReport {
 extension BenchOptions {
     /// Makes all runs, each in a new folder.
     ///
-    /// - Parameter value: Orders the runs to find the median one.
+    /// - Parameter value: Returns the value of a run by which the median run is chosen.
     func measure<Result>(
         by value: (Result) -> Double, keepsFolder: Bool = false, _ run: (ScratchFolder) async throws -> Result
     ) async throws -> (median: Result, all: [Result]) {

@@ -17,7 +17,7 @@ struct APNsServerCommand: AsyncParsableCommand {
               belfry apns-server --show device
               belfry apns-server --script trouble.ndjson | jq -c .status
 
-            Its key is valid for all topics and both environments, unless you limit it with --key-topic and \
+            The key is valid for all topics and both environments, unless you limit it with --key-topic and \
             --key-environment. Then a push for another topic gets TopicDisallowed, and a server of the other environment \
             rejects the key:
 
@@ -119,7 +119,7 @@ struct APNsServerCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            Print a line for each request (requests), or what a device shows (device), instead of NDJSON also in a pipe.
+            Even in a pipe, print a line for each request (requests) or what a device shows (device), not NDJSON.
             """)
     var show: APNsDisplay.Form?
 

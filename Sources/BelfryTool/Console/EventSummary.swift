@@ -3,7 +3,7 @@ import JSON
 
 /// Prints an event on one line for people: sequence, time, type and its most important members.
 enum EventSummary {
-    /// In the order in which they are shown.
+    /// The paths of the members that are shown, in the order in which they are shown.
     private static let members: [[Member]] = [
         [.change], [.reason], [.outcome], [.record, .recordType], [.recordType], [.record, .recordName],
         [.recordName], [.subscription, .subscriptionID], [.subscriptionID], [.user], [.owner], [.device],

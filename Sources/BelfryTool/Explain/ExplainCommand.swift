@@ -32,7 +32,7 @@ struct ExplainCommand: ParsableCommand {
     @Option(help: "The device that got the push, or did not.")
     var device: String?
 
-    @Option(help: "The user, for all the user's devices; or the owner of --device or --subscription.")
+    @Option(help: "Explain all devices of this user. With --device or --subscription: its owner.")
     var user: String?
 
     @Option(help: "The ID of the subscription that matched the change, or did not.")

@@ -91,7 +91,7 @@ private struct SettingsCheck: LogCheck {
     private func hasSettings(_ directory: String) -> Bool { LogPlace.isFile(SettingsFile.path(in: directory)) }
 }
 
-/// Checks snapshots. A stage skips an invalid one.
+/// Checks snapshots. A stage skips an invalid snapshot.
 private struct SnapshotCheck: LogCheck {
     var isOfCache: Bool { true }
 

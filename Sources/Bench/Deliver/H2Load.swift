@@ -1,7 +1,7 @@
 import Foundation
 import PipelineRuntime
 
-/// `h2load`, the load generator of libnghttp2: the baseline, a client in C.
+/// `h2load`, the load generator of libnghttp2. This client, written in C, is the baseline of the bench.
 struct H2Load {
     private let server: DeliverBenchServer
     private let connections: Int

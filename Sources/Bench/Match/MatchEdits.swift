@@ -8,7 +8,8 @@ struct MatchEdits {
     /// The distance between two edited lines. It is prime, so that every line is edited once before a line is edited again.
     private static let stride = 7_919
 
-    /// The line of each subscription to edit. It is deleted, and saved again before the next one is deleted.
+    /// The line that saves each subscription to edit. Each of these subscriptions is deleted, and saved again before the next
+    /// one is deleted.
     let lines: [Int]
     /// The command that deletes each of these subscriptions.
     let deletions: [[UInt8]]

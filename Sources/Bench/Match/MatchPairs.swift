@@ -1,7 +1,7 @@
 import Foundation
 import Signing
 
-/// Pairs of a change and a subscription that watches it: their number and their SHA-256.
+/// The number and the SHA-256 of all pairs of a change and a subscription that watches it.
 ///
 /// The hash covers one line for each pair, `<index of the change, from 0> <subscription ID>`, sorted by index, then by
 /// ID.

@@ -7,7 +7,7 @@ import PipelineRuntime
 /// The notifications of the payload bench.
 ///
 /// Each comes from a change of `belfry bench pipeline` and a subscription with three desired keys and two localization
-/// arguments, and looks as match and coalesce write it.
+/// arguments, and has the form in which match and coalesce write it.
 struct PayloadBenchInput: Sendable {
     static let desiredKeys = ["title", "priority", "topic"]
     static let arguments = ["title", "topic"]

@@ -116,7 +116,7 @@ package struct CaseExport {
         try candidates.add(change: sequence)
         try candidates.add(firesOnceUsesOf: user, before: sequence)
         for cause in flows.flatMap(\.causes) { try candidates.add(change: cause) }
-        // Subscriptions that share a notification share its outcomes.
+        // Subscriptions that share a notification also share its outcomes, so each outcome is taken only once.
         let outcomes = Dictionary(flows.flatMap(\.outcomes).map { ($0.sequence, $0) }) { first, _ in first }.values
         let effects =
             try flows.map { try $0.effect() }.sorted()

@@ -1,4 +1,5 @@
-/// Characters that can replace each other in a pseudonym: Belfry's rules distinguish them only by their order.
+/// A class of characters. They can replace each other in a pseudonym, because Belfry's rules distinguish them only by
+/// their order.
 struct CharacterClass: Hashable {
     private let width: Int
     private let category: Unicode.GeneralCategory

@@ -7,7 +7,7 @@ import Predicates
 /// The texts form a tree of lower-case characters. At each node, the next characters are exchanged for others of their
 /// class in the same order, so texts with a common prefix get pseudonyms with a common prefix. Lengths in characters and
 /// bytes stay the same. Only letters, digits and emoji are replaced. Letters without a simple capital, such as the Kelvin
-/// sign, are not replaced either; their order without regard to case may change.
+/// sign, are not replaced. If case does not matter, their order may change.
 ///
 /// With `areByWord`, each word has its own pseudonym. Then the order of texts may change next to a word that is not
 /// replaced. Two words that a search treats as equal stay equal only if they differ in case alone. A case whose outcome

@@ -54,7 +54,7 @@ struct CommandHistory {
 
     init(_ letters: [DeadLetter], in log: String, _ progress: (UInt64) -> Void) throws {
         let subjects = Set(letters.compactMap { $0.refusedEvent?.subject })
-        // Without subjects only redrives matter, so other lines are skipped unread.
+        // If no letter has a subject, only redrives matter, so all other lines are skipped unread.
         let required: [RequiredValue] = subjects.isEmpty ? [.text(ExactText(Member.redriveOf.description))] : []
         try LogScan.events(in: log, from: .epoch, containing: required) { event in
             progress(UInt64(event.line.count))

@@ -5,7 +5,7 @@ import Time
 
 /// An event that a stage refused, or a push that did not reach its device.
 package struct DeadLetter: Sendable {
-    /// The `dead_letter` or `outcome` event that records it.
+    /// The place of the `dead_letter` or `outcome` event that records this letter.
     package let place: EventPlace
     let time: Instant
     let stage: String
@@ -13,7 +13,7 @@ package struct DeadLetter: Sendable {
     let code: String
     let reason: String
     var status: Int64?
-    /// The refused event, or the push.
+    /// The place of the refused event or of the push.
     let source: EventPlace
     /// The newest change that caused the event or push; nil if no change did.
     var change: UInt64?
@@ -50,9 +50,9 @@ package struct DeadLetter: Sendable {
 /// A push that did not reach its device.
 struct UndeliveredPush: Sendable {
     var expiresAt: Instant?
-    /// The ``PushHistory`` slot of its collapse ID.
+    /// The number of the ``PushHistory`` slot for the push's collapse ID.
     var collapse: Int?
-    /// The ``PushHistory`` slot of its badge.
+    /// The number of the ``PushHistory`` slot for the push's badge.
     var badge: Int?
     var hasOnlyBadge = false
     /// Whether a newer push has set the badge since.
@@ -72,13 +72,13 @@ struct RefusedEvent: Sendable {
     var newest: NewestCommand?
 }
 
-/// The state of a device now, compared with its registration when the push came.
+/// The present state of a device, compared with its registration at the time of the push.
 enum DeviceState: Sendable {
     case registered
-    /// With another token, topic or transport.
+    /// Registered again, with another token, topic or transport.
     case registeredAnew
     case unregistered
     case retired
-    /// Another device has its token.
+    /// Another device has the token now.
     case replaced
 }

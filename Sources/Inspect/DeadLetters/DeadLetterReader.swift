@@ -2,7 +2,7 @@ import Events
 import JSON
 import PipelineKit
 
-/// Reads the dead letters from a pipeline's logs, in the order of the stages and of each log.
+/// Reads the dead letters from a pipeline's logs, one stage after the other.
 struct DeadLetterReader {
     let logs: RecordedLogs
     /// Letters beyond this number are left out.

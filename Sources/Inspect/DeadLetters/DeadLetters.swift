@@ -1,10 +1,10 @@
 import PipelineKit
 import StageTool
 
-/// A pipeline's dead letters, each with whether it can be redriven.
+/// A pipeline's dead letters, and for each letter whether it can be redriven.
 package struct DeadLetters {
     package let logs: RecordedLogs
-    /// In the order of the stages, then of each log.
+    /// Sorted by stage, in the order of the stages. The letters of a stage have the order of its log.
     private(set) var letters: [RedriveCandidate] = []
     /// Whether some letters were left out because there are too many.
     let isCut: Bool
@@ -50,7 +50,7 @@ package struct DeadLetters {
         return names
     }
 
-    /// Adds what the logs of a deliver stage and its upstream say about the letters of its pushes.
+    /// Completes the letters of a deliver stage's pushes, from the logs of this stage and of its upstream.
     private static func complete(
         _ letters: inout [DeadLetter], of stage: PipelineStage, _ logs: RecordedLogs, _ progress: (UInt64) -> Void
     ) throws -> OutcomeHistory? {

@@ -13,7 +13,7 @@ package enum Obsolescence: String, CaseIterable {
     /// The reasons that `--include` can override, because a device would still get the push.
     package static let includable: [Obsolescence] = [.redriven, .expired, .superseded, .registeredAnew]
 
-    /// An explanation for an operator. The manual's page on codes lists all of them.
+    /// An explanation for an operator. The manual's page on codes lists all these explanations.
     var meaning: String {
         switch self {
         case .redriven:

@@ -4,7 +4,7 @@ import PipelineKit
 package struct RedrivePlan {
     package let found: DeadLetters
     let limit: Int
-    /// In the order in which they are sent.
+    /// The letters to redrive, in the order in which they are sent.
     package let selected: [RedriveCandidate]
     package let redrivable: Int
 

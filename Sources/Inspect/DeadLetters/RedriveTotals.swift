@@ -9,7 +9,7 @@ package struct RedriveTotals: Sendable {
 
     package var taken = 0
     package var refused = 0
-    /// The refusals whose reasons ingest gave. If ingest refuses very many letters, it leaves some out.
+    /// The refusals for which ingest gave a reason. If ingest refuses very many letters, it gives no reason for some.
     package var refusals: [Refusal] = []
 
     package init() {}

@@ -41,8 +41,10 @@ struct MatchReason {
             subscriptionID.map { "\(user) never had a subscription \"\($0)\"" } ?? "\(user) never had a subscription")
     }
 
-    /// - Returns: The stage's explanations, by the sequences of the subscriptions' saves, and the changes that used up
-    ///   fires-once subscriptions.
+    /// Feeds the subscriptions to a fresh match stage, and asks it to explain the change.
+    ///
+    /// - Returns: `explained` has the stage's explanations by the sequences of the subscriptions' saves. `uses` has the
+    ///   changes that used up fires-once subscriptions.
     private func rerun(
         _ histories: [SubscriptionHistory]
     ) throws -> (explained: [UInt64: Explanation], uses: [SubscriptionHistory.Identity: UInt64]) {

@@ -45,7 +45,7 @@ struct NotificationTrail {
         }
     }
 
-    /// Connects an event of one user with the event that a plugin wrote for it.
+    /// The members that an event of one user has in common with the event that a plugin wrote for it.
     private struct PassedKey: Hashable {
         let type: ExactText
         let change: UInt64?

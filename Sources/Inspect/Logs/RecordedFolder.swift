@@ -12,9 +12,9 @@ struct RecordedFolder {
 
     init(_ folder: String) { self.folder = folder }
 
-    /// The stages, named by their kinds, with their last settings.
+    /// The pipeline of the stages that wrote the logs. Each stage is named by its kind and has its last settings.
     ///
-    /// - Parameter isCompleted: Adds the built-in stages that have no log yet, and the programs in other languages, whose
+    /// - Parameter isCompleted: Whether to add the built-in stages that have no log yet, and the programs in other languages, whose
     ///   settings are not recorded.
     /// - Throws: ``ToolFailure`` with 66 if the logs do not say enough.
     func pipeline(isCompleted: Bool = false) throws -> PipelineFile {
@@ -36,7 +36,7 @@ struct RecordedFolder {
         if stage.command.isEmpty { try StageCheck(registry: .builtIns)(stage) }
     }
 
-    /// The built-in stages without a log; empty unless the logs are those of the first built-in stages.
+    /// The built-in stages without a log. Empty unless the logs are exactly the logs of the first built-in stages.
     private func laterStages(_ logs: [String]) throws -> [String] {
         let first = LogKind.allCases.prefix(logs.count).map(\.stage)
         guard try Set(logs.map { try entry(of: $0).kind }) == Set(first) else { return [] }

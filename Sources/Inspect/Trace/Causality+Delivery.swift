@@ -74,7 +74,7 @@ extension Causality {
     }
 }
 
-/// An app as deliver stops and resumes it.
+/// The members that identify an app that deliver stops and resumes.
 private struct DeliveredApp: Equatable {
     let container: ExactText?
     let environment: ExactText?

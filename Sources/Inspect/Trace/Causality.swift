@@ -137,7 +137,7 @@ extension Causality {
     }
 }
 
-// MARK: - Replaced by a newer one
+// MARK: - Replaced matches
 
 extension Causality {
     /// The notification that replaced a coalesced match in the end; empty while the notification is held back.

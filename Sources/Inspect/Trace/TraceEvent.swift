@@ -8,7 +8,7 @@ package struct TraceEvent: Hashable, Sendable {
     package var log: String
     package var sequence: UInt64
     var now: Instant
-    /// The cursor of its batch: how far the stage had read its upstream log.
+    /// The cursor of the event's batch: how far the stage had read its upstream log.
     var cursor: Cursor
     var line: [UInt8]
     var facts: EventFacts

@@ -90,7 +90,7 @@ extension TraceGraph {
         var isRepeated: Bool
     }
 
-    /// Builds one tree for each root, children first.
+    /// Builds one tree for each root. Calls `make` for a node after it has called `make` for the children.
     func trees<Tree>(_ make: (Visit, [Tree]) -> Tree) -> [Tree] {
         var seen: Set<EventPlace> = []
         return roots.compactMap { tree($0, nil, &seen, make) }

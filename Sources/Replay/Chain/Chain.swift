@@ -43,7 +43,7 @@ package final class Chain {
 
     /// Sends one command at its `"time"`, or at the previous command's time if it has no `"time"`.
     ///
-    /// - Throws: ``Refusal``; earlier and later commands still count.
+    /// - Throws: ``Refusal`` if the source rejects the command. Earlier and later commands still have their effects.
     package func send(_ command: String) throws {
         line += 1
         let bytes = Array(command.utf8)

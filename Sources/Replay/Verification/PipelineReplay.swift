@@ -6,8 +6,9 @@ import ZeroMQ
 
 /// Re-runs the stages of a pipeline over its logs and compares their outputs with the logs.
 ///
-/// Each stage is fed the recorded log of its upstream stage. So the pipeline is identical if each stage is. Two threads
-/// share the work: whole stages, or spans of their history between two snapshots.
+/// Each stage is fed the recorded log of its upstream stage. So the replay of the pipeline is identical if the replay of
+/// each stage is identical. Two threads share the work. A thread gets a whole stage, or spans of a stage's history between
+/// two snapshots.
 package struct PipelineReplay: Sendable {
     package struct StageResult: Sendable {
         package var stage: String
@@ -47,7 +48,7 @@ package struct PipelineReplay: Sendable {
 
     package let recorded: RecordedPipeline
     private let factory: MachineFactory
-    /// One for each stage that is re-run.
+    /// The progress of each stage that is re-run.
     package let progress: [StageProgress]
     package var watch: (any ReplayWatch)?
     /// Called for each unusable snapshot.

@@ -9,7 +9,7 @@ final class SpanPlan: Sendable {
     /// The spans of one thread, up to but without `end`.
     private struct Share {
         var history: Int
-        /// The span that is being replayed; the first one before the share is begun.
+        /// The span that is being replayed. Before the thread has begun: the first span of the share.
         var current: Int
         var end: Int
         var isBegun = false

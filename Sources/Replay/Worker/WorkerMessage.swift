@@ -37,7 +37,7 @@ struct WorkerBeginning {
     var context: StageContext
     /// A JSON object: the stage's settings without the keys that every stage has.
     var settings: String
-    /// The recorded settings, which replace `settings` unless they are empty.
+    /// The recorded settings. Unless they are empty, they replace `settings`.
     var history: [SettingsHistory.Entry]
 }
 

@@ -59,7 +59,7 @@ package enum StopSignals {
 
     package static func ignore(_ number: Int32) { signal(number, SIG_IGN) }
 
-    /// Handles a signal by doing nothing. The system call that raised it fails.
+    /// Handles a signal by doing nothing. The system call that caused the signal then fails.
     package static func survive(_ number: Int32) {
         var action = sigaction()
         action.__sigaction_handler.sa_handler = { _ in }

@@ -59,7 +59,7 @@ struct IngestFeed: Sendable {
     let context: HostContext
     let sources: [InputSource]
 
-    /// Long enough for a slow disk; the door is in this process.
+    /// How long the door may be silent. The door is in this process, and this is long enough for a slow disk.
     private static let patience = Duration.seconds(60)
 
     /// - Returns: The number of refused lines.

@@ -58,7 +58,7 @@ package struct StageRunner {
     ///
     /// - Parameter work: Runs beside the stage, once the stage is running.
     package func run(_ work: @escaping @Sendable () async throws -> Void = {}) async throws {
-        // `up` waits for an answer to each request. Of several signals, one reload is enough.
+        // `belfry up` waits for an answer to each of its requests, so all are kept. For several signals one reload is enough.
         let (requests, request) = AsyncStream.makeStream(
             of: Request.self, bufferingPolicy: StageRunner.isSupervised ? .unbounded : .bufferingNewest(1))
         watchSignals(request)

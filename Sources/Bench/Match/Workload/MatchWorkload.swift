@@ -2,9 +2,9 @@ import JSON
 
 /// The subscriptions and changes of the match bench, as ingest commands. The same seed makes the same bytes everywhere.
 ///
-/// There are forty record types; the first ones are more frequent. Each has two anchors, fields that apps subscribe to,
-/// and five plain fields. Most predicates test one anchor and up to three plain fields; few predicates cannot use an
-/// index. An anchor has more different values if there are more subscriptions. A plain field always has the same number
+/// There are forty record types; the first types are more frequent. Each type has two anchors and five plain fields.
+/// Anchors are the fields that most apps subscribe to. Most predicates test one anchor and up to three plain fields. Few
+/// predicates cannot use an index. An anchor has more different values if there are more subscriptions. A plain field always has the same number
 /// of values.
 struct MatchWorkload {
     let seed: UInt64

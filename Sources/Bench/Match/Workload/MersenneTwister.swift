@@ -32,7 +32,7 @@ struct MersenneTwister {
         (state[index - 1] ^ state[index - 1] >> 30) &* factor
     }
 
-    /// The index after this one. After the last one, the first word becomes a copy of the last, and index 1 follows.
+    /// The index after this index. After the last index, copies the last word to the first word, and goes on with index 1.
     private mutating func following(_ index: Int) -> Int {
         guard index + 1 == state.count else { return index + 1 }
         state[0] = state[index]
