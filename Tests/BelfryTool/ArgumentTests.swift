@@ -66,7 +66,7 @@ struct ArgumentTests {
             LogRepairCommand.self, APNsServerCommand.self, IngestProgram<AnyStage>.self,
             StageProgram<AnyStage>.self,
         ] as [any ParsableCommand.Type])
-    func `help teaches by example, in lines that fit a terminal`(command: any ParsableCommand.Type) {
+    func `the help of a command has examples, in lines that fit a terminal`(command: any ParsableCommand.Type) {
         let help = command.helpMessage(columns: 80)
         let examples = help.split(separator: "\n").filter { $0.hasPrefix("  belfry") || $0.contains("| belfry") }
         #expect(examples.count >= 2, "\(help)")

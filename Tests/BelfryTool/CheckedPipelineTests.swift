@@ -119,7 +119,7 @@ struct CheckedPipelineTests {
         #expect(found.allSatisfy { $0.line > 0 && $0.column > 0 })
     }
 
-    @Test func `a valid file has its stages`() throws {
+    @Test func `a valid pipeline file is read with its stages`() throws {
         let folder = try TemporaryFolder()
         let checked = try CheckedPipeline(path: try folder.file("notes.yaml", fiveStages))
         try checked.checkKeys()
@@ -145,7 +145,7 @@ struct CheckedPipelineTests {
         #expect(failure?.message.contains("--stage (deliver, second)") == true)
     }
 
-    @Test func `a missing file and a folder are errors`() throws {
+    @Test func `a missing pipeline file is an error, and so is a folder in its place`() throws {
         let folder = try TemporaryFolder()
         for path in [folder.path + "/no.yaml", folder.path] {
             let failure = try #require(throws: ToolFailure.self) { _ = try CheckedPipeline(path: path) }
@@ -154,7 +154,7 @@ struct CheckedPipelineTests {
         }
     }
 
-    @Test func `programs see each mistake as JSON`() {
+    @Test func `validate prints each mistake as JSON for programs`() {
         let error = SettingsError(
             file: "a.yaml", line: 3, column: 5, keyPath: "stages.x", reason: "say \"hi\"", hint: "did you mean y?")
         #expect(

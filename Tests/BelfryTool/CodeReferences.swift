@@ -11,24 +11,24 @@ import TransportAPNs
     private static let page = ReferencePage("Codes.md")
     private static let scan = Result { try SourceCodes() }
 
-    @Test func `the page has each code of a refused command, and no other`() throws {
+    @Test func `Reference/Codes.md has each code of a refused command, and no other`() throws {
         try expect(.refusal, "Refused commands", atLeast: 40)
     }
 
-    @Test func `the page has each warning about a subscription, and no other`() throws {
+    @Test func `Reference/Codes.md has each warning about a subscription, and no other`() throws {
         try expect(.warning, "Warnings about saved subscriptions", atLeast: 4)
     }
 
-    @Test func `the page has each code of a dead letter with its stages, and no other`() throws {
+    @Test func `Reference/Codes.md has each code of a dead letter with its stages, and no other`() throws {
         try expect(.deadLetter, "Dead letters", atLeast: 20, stages: true)
     }
 
-    @Test func `the page has each code of doctor, and no other`() throws {
+    @Test func `Reference/Codes.md has each code of doctor, and no other`() throws {
         let verdicts = APNsProbe.Verdict.allCases.map { "apns.\($0.rawValue)" }
         try expect(.finding, "Findings of doctor", atLeast: 40, verdicts)
     }
 
-    @Test func `the page has each code of the courier, and no other`() throws {
+    @Test func `Reference/Codes.md has each code of the courier, and no other`() throws {
         try expect(.courier, "Answers of the courier", atLeast: 10)
     }
 

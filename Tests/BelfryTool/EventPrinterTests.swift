@@ -24,7 +24,7 @@ struct EventPrinterTests {
                 """)
     }
 
-    @Test func `events alone are printed as they are in the log`() throws {
+    @Test func `without sequence and time, events are printed as they are in the log`() throws {
         #expect(try printed(.events, "{\"type\": \"a\"}\n{}\n") == "{\"type\": \"a\"}\n{}\n")
     }
 
@@ -51,7 +51,7 @@ struct EventPrinterTests {
         #expect(text.contains("user=\\u{1b}[2Jx\\u{202e}\\u{a}"))
     }
 
-    @Test func `a line that is not JSON is shown as such`() throws {
+    @Test func `an event that is not JSON is marked`() throws {
         #expect(try printed(.people, "nope\n").contains("not JSON"))
     }
 }

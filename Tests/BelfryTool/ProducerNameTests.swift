@@ -11,7 +11,7 @@ struct ProducerNameTests {
         #expect(name.hasSuffix("/in.ndjson"))
     }
 
-    @Test func `names of long paths fit the door and differ`() {
+    @Test func `producer names of long paths are short enough for the door, and differ`() {
         let long = String(repeating: "/folder", count: 60)
         let names = ["/a", "/b", ""].map { ProducerName.of(InputSource(path: long + $0)) }
         #expect(names.allSatisfy { (1...200).contains($0.utf8.count) })

@@ -10,7 +10,7 @@ import Testing
 ///
 /// `BELFRY_WRITE_REFERENCE=1 deploy/test --filter Reference` writes new settings into the page, without their meanings.
 @Suite struct SettingReferences {
-    @Test func `the page has each setting, and no other`() throws {
+    @Test func `Reference/Settings.md has each setting, and no other`() throws {
         let folder = try TemporaryFolder()
         let notes = SettingsNotes()
         for (index, sample) in Self.samples.enumerated() {
@@ -35,7 +35,7 @@ import Testing
         for (section, rows) in sections { try page.expect(rows: rows, under: section) }
     }
 
-    @Test func `the page says "restart" for each setting that a reload refuses to change, and for no other`() throws {
+    @Test func `Reference/Settings.md says "restart" for exactly the settings that a reload cannot change`() throws {
         let folder = try TemporaryFolder()
         let running = try CheckedPipeline(path: folder.file("running.yaml", Self.samples[0])).file
         var refused: Set<String> = []

@@ -16,7 +16,7 @@ import Testing
         (String(repeating: "a7", count: 32), 64), (String(repeating: "0F", count: 40), 80), ("6a0f", 32), ("6a0", 33),
         (String(repeating: "1", count: 512), 512),
     ])
-    func `a hexadecimal token has a mask of the same kind`(token: String, count: Int) {
+    func `the mask of a hexadecimal token is hexadecimal`(token: String, count: Int) {
         let mask = TokenMask.mask(token)
         #expect(mask.count == count && mask.allSatisfy(\.isHexDigit) && mask != token)
         #expect(mask == TokenMask.mask(token) && mask == TokenMask.mask(token.uppercased()))
@@ -51,7 +51,7 @@ import Testing
         #expect(try Self.masked(torn) == #"{"type":"dead_letter","event":""}"#)
     }
 
-    @Test func `a masked export is marked as such and has no snapshots`() throws {
+    @Test func `an export says that its tokens are masked, and has no snapshots`() throws {
         let folder = try Folder()
         let writer = try EventLogWriter(
             EventLogOptions(directory: folder.path, name: "changes", segmentBytesMax: 100, sync: .never))

@@ -126,7 +126,7 @@ struct LogCommandTests {
         #expect(replayed.status == 0, "\(replayed)")
     }
 
-    @Test func `show without a result prints the range of the log`() async throws {
+    @Test func `if no event matches, show prints the range of the log`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         let said = "nothing matched; changes contains sequences 1 to 52, "

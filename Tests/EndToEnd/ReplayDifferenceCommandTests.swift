@@ -111,7 +111,7 @@ struct ReplayDifferenceCommandTests {
         }
     }
 
-    @Test func `only pushes go to standard output`() async throws {
+    @Test func `with --to console, standard output has only pushes`() async throws {
         let (notes, logs) = try await Self.recorded()
         let pushes = try await Self.replay(notes, logs, "--to", "console")
         #expect(pushes.status == 0 && pushes.isNDJSON, "\(pushes)")

@@ -145,7 +145,7 @@ struct RunCommandTests {
         #expect(result.errors == "")
     }
 
-    @Test func `missing files have their exit status`() async throws {
+    @Test func `a missing file or argument has its exit status and message`() async throws {
         let notes = try Notes()
         let cases: [([String], Int32, String)] = [
             (["run", "nowhere.yaml"], 66, "nowhere.yaml: no such pipeline file"),

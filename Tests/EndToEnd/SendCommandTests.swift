@@ -182,7 +182,7 @@ struct SendCommandTests {
         #expect(shown.output.split(separator: "\n").count == 4, "the stage accepted only some of the lines")
     }
 
-    @Test func `lines beyond any limit are refused one by one`() async throws {
+    @Test func `each line that is beyond a limit is refused, and the others are accepted`() async throws {
         let notes = try Notes()
         let ingest = try await ingest(notes)
         let long = #"{"type":""# + String(repeating: "x", count: 10_000_000) + "\"}\n"

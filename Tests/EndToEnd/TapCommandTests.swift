@@ -43,7 +43,7 @@ struct TapCommandTests {
         #expect(await ingest.result().status == 0)
     }
 
-    @Test func `a tap from a removed beginning starts at the first event of the log`() async throws {
+    @Test func `a tap that begins with a removed event starts at the first event of the log`() async throws {
         let notes = try Notes()
         let text = try notes.read("notes.yaml").replacing("interval 50ms", with: "interval 50ms, segmentBytes: 64KiB")
         try notes.write(text, to: "notes.yaml")

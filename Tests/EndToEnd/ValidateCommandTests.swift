@@ -11,7 +11,7 @@ struct ValidateCommandTests {
         #expect(result.errors == "")
     }
 
-    @Test func `a stage of an unknown kind is refused with all kinds`() async throws {
+    @Test func `the error about a stage of an unknown kind lists all kinds`() async throws {
         let notes = try Notes()
         let file = try notes.write("pipeline: a\nstages:\n  ingest: {}\n  filter: {from: ingest}\n", to: "p.yaml")
         let result = try await Command.run(["validate", file])

@@ -22,7 +22,7 @@ import Testing
         func keepState(_ snapshot: inout SnapshotReader) throws { line = try snapshot.view() }
         """
 
-    @Test func `views of events cannot escape`() async throws {
+    @Test func `a plugin cannot keep a view of an event`() async throws {
         let built = URL(fileURLWithPath: try Program.folder()).resolvingSymlinksInPath()
         let checkouts = built.deletingLastPathComponent().deletingLastPathComponent().path + "/checkouts"
         let modules = [built.path + "/Modules"] + ["CVector", "CCRC32C", "CSyncFileRange"].map { "Sources/" + $0 }

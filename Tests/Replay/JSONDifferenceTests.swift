@@ -11,7 +11,7 @@ import Testing
             (#"{"a":1,"b":2}"#, #"{"b":2,"a":1}"#, "", #"{"a":1,"b":2}"#, #"{"b":2,"a":1}"#),
             ("{", "[", "", "{", "["),
         ] as [(String, String, String, String?, String?)])
-    func `the pointer leads to the first member that differs`(
+    func `a difference points to the first member that differs`(
         _ left: String, _ right: String, _ pointer: String, _ leftText: String?, _ rightText: String?
     ) {
         let difference = JSONDifference(left, right)

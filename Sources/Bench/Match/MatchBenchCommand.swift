@@ -67,7 +67,7 @@ struct MatchBenchCommand: AsyncParsableCommand {
             throw ValidationError("--pairs and --save write one workload: give --count one number")
         }
         guard (1...10_000_000).contains(length), scanned > 0 else {
-            throw ValidationError("--length takes a number from 1 to 10000000, --scanned one from 1 on")
+            throw ValidationError("--length takes a number from 1 to 10000000, and --scanned a number from 1 on")
         }
     }
 

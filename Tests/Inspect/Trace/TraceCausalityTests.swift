@@ -108,7 +108,7 @@ import Testing
         #expect(try types(logs, "notifications:1") == ["0 matches:1", "1 notifications:1"])
     }
 
-    @Test func `of many changes behind one event only the newest are traced`() throws {
+    @Test func `if many changes led to one event, only the newest are traced`() throws {
         let numbers = Array(1...80)
         let logs = try TracedLogs().write("changes", numbers.map { Written.change("r\($0)") })
             .write("matches", numbers.map { Written.match($0, "_a", "s") })

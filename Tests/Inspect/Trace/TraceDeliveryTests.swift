@@ -95,7 +95,7 @@ import Testing
         #expect(hits.map(\.event.sequence) == [10, 9])
     }
 
-    @Test func `retirements and stopped apps are in JSON and in Mermaid too`() throws {
+    @Test func `a trace as JSON or Mermaid shows retired devices and stopped apps too`() throws {
         let graph = try logs().graph("b")
         let json = TraceJSON.text(graph, asked: "b", as: .record)
         let mermaid = TraceMermaid.lines(graph).joined(separator: "\n")

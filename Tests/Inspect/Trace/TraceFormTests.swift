@@ -55,13 +55,13 @@ import Testing
         #expect(TraceJSON.text(graph, asked: "\u{1B}", as: .change).hasPrefix(#"{"asked":"\u001b""#))
     }
 
-    @Test func `lines that are not JSON are shown as such`() throws {
+    @Test func `a trace marks events that are not JSON`() throws {
         let logs = try TracedLogs().write("changes", ["{\"type\":"])
         #expect(try logs.tree("1").contains("not JSON"))
         #expect(TraceJSON.text(try logs.graph("1"), asked: "1", as: .change).contains(#""event":null"#))
     }
 
-    @Test func `durations are shown in a fitting unit`() {
+    @Test func `a trace shows durations in a fitting unit`() {
         #expect(Duration.microseconds(0).sinceText == "+0 ms")
         #expect(Duration.microseconds(12).sinceText == "+12 µs")
         #expect(Duration.milliseconds(1_500).sinceText == "+1.5 s")
