@@ -77,7 +77,7 @@ private struct SourceCodes {
     }
 }
 
-/// Where a program reads a code.
+/// The kind of message in which a program reads a code.
 private enum Place {
     case refusal, warning, deadLetter, finding, courier
 

@@ -47,7 +47,7 @@ import Testing
                 refused.formUnion(error.errors.compactMap { Self.place(of: $0.keyPath)?.key })
             }
         }
-        // `data.path` is the long way to write `data`.
+        // The page also lists `data.path`, which is another way to write `data`.
         #expect(try ReferencePage("Settings.md").keys(ofRowsWith: "estart") == refused.union(["data.path"]))
     }
 
@@ -70,7 +70,7 @@ import Testing
         ("{header: text}", "{other: text}"), ("retired: {url", "retired: {concurrency: 2, url"),
     ]
 
-    /// Kind, default and range.
+    /// The cells of a row on the page: kind, default and range.
     private static func cells(of setting: SettingsNotes.Setting) -> [String] {
         let standard =
             setting.isRequired

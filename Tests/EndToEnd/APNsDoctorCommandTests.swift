@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `belfry doctor apns` against `belfry apns-server`, with one thing wrong at a time.
+/// `belfry doctor apns` asks `belfry apns-server`. In each case, one setting is wrong.
 @Suite(.timeLimit(.minutes(5)))
 struct APNsDoctorCommandTests {
     struct Mistake: Sendable, CustomTestStringConvertible {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Another build of a stage in a replay.
+/// Replays in which a stage is run by another program.
 @Suite(.timeLimit(.minutes(5)))
 struct ReplayWorkerTests {
     /// Two subscriptions to every note, and many notes.

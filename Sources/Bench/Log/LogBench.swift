@@ -11,9 +11,9 @@ struct LogBench {
     struct Append: Sendable {
         var policy: SyncPolicy
         var batch: Int
-        /// Events a second of the log.
+        /// How many events a second were appended to the log.
         var perSecond: Double
-        /// Events a second of the plain file.
+        /// How many events a second were written to the plain file.
         var baseline: Double
         /// How often the log called fdatasync.
         var syncs: Int
@@ -21,9 +21,9 @@ struct LogBench {
     }
 
     struct Read: Sendable {
-        /// Bytes a second of the log.
+        /// How many bytes a second were read from the log.
         var log: Double
-        /// Bytes a second of the plain file.
+        /// How many bytes a second were read from the plain file.
         var baseline: Double
         var ratio: Double { log / baseline }
     }

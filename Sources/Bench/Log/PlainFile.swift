@@ -1,6 +1,6 @@
 import Foundation
 
-/// Plain files, the baseline of the bench of the log.
+/// Reads and writes plain files, which are the baseline of the bench of the log.
 enum PlainFile {
     static func create(_ path: String) throws -> Int32 {
         let file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)

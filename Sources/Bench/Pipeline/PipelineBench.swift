@@ -3,13 +3,13 @@ import Time
 /// What `belfry bench pipeline` measures.
 struct PipelineBenchOptions: Sendable {
     var changes: UInt64 = 1_000_000
-    /// Changes a second; nil: as fast as the stages take them.
+    /// How many changes to send a second; nil to send them as fast as the stages take them.
     var rate: Int?
     var subscriptions = 10_000
     var records = 100_000
-    /// Devices to register; each user has at least one.
+    /// How many devices to register. If this is less than the number of users, each user still has one device.
     var devices = 0
-    /// The setting `snapshotBytes` of the pipeline file; nil: its default.
+    /// The setting `snapshotBytes` of the pipeline file; nil for the default.
     var snapshotBytes: String?
     var sync = "interval 50ms"
     var seed: UInt64 = 1
@@ -61,7 +61,7 @@ struct PipelineResult: Sendable {
         var use: ProcessUse
         /// Resident bytes when half of the changes were sent.
         var halfwayBytes: UInt64
-        /// Snapshots since the first send, without the one that a stop makes.
+        /// The number of snapshots since the first send, without the snapshot that a stage makes when it stops.
         var snapshots: Int
         /// The longest pause for each cause before the first send.
         var pausesBefore: [StagePause]
@@ -76,7 +76,7 @@ struct PipelineResult: Sendable {
     var pushes: UInt64
     var outcomes: UInt64
     var sendSeconds: Double
-    /// From the first send to the last outcome.
+    /// The time from the first send to the last outcome.
     var seconds: Double
     var latency: Percentiles
     var snapshots: SnapshotLatencies

@@ -5,7 +5,7 @@ import PipelineKit
 struct PipelineBenchFile {
     let folder: String
     let sync: String
-    /// The setting of this name; nil: its default.
+    /// The setting `snapshotBytes`; nil for the default.
     var snapshotBytes: String?
 
     var path: String { folder + "/bench.yaml" }

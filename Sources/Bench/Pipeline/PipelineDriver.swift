@@ -3,19 +3,20 @@ import Glibc
 import PipelineRuntime
 import Time
 
-/// Sends a workload to running stages as a producer, and waits for the outcome of every watched change. One thread.
+/// Sends a workload to running stages as a producer, and waits for the outcome of every watched change.
+/// Belongs to one thread.
 final class PipelineDriver {
     /// The driver's measurements of the run. Lists have one element for each stage, in the order of the pipeline.
     struct Record {
         var firstSend = Instant.epoch
         var lastSend = Instant.epoch
-        /// When the log had the last outcome, before the stages stopped.
+        /// The time when the last outcome was in the log. The stages stop after this.
         var end = Instant.epoch
-        /// Use of each stage when half of the changes were sent.
+        /// The use of each stage when half of the changes had been sent.
         var halfway: [ProcessUse] = []
-        /// Use of each stage at the end, with the processor time since the first send.
+        /// The memory of each stage at the end, and its processor time since the first send.
         var use: [ProcessUse] = []
-        /// Use of this process, with the processor time since the first send.
+        /// The memory of this process at the end, and its processor time since the first send.
         var driver = ProcessUse?.none
         /// The longest pauses of each stage before the first send.
         var pausesBefore: [[StagePause]] = []
@@ -23,9 +24,9 @@ final class PipelineDriver {
         var pauses: [[StagePause]] = []
     }
 
-    /// Lines in one message without `--rate`: about 128 KiB.
+    /// How many lines one message has if there is no `--rate`. They have about 128 KiB.
     private static let blockLines = 336
-    /// The run fails when nothing moves for this long.
+    /// The run fails if no stage makes progress for this time.
     private static let stallTimeout = Duration.seconds(30)
 
     private let options: PipelineBenchOptions
@@ -121,7 +122,9 @@ final class PipelineDriver {
 
     // MARK: Waiting
 
-    /// Reads answers of the door. Waits at most this long for an answer.
+    /// Reads the answers of the door.
+    ///
+    /// - Parameter wait: How long to wait for the first answer.
     private func pump(_ wait: Duration) throws {
         try producer.pump(wait: wait)
         try checkProgress()

@@ -55,7 +55,7 @@ struct SnapshotTimes {
         return Double(taken) / Double(max(1, end.microseconds - start.microseconds))
     }
 
-    /// When a file got its name.
+    /// The time when a snapshot file got its final name; nil if the time cannot be read.
     private static func end(of path: String) -> Instant? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

@@ -24,7 +24,7 @@ struct Workload {
 
     static let subscriptionsPerUser = 5
 
-    /// No subscription watches this topic or a later one.
+    /// The first topic that no subscription watches. No later topic is watched either.
     static let foreignTopics = 5_000_000
 
     let subscriptions: Int

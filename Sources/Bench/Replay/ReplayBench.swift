@@ -61,9 +61,9 @@ struct ReplayResult: Sendable {
     var whole: Double
     /// The size of all five logs.
     var logBytes: UInt64
-    /// Reading the logs once and checking every CRC.
+    /// The time to read the logs once and to check every CRC.
     var readSeconds: Double
-    /// Reading the files of the logs once and copying each byte.
+    /// The time to read the files of the logs once and to copy each byte.
     var scanSeconds: Double
 
     var ratio: Double { whole / live }

@@ -11,7 +11,7 @@ package struct CaseExport {
     private let finder: any EventFinder
     private let seed: String
 
-    /// - Parameter seed: Used if the pipeline file names no seed.
+    /// - Parameter seed: The seed of the runs that try inputs, unless the pipeline file has a seed.
     package init(logs: RecordedLogs, finder: any EventFinder, seed: String) {
         (self.logs, self.finder, self.seed) = (logs, finder, logs.file.seed ?? seed)
     }

@@ -118,7 +118,7 @@ struct PushHistory {
         (devices[key], holders[address], ends[key]) = (Registered(address: address, sequence: sequence), key, nil)
     }
 
-    /// Nil for devices that no letter names.
+    /// The device that an event is about; nil if no letter names this device.
     private func key(of json: JSONValue) -> DeviceKey? {
         guard let key = DeviceKey(json), names.contains(DeviceName(user: key.user.user, device: key.device)) else {
             return nil

@@ -5,7 +5,7 @@ import Time
 
 /// Makes the ingest commands that redrive dead letters.
 package struct RedriveCommands: Sendable {
-    /// No command can be made for the letter.
+    /// The reason why no command can be made for a letter.
     package struct Unfit: Error {
         package let reason: String
     }

@@ -35,6 +35,8 @@ package enum Obsolescence: String, CaseIterable {
 package struct RedriveCandidate: Sendable {
     enum Verdict: Sendable {
         case redrivable
+        /// The letter need not be redriven.
+        ///
         /// - Parameter by: The event that replaced or redrove the letter.
         case obsolete(Obsolescence, by: EventPlace?)
         case impossible(_ reason: String)

@@ -21,13 +21,13 @@ struct LineFilter {
             switch value {
             case .text(let text) where LineFilter.isPlain(text.string): texts.append(ByteSearch("\"\(text)\""))
             case .text: continue
-            // Events write sequences without fraction and exponent.
+            // In events, sequences are written without fraction and exponent.
             case .number(let number): numbers.append(ByteSearch("\(number)"))
             }
         }
     }
 
-    /// False only if a value is missing.
+    /// Whether a line may contain all values. False only if a value is surely missing.
     func mayAccept(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard numbers.allSatisfy({ $0.isFound(in: bytes) }) else { return false }
         return texts.allSatisfy { $0.isFound(in: bytes) } || LineFilter.escape.isFound(in: bytes)

@@ -5,7 +5,7 @@ import Time
 package enum LogPosition: Equatable, Sendable {
     case sequence(UInt64)
     case time(Instant)
-    /// This long before the log's last event.
+    /// The time that is this duration before the log's last event.
     case back(Duration)
 
     package init?(argument: String) {

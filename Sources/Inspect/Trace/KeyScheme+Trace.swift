@@ -101,7 +101,7 @@ private final class TraceExtraction {
         for thousand in thousands.prefix(Self.thousandsMax) { keys.add(TraceKey(.unmatched, thousand)) }
     }
 
-    /// Devices, subscriptions, redrives and events of types that plugins add.
+    /// Adds the keys of devices, subscriptions, redrives and events of types that plugins add.
     private func addState(_ event: JSONValue, to keys: inout [UInt64]) {
         keys.add(TraceKey(content: event.canonical))
         keys.add(.redrive, event[.redriveOf]?[.sequence])

@@ -39,7 +39,7 @@ struct TraceKey: Hashable, Sendable {
         case token
         /// The sequence of the push that a `push.redrive` event sends again.
         case redrive
-        /// All `app.*` events, with number 0.
+        /// Any `app.*` event. All of these events have the same key, with the number 0.
         case app
     }
 

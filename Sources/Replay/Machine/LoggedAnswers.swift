@@ -27,7 +27,7 @@ final class LoggedAnswers: AnswerSource {
         last = sequence
     }
 
-    /// After the log's end every push counts as accepted.
+    /// Reads the recorded answers of a batch. After the log's end, every push counts as accepted.
     func begin(_ header: BatchHeader?) throws {
         var found: [TransportAnswer] = []
         while let header, last < header.nextSequence - 1, let batch = try reader.next() {

@@ -48,9 +48,9 @@ package final class MachineOutput {
         package var input: UInt64?
         /// The stage's time after the input.
         package var now: Instant
-        /// Bytes of all output through the output of this input.
+        /// The number of bytes from the beginning of the output to the end of this input's output.
         package var bytes: Int
-        /// Events of all output through the output of this input.
+        /// The number of events from the beginning of the output to the end of this input's output.
         package var events: Int
     }
 

@@ -4,7 +4,9 @@ import PipelineKit
 import Time
 
 extension WorkerReply {
-    /// - Returns: The bytes after the line.
+    /// Appends the message's line of JSON.
+    ///
+    /// - Returns: The bytes that follow the line.
     func write(into header: inout ByteBuffer) -> [UInt8] {
         var body: [UInt8] = []
         header.object {

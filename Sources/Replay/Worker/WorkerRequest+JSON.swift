@@ -9,7 +9,7 @@ extension WorkerPipe {
 
     func send(_ reply: WorkerReply) throws(Failure) { try send { reply.write(into: &$0) } }
 
-    /// - Parameter write: Appends the line and returns the bytes after it.
+    /// - Parameter write: Appends the message's line of JSON, and returns the bytes that follow the line.
     private func send(_ write: (inout ByteBuffer) -> [UInt8]) throws(Failure) {
         var message = ByteBuffer()
         let body = write(&message)
@@ -28,7 +28,9 @@ extension WorkerPipe {
 }
 
 extension WorkerRequest {
-    /// - Returns: The bytes after the line.
+    /// Appends the message's line of JSON.
+    ///
+    /// - Returns: The bytes that follow the line.
     fileprivate func write(into header: inout ByteBuffer) -> [UInt8] {
         var body: [UInt8] = []
         header.object {

@@ -61,7 +61,9 @@ final class Notes: Sendable {
         """
     }
 
-    /// One change, and so one push. `second` is its time.
+    /// A change that leads to one push.
+    ///
+    /// - Parameter second: The second of its time; nil for no time.
     static func change(_ name: String, second: Int? = nil) -> String {
         let time = second.map { #""time":"2026-11-20T09:30:\#($0 < 10 ? "0" : "")\#($0)Z","# } ?? ""
         return """

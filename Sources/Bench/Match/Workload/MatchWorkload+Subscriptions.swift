@@ -72,7 +72,7 @@ extension MatchWorkload {
         line.append(isPublic ? "\"public\"" : "\"private\"")
     }
 
-    /// Seven digits.
+    /// A number with seven digits.
     private static func digits(_ number: Int) -> String { "\(number)".leftPadded(to: 7).replacing(" ", with: "0") }
 }
 

@@ -6,9 +6,9 @@ struct WorkloadField: Sendable {
         case references(share: Int)
         case items(share: Int)
         case members(share: Int)
-        /// One of a list; the first ones are more frequent.
+        /// One element of a list; the first elements are more frequent.
         case choice([String], sums: [Int])
-        /// Some of a list; the first ones are more frequent.
+        /// Several elements of a list; the first elements are more frequent.
         case someOf([String], sums: [Int])
         case title([String])
         /// Numbers below a limit; if skewed, small ones are more frequent.
