@@ -66,8 +66,8 @@ package struct DataMode: Hashable, Sendable {
     /// Sets the mode of a new socket's file: whoever may write to the file may connect.
     package func settleSocket(_ path: String) { unsafe chmod(path, files) }
 
-    /// Sets the mode, which the umask may have changed. Gives a file that root made in another user's folder to that user,
-    /// who could not use it otherwise (`sudo belfry log repair`).
+    /// Sets the mode, which the umask may have changed. If root made the file in another user's folder, as `sudo belfry
+    /// log repair` does, gives the file to that user, who could not use it otherwise.
     ///
     /// Errors are ignored, because not all file systems have modes. `belfry doctor` reports wide modes.
     private func settle(_ file: CInt, _ mode: UInt32, _ path: String) {

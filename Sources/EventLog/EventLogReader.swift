@@ -106,10 +106,10 @@ extension EventLogReader {
         return nil
     }
 
-    /// Goes on after the end of a segment. False means to wait for more.
+    /// Continues after the end of a segment. Returns false if the reader must wait for more.
     ///
-    /// The segment may have grown before the next one was begun. So a new next segment is noted first, and opened when the
-    /// end of this one is reached again.
+    /// The segment may have grown after its end was reached and before the next segment was begun. So a new next
+    /// segment is only noted at first. It is opened when the end of this segment is reached again.
     private func goOn(from segment: SegmentReader, _ found: SegmentReader.Found) throws(EventLogError) -> Bool {
         if isSegmentFinal {
             if case .unfinished(let reason) = unsafe found { throw segment.damaged("\(reason), but the log goes on") }

@@ -185,7 +185,7 @@ extension EventLogWriter {
         place.beginSegment()
     }
 
-    /// Removes a new segment after a failure: the segment before it may only grow while it is the last.
+    /// Removes a new segment after a failure, because the segment before it may only grow while it is the last.
     private func withdraw(_ next: OpenFile) throws(EventLogError) {
         guard uninterrupted({ unsafe calls.unlink(next.path) }) != 0 else { return }
         let error = EventLogError.lastFailure("remove", next.path)
@@ -200,7 +200,7 @@ extension EventLogWriter {
 }
 
 extension EventLogError {
-    /// The same failure, or ``full(file:bytesNeeded:errno:)`` if it means that.
+    /// The same failure, or ``full(file:bytesNeeded:errno:)`` if its `errno` means a lack of room.
     func orFull(bytesNeeded: Int) -> EventLogError {
         guard case .failed(_, let file, let code) = self, EventLogError.isLackOfRoom(code) else { return self }
         return .full(file: file, bytesNeeded: bytesNeeded, errno: code)

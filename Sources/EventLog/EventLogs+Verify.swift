@@ -107,14 +107,14 @@ private struct Verification {
         }
     }
 
-    /// Checks that log and folder have the same name: a writer would refuse the log otherwise.
+    /// Checks that log and folder have the same name. Otherwise a writer would refuse the log.
     mutating func checkName(_ manifest: LogManifest) {
         guard !log.isNamed(manifest.name) else { return }
         let reason = "log.json names log '\(manifest.name)', and its folder is '\(LogDirectory.split(log.path).name)'"
         note(log.manifestPath, 0, segments.first ?? 1, reason)
     }
 
-    /// False if no segment belongs to the log that `log.json` names: then `log.json` is wrong, not the segments.
+    /// False if no segment belongs to the log that `log.json` names. Then `log.json` is wrong, not the segments.
     mutating func isLogOfManifest(_ manifest: LogManifest) throws(EventLogError) -> Bool {
         let marks = try log.marks()
         if marks.isEmpty || marks.contains(identity.mark) { return true }

@@ -86,8 +86,8 @@ final class GroupCommit: Sendable {
         schedule()
     }
 
-    /// Makes a finished segment durable before the next one exists: a power failure may only tear the last segment. Does
-    /// nothing with ``SyncPolicy/never``.
+    /// Makes a finished segment durable before the next one exists, because a power failure may only tear the last
+    /// segment. Does nothing with ``SyncPolicy/never``.
     func finish() throws(EventLogError) {
         if policy != .never { try flush() }
     }

@@ -21,7 +21,7 @@ package final class ImportFolder {
 
     /// Removes unpublished logs.
     deinit {
-        // The next import removes what cannot be removed now.
+        // The next import removes the files that cannot be removed now.
         do throws(EventLogError) { try clear() } catch { return }
         unsafe unlink(staging.lockPath)
         unsafe rmdir(staging.path)

@@ -33,7 +33,7 @@ struct LogDirectory: Sendable {
         }
     }
 
-    /// Makes the folder's list of names durable.
+    /// Makes the names of the files in the folder durable.
     func synchronize() throws(EventLogError) {
         try OpenFile(path, O_RDONLY | O_DIRECTORY, calls: calls).synchronize(calls)
     }

@@ -28,18 +28,19 @@ struct LogEnd {
         (segmentFirst, segmentBytes) = (tail.first, tail.bytes)
     }
 
-    /// Whether a batch of this size needs a new segment. Never for a segment without events: the new one would have the
-    /// same name.
+    /// Whether a batch of this size needs a new segment. False for a segment without events, because the new segment
+    /// would have the same name.
     func isFull(for bytes: Int, bytesMax: Int) -> Bool {
         segmentBytes > 0 && nextSequence > segmentFirst && segmentBytes + UInt64(bytes) > UInt64(bytesMax)
     }
 
     mutating func beginSegment() { (segmentFirst, segmentBytes) = (nextSequence, 0) }
 
-    /// A body up to this size is copied behind its head: that costs less than writing two parts.
+    /// A body up to this size is copied behind its head, because the copy costs less than writing two parts.
     private static let joinedBytesMax = 4 << 10
 
-    /// Writes the batch and moves the end. On failure the file may have a part of the batch, and the end stays.
+    /// Writes the batch and moves the end. If it fails, the file may contain a part of the batch, and the end does not
+    /// move.
     mutating func write(_ batch: NewBatch, to file: OpenFile, _ call: FileCalls.Write) throws(EventLogError) {
         try unsafe setHead(batch)
         let bytes = unsafe head.count + batch.body.count

@@ -3,7 +3,7 @@ import Time
 
 /// Makes a log from the lines of ``LogExport``: the same bytes in the same segments.
 ///
-/// The log appears with ``ImportFolder/publish()``.
+/// The log appears in its place when ``ImportFolder/publish()`` is called.
 package final class LogImport {
     private let log: LogDirectory
     private let manifest: LogManifest

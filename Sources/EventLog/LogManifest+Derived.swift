@@ -4,8 +4,9 @@ import Time
 extension LogManifest {
     /// Reads the manifest, or derives it from other files if it is missing or wrong.
     ///
-    /// A log's batches hold only a mark of its identity. The whole identity is also in the log's snapshots and index, and in
-    /// the `upstream.json` and the snapshots of downstream logs. A dead-letter log's identity follows from its stage's.
+    /// A log's batches hold only a mark of its identity. The whole identity is also in the log's snapshots and index,
+    /// and in the `upstream.json` and the snapshots of downstream logs. The identity of a log of dead letters can be
+    /// computed from the identity of its stage's log.
     ///
     /// - Returns: The manifest, and what was wrong with `log.json`.
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if no other file has the identity.
@@ -51,7 +52,7 @@ extension LogManifest {
                     identities += try SnapshotStore(logDirectory: directory).list().compactMap { $0.header?.upstream }
                 }
                 if let stage = try LogManifest.read(in: LogDirectory(path: directory)) {
-                    // The log's identity may be right although its name is not the folder's.
+                    // The identity in `log.json` may be right even if the name in it is not the folder's name.
                     if sibling == name { identities.append(stage.identity) }
                     identities.append(LogIdentity(seed: stage.identity.description, name: name))
                 }
@@ -77,8 +78,8 @@ extension LogDirectory {
 
     /// The identities in the log's snapshots and index files.
     fileprivate func identitiesBeside() throws(EventLogError) -> [LogIdentity] {
-        // Not `\.header?.log`: for this key path the library of Swift 6.3 reads a byte past the value (`optionalWrap`),
-        // and the address sanitizer reports it.
+        // This is a closure because with the key path `\.header?.log` the library of Swift 6.3 reads a byte past the
+        // value (`optionalWrap`), which the address sanitizer reports.
         var identities = try SnapshotStore(logDirectory: path).list().compactMap { $0.header?.log }
         let folder = "\(path)/\(IndexFormat.folder)"
         for name in try LogDirectory.entries(of: folder).sorted() {

@@ -33,7 +33,7 @@ struct LogManifest: Hashable {
     static func ifBegun(in directory: LogDirectory) throws(EventLogError) -> LogManifest? {
         if let manifest = try read(in: directory) { return manifest }
         if try directory.segments().isEmpty { return nil }
-        // A writer may have made both after the first look.
+        // A writer may have made the manifest and a segment after the first look.
         guard let manifest = try read(in: directory) else { throw .withoutManifest(directory: directory.path) }
         return manifest
     }

@@ -60,7 +60,7 @@ package final class LogRepair {
         if let settings { try repairSettings(settings, copies) }
         for file in plan.derived { try move(file, copies) }
         if plan.missing != nil, let first = try log.segments().first { try log.noteTrim(to: first) }
-        // The newest first, so that a beginning of the log is left at every moment.
+        // The newest file is cut first, so that at every moment the log has an intact beginning.
         for cut in plan.cuts.reversed() { try apply(cut, copies) }
         try copies.synchronize()
         try log.synchronize()
@@ -72,7 +72,7 @@ package final class LogRepair {
         try manifest.write(in: log)
     }
 
-    /// Called before the cuts: after an interruption between the two, the pipeline file's settings count.
+    /// Called before the cuts. If the repair is interrupted between the two, the pipeline file's settings apply.
     private func repairSettings(_ settings: SettingsFile, _ copies: LogDirectory) throws(EventLogError) {
         let path = SettingsFile.path(in: log.path)
         guard !settings.lines.isEmpty else { return try move(path, copies) }

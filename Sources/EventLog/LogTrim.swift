@@ -51,7 +51,7 @@ package struct SegmentsOnDisk: Sendable {
     package func remove(_ removable: [SegmentFacts]) throws(EventLogError) -> [SegmentFacts] {
         guard let last = removable.last else { return [] }
         let first = last.lastSequence + 1
-        // The opening of the oldest segment that stays replaces all removed ones.
+        // The opening of the oldest remaining segment replaces all removed segments, so it must be durable.
         try OpenFile(directory.segmentPath(first), O_RDONLY).synchronize(directory.calls)
         var isNoted = try noteUnlessFull(first)
         for segment in removable {
@@ -66,7 +66,8 @@ package struct SegmentsOnDisk: Sendable {
         return removable
     }
 
-    /// A full disk may have no room for the note: then the first removal makes room.
+    /// Notes the removal beforehand if there is room. On a full disk, the note must wait until the first removal has
+    /// made room.
     private func noteUnlessFull(_ first: UInt64) throws(EventLogError) -> Bool {
         do throws(EventLogError) { try directory.noteTrim(to: first) } catch .failed(_, _, let code)
             where EventLogError.isLackOfRoom(code)

@@ -1,9 +1,9 @@
 import Glibc
 import Time
 
-/// Detects that a log has lost its last events, by files beside it that were made from later events.
+/// Detects that a log has lost its last events. Files beside the log that were made from later events show this.
 ///
-/// The log alone does not show it: a segment may be cut off exactly between two batches, or be empty.
+/// The log alone does not show it, because a segment may be cut off exactly between two batches, or be empty.
 struct LostEnd {
     /// A snapshot or an index file, and the last sequence that it was made from.
     struct Witness: Hashable {
@@ -13,7 +13,7 @@ struct LostEnd {
 
     private let witnesses: [Witness]
 
-    /// Call it before reading the log: log and files may grow in the meantime.
+    /// Must be called before the log is read, because log and files may grow in the meantime.
     init(of log: LogDirectory, _ identity: LogIdentity) throws(EventLogError) {
         witnesses = try LostEnd.snapshots(log, identity) + LostEnd.indexes(log, identity)
     }

@@ -13,8 +13,8 @@ final class OpenFile: Sendable {
         self.path = path
     }
 
-    /// Reading does not update the access time: the file system would write it to its journal, and appends wait for that
-    /// journal. So a slow background reader could delay them.
+    /// Opens a file so that reading does not update its access time. The file system would write that time to its
+    /// journal, for which appends wait. So a slow background reader could delay appends.
     private static func open(_ path: String, _ flags: CInt, _ calls: FileCalls) -> CInt {
         if flags & O_ACCMODE == O_RDONLY {
             let file = uninterrupted { unsafe calls.open(path, flags | noAccessTime) }
@@ -93,7 +93,7 @@ final class OpenFile: Sendable {
         return nil
     }
 
-    /// Makes one call, without an empty part: one part costs less than two.
+    /// Makes one call. Leaves out an empty part, because writing one part costs less than writing two.
     private func write(_ first: iovec, _ second: iovec, at offset: off_t, _ call: FileCalls.Write) -> Int {
         unsafe withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { parts in
             unsafe (parts[0], parts[1]) = first.iov_len == 0 ? (second, first) : (first, second)

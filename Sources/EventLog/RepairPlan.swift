@@ -15,7 +15,7 @@ package struct RepairPlan: Hashable, Sendable {
     package var damage: VerifyReport.Problem?
     /// A torn last batch. Opening the log would cut it off, too.
     package var tornTail: VerifyReport.Problem?
-    /// What is wrong with `log.json`, whose contents other files have; nil if it is right.
+    /// What is wrong with `log.json`; nil if it is right. The repair makes it again from other files.
     package var manifest: String?
     /// Sequences at the beginning that are missing, although retention did not remove them. The repair notes that the log
     /// begins after them.
@@ -28,9 +28,9 @@ package struct RepairPlan: Hashable, Sendable {
     package var lostThrough: UInt64?
     /// How many events can be seen after the damage.
     package var eventsLost: UInt64 = 0
-    /// The last sequence of snapshots and index files beside the log; nil if that sequence stays.
+    /// The last sequence from which a snapshot or an index file beside the log was made; nil if that sequence stays.
     package var knownThrough: UInt64?
-    /// Snapshots and index files that were made from later events than those that stay.
+    /// Snapshots and index files that were made from events that do not stay.
     package var derived: [String] = []
     /// Recorded changes of the stage's settings that belong to the part that is cut.
     package var settingsLost = 0

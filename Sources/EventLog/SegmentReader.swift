@@ -87,7 +87,7 @@ final class SegmentReader {
         return true
     }
 
-    /// The problem when the next segment begins with `first`.
+    /// The message if the next segment begins with `first` instead of ``nextSequence``.
     func gap(to first: UInt64) -> String {
         let missing = nextSequence < first ? ": \(nextSequence) to \(first - 1) are missing" : ""
         return "the next segment begins with sequence \(first)\(missing)"
@@ -119,7 +119,8 @@ extension SegmentReader {
         case short(String)
         case wrong(String, Suspect)
 
-        /// A writer that ran out of room removes a part of a batch, and may write another batch there.
+        /// Whether the buffered bytes may be out of date. A writer that runs out of room removes the part of a batch
+        /// that it has written, and may write another batch there.
         var mayBeStale: Bool {
             switch unsafe self {
             case .batch, .end: false

@@ -4,9 +4,9 @@ import Time
 /// `settings.ndjson` beside a log: the settings that its stage ran with. Each line applies from a position on. A replay
 /// of the stage needs them.
 ///
-/// The first line also has the log's identity, and a CRC-32C of that identity and of all lines without these two members:
-/// `{"after":0,"now":0,"log":"<uuid>","crc":"e3069283","kind":…}`. Files of earlier builds lack the identity or both, and
-/// are not checked.
+/// The first line also has the log's identity, and a CRC-32C of that identity and of all lines without these two
+/// members: `{"after":0,"now":0,"log":"<uuid>","crc":"e3069283","kind":…}`. Files of earlier builds lack the identity
+/// or both members. Without a CRC a file is not checked.
 package struct SettingsFile: Hashable, Sendable {
     package struct Line: Hashable, Sendable {
         /// The last upstream event before the settings apply.

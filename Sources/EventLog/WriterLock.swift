@@ -13,7 +13,7 @@ final class WriterLock {
         try sign()
     }
 
-    /// Unlocks explicitly: a child process that is just being started may still have a copy of the descriptor.
+    /// Unlocks explicitly, because a child process that is just being started may still have a copy of the descriptor.
     deinit { _ = flock(file.descriptor, LOCK_UN) }
 
     private func sign() throws(EventLogError) {

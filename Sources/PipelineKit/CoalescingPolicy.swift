@@ -1,11 +1,12 @@
 import JSON
 import Time
 
-/// Decides how long coalesce holds a notification in case a newer one replaces it.
+/// Decides how long the coalesce stage holds a notification in case a newer one replaces it.
 ///
-/// Coalesce does the rest: it says which notifications replace each other, keeps the newest, counts the others, and applies
-/// the maximum delay and each user's limit. So a policy answers one question, from its settings and the arrival alone. It has
-/// no state, reads no clock and no random source, and does no I/O. `PipelineTestKit`'s `PolicyCheck` tests this.
+/// The coalesce stage does the rest: it decides which notifications replace each other, keeps the newest, counts the
+/// others, and applies the maximum delay and each user's limit. So a policy answers one question, from its settings and
+/// the arrival alone. It has no state, reads no clock and no random source, and does no I/O. `PipelineTestKit`'s
+/// `PolicyCheck` tests this.
 ///
 /// A policy is registered under ``kind`` in a ``Registry``. A pipeline file names it with `policy:`.
 public protocol CoalescingPolicy: Sendable {
@@ -17,12 +18,14 @@ public protocol CoalescingPolicy: Sendable {
     /// Checks the settings; touches nothing outside.
     init(_ settings: Settings, times: CoalescingTimes) throws(SettingsError)
 
-    /// How long ``CoalescingArrival/lastLeft`` is remembered for a key; zero: not at all.
+    /// How long ``CoalescingArrival/lastLeft`` is remembered for a key; zero to remember nothing.
     var memory: Duration { get }
 
-    /// When the notification for the arrival, and for all that it replaces, leaves. Now or earlier means at once.
+    /// When the arrival's notification leaves, which replaces any held one of the same key. A time that is not after
+    /// the arrival means at once.
     ///
-    /// Called at each arrival, also for a held notification. A time after the maximum delay is brought forward.
+    /// Called at each arrival, even if a notification of the same key is held. The notification leaves no later than
+    /// the maximum delay allows.
     func due(_ arrival: CoalescingArrival) -> Instant
 }
 
@@ -37,7 +40,7 @@ public struct CoalescingTimes: Sendable, Hashable {
     /// The longest time that newer notifications may delay one; at least the window.
     public var maximumDelay: Duration
 
-    /// Takes checked times.
+    /// Makes times from values that were checked before.
     public init(window: Duration, maximumDelay: Duration) {
         self.window = window
         self.maximumDelay = maximumDelay
@@ -48,11 +51,11 @@ public struct CoalescingTimes: Sendable, Hashable {
 public struct CoalescingArrival: ~Escapable {
     /// A held notification of the same key, which the arrival will replace.
     public struct Held: Sendable, Hashable {
-        /// When the first of its changes came.
+        /// When the first change came that the held notification stands for.
         public var since: Instant
         /// When it would leave without the arrival.
         public var due: Instant
-        /// How many changes it stands for.
+        /// How many changes the held notification stands for.
         public var changes: Int
 
         /// For tests of a policy; coalesce makes its own.
@@ -67,9 +70,9 @@ public struct CoalescingArrival: ~Escapable {
     public var now: Instant
     /// The match as its stage wrote it.
     public var match: JSONView
-    /// Nil where no notification of the same key is held.
+    /// Nil if no notification of the same key is held.
     public var held: Held?
-    /// When the last notification of the same key left; nil where that is longer ago than ``CoalescingPolicy/memory``.
+    /// When the last notification of the same key left; nil if that was longer ago than ``CoalescingPolicy/memory``.
     public var lastLeft: Instant?
 
     /// For tests of a policy; coalesce makes its own.
@@ -85,7 +88,7 @@ public struct CoalescingArrival: ~Escapable {
 extension Registry {
     /// The policy that a pipeline file chose.
     ///
-    /// - Throws: Where no policy of that name is registered, or the policy refuses its settings.
+    /// - Throws: If no policy of that name is registered, or the policy refuses its settings.
     package func policy(_ choice: PluginChoice, times: CoalescingTimes) throws(SettingsError) -> any CoalescingPolicy {
         guard let type = policies[choice.kind] else { throw choice.unknown("policy", known: policies.keys.sorted()) }
         return try Registry.policy(type, choice, times)

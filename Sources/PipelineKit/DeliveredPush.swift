@@ -21,12 +21,12 @@ public struct DeliveredPush: ~Escapable {
 
     /// The header `apns-id`.
     public var apnsID: JSONView? { @_lifetime(copy self) get { headers?[.apnsID] } }
-    /// The header `apns-topic`; nil where the device registered no topic.
+    /// The header `apns-topic`; nil if the device registered no topic.
     public var topic: JSONView? { @_lifetime(copy self) get { headers?[.apnsTopic] } }
     /// The header `apns-collapse-id`.
     public var collapseID: JSONView? { @_lifetime(copy self) get { headers?[.apnsCollapseID] } }
 
-    /// The header `apns-expiration`: seconds since 1970, or 0 for a single attempt; nil where it is not a number.
+    /// The header `apns-expiration`: seconds since 1970, or 0 for a single attempt; nil if it is not a number.
     package static func expiration(_ headers: JSONValue) -> Int64? {
         headers[.apnsExpiration]?.string.flatMap { Int64($0) }
     }
@@ -34,17 +34,18 @@ public struct DeliveredPush: ~Escapable {
 
 /// Parses the lines of pushes for transports.
 public struct PushReader: ~Copyable {
-    /// A payload inside a line is nested as deeply as an event may be.
+    /// Limits for a line. It may be nested deeper than an event, because its payload alone may be nested as deeply as
+    /// an event.
     package static var limits: JSONLimits { JSONLimits(depthMax: JSONLimits().depthMax + 8) }
 
     private var parser = JSONParser(limits: Self.limits)
     private var line: [UInt8] = []
 
-    /// Make one reader for many pushes.
+    /// Makes a reader. Use one reader for many pushes.
     public init() {}
 
     /// - Returns: What `body` returns.
-    /// - Throws: Where the line is not JSON.
+    /// - Throws: If the line is not JSON.
     public mutating func read<Result>(
         _ delivery: Delivery, _ body: (DeliveredPush) -> Result
     ) throws(JSONError) -> Result {

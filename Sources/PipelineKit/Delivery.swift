@@ -11,8 +11,8 @@ public struct Delivery: Sendable {
         public let device: String
         /// When the retired device had been registered, for a retirement notice; nil for a push.
         public let retired: Instant?
-        /// A hash that differs from those of other deliveries in flight, except in one case in 2^64. Files contain it, so it
-        /// must never change.
+        /// A hash of the other members. Two deliveries in flight practically never have the same hash (one case in
+        /// 2^64). Files contain hashes, so their computation must never change.
         package let number: UInt64
 
         /// The same arguments give the same ID in any process.
@@ -36,7 +36,7 @@ public struct Delivery: Sendable {
 
     /// The app that a device registered for. It determines the certificate or key of a push.
     public struct App: Sendable {
-        /// Shared by pushes in a row, which mostly have the same app: a copy of an `App` is one reference.
+        /// The names are in an object, so that a copy of an `App` copies only one reference.
         private final class Names: Sendable {
             let container: String
             let environment: String
@@ -49,11 +49,11 @@ public struct Delivery: Sendable {
 
         private let names: Names
 
-        /// Such as `iCloud.com.example.Notes`.
+        /// The app's container, such as `iCloud.com.example.Notes`.
         public var container: String { names.container }
-        /// CloudKit's: `development` or `production`.
+        /// CloudKit's environment: `development` or `production`.
         public var environment: String { names.environment }
-        /// The app's bundle ID; nil where the device registered none.
+        /// The app's bundle ID; nil if the device registered no topic.
         public var topic: String? { names.topic }
 
         /// Takes the names as the device registered them.
@@ -62,7 +62,8 @@ public struct Delivery: Sendable {
         }
     }
 
-    /// The constant part. A delivery goes through many queues, so a copy of it is one reference.
+    /// The parts of a delivery that never change. They are in an object, so that a copy of a delivery, which goes
+    /// through many queues, copies only one reference.
     private final class Content: Sendable {
         let id: ID
         let transport: String
@@ -86,7 +87,7 @@ public struct Delivery: Sendable {
     }
 
     private let content: Content
-    /// How often transports have sent it before. The wait before the next attempt depends on it.
+    /// How often transports have sent the push before. The wait before the next attempt depends on this number.
     public var attempts = 0
     /// Whether the delivery sends nothing and only asks for the outcome of a push that is ``TransportAnswer/isUnderWay``. It
     /// goes only to the transport that has the push.
@@ -96,7 +97,7 @@ public struct Delivery: Sendable {
     public var id: ID { content.id }
     /// The transport's name, as the device registered it.
     public var transport: String { content.transport }
-    /// The device's app; not a part of the line. Nil in a push that no stage made.
+    /// The device's app, which is not a part of the line. Nil in a push that no stage made.
     public var app: App? { content.app }
     /// A number that differs for each device of each user; 0 in a push that no stage made.
     package var destination: UInt64 { content.destination }
@@ -104,14 +105,14 @@ public struct Delivery: Sendable {
     public var head: [UInt8] { content.head }
     /// The remaining line, in memory that all devices of the push share.
     public var rest: [UInt8] { content.rest }
-    /// The payload before parts were left out of it; nil where it is complete. Not a part of the line, and shared as ``rest``
-    /// is.
+    /// The payload before parts were left out of it; nil if no part was left out. It is not a part of the line. All
+    /// devices of the push share its memory.
     public var unpruned: [UInt8]? { content.unpruned }
 
     /// - Parameters:
     ///   - head: The beginning of the line.
-    ///   - rest: The remaining line. It is not copied: one array may serve any number of deliveries.
-    ///   - unpruned: The payload before parts were left out of it; nil where it is complete.
+    ///   - rest: The remaining line. It is not copied, so any number of deliveries may share one array.
+    ///   - unpruned: The payload before parts were left out of it; nil if no part was left out.
     public init(
         id: ID, transport: String, app: App? = nil, head: [UInt8], rest: [UInt8], unpruned: [UInt8]? = nil
     ) {
@@ -129,7 +130,7 @@ public struct Delivery: Sendable {
         self.init(id: id, transport: transport, head: line, rest: [])
     }
 
-    /// The push as one JSON object, without a line feed. Each call makes it again.
+    /// The push as one JSON object, without a line feed. Each access builds the line again.
     public var line: [UInt8] { head + rest }
 
     /// The length of ``line``.
@@ -156,7 +157,7 @@ extension Delivery.App: Hashable {
 }
 
 extension Delivery: Hashable {
-    /// Compares the lines, not where they are divided.
+    /// Compares the whole lines. Where a line is divided into ``head`` and ``rest`` does not matter.
     public static func == (left: Delivery, right: Delivery) -> Bool {
         left.id == right.id && left.transport == right.transport && left.hasSameLine(as: right)
     }
@@ -166,7 +167,8 @@ extension Delivery: Hashable {
         hasher.combine(byteCount)
     }
 
-    /// Compares without making the lines, where both are divided at the same byte.
+    /// Whether both deliveries have the same line. If both lines are divided at the same byte, compares them without
+    /// building them.
     public func hasSameLine(as other: Delivery) -> Bool {
         if head.count == other.head.count { return head == other.head && rest == other.rest }
         return byteCount == other.byteCount && line == other.line

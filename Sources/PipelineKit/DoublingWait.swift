@@ -1,4 +1,4 @@
-/// The wait before another attempt: each wait is twice the one before, up to a limit.
+/// The wait before another attempt. Each wait is twice as long as the last one, up to a limit.
 package struct DoublingWait: Hashable, Sendable {
     private let first: Duration
     private let most: Duration
@@ -7,8 +7,9 @@ package struct DoublingWait: Hashable, Sendable {
 
     /// - Parameters:
     ///   - attempts: How many attempts were made; below 1 counts as 1.
-    ///   - spread: The smallest and the largest factor of a wait, so that many waits do not end together.
-    ///   - jitter: Selects the factor, from 0 to 1.
+    ///   - spread: The smallest and the largest factor for the wait. Different factors keep many waits from ending
+    ///     together.
+    ///   - jitter: Selects the factor: 0 for the smallest, 1 for the largest.
     package func wait(after attempts: Int, spread: ClosedRange<Double> = 1...1, jitter: Double = 0) -> Duration {
         // Thirty doublings of a millisecond exceed any limit.
         let doubled = min(first * (1 << min(max(attempts, 1) - 1, 30)), most)

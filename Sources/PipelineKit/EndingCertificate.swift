@@ -5,7 +5,7 @@ import Time
 public struct EndingCertificate: Hashable, Sendable {
     private static let notice = Duration.seconds(30 * 86_400)
 
-    /// The key of the settings with the certificate.
+    /// The settings key whose value is the certificate.
     public let key: String
     /// The app's name in the pipeline file; nil for the transport's own certificate.
     public let app: String?
@@ -21,7 +21,7 @@ public struct EndingCertificate: Hashable, Sendable {
     public let remedy: String
     private let consequence: String
 
-    /// Nil where the certificate lasts longer than thirty days. `consequence` says what an expired certificate causes.
+    /// Nil if the certificate lasts longer than thirty days. `consequence` says what an expired certificate causes.
     public init?(
         _ path: String, of app: String? = nil, key: String, end: Instant, at now: Instant, consequence: String,
         remedy: String
@@ -51,7 +51,7 @@ public struct EndingCertificate: Hashable, Sendable {
     package var textWithApp: String { app.map { "\($0): \(text)" } ?? text }
 }
 
-/// Tells the operator once a day which certificates have expired or will soon.
+/// Tells the operator once a day which certificates have expired or will expire soon.
 package final class CertificateWatch: Sendable {
     private static let interval = Duration.seconds(86_400)
 

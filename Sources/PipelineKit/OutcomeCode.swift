@@ -27,10 +27,11 @@ package enum OutcomeCode: String, CaseIterable, Sendable, Hashable {
         }
     }
 
-    /// Whether the push should have reached a device and did not: `belfry dead-letters` lists it and may redrive it.
+    /// Whether the push should have reached a device and did not. `belfry dead-letters` lists such pushes and can
+    /// redrive them.
     ///
-    /// Pushes that nobody should get are not dead letters: to the device that made the change, with a newer push in their
-    /// place, and for users without a device.
+    /// A push that nobody should get is not a dead letter. It was for the device that made the change or for a user
+    /// without a device, or a newer push replaced it.
     package var isDeadLetter: Bool {
         switch self {
         case .failed, .unregistered, .expired, .unknownTransport: true

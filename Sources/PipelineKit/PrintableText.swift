@@ -1,13 +1,13 @@
 extension String {
     private static let printableMax = 200
 
-    /// For one line among many: at most 200 characters, and ``withoutControls``.
+    /// The text as one line of a list: its first 200 characters, escaped as in ``withoutControls``.
     package var printable: String {
         String(String.UnicodeScalarView(unicodeScalars.prefix(String.printableMax))).withoutControls
     }
 
-    /// Escapes characters that move the cursor, start a new line or change the reading direction. Users write these texts,
-    /// and a terminal would obey them.
+    /// Escapes characters that move the cursor, start a new line or change the reading direction. Users write these
+    /// texts, and a terminal would obey such characters.
     package var withoutControls: String { withoutControls(keepingJoiners: false) }
 
     /// - Parameter keepingJoiners: Whether to keep U+200D, which joins several emoji into one.

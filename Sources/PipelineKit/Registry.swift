@@ -14,20 +14,20 @@ public struct Registry: Sendable {
     /// A registry without plugins.
     public init() {}
 
-    /// Adds a stage, whose kind no other stage here may have.
+    /// Adds a stage. No other stage in the registry may have its kind.
     public mutating func register<S: Stage>(_ stage: S.Type) {
         precondition(stages[S.kind] == nil, "two stages are called '\(S.kind)'")
         stages[S.kind] = stage
         logs[S.kind] = S.writes
     }
 
-    /// Adds a transport, whose kind no other transport here may have.
+    /// Adds a transport. No other transport in the registry may have its kind.
     public mutating func register<T: Transport>(_ transport: T.Type) {
         precondition(transports[T.kind] == nil, "two transports are called '\(T.kind)'")
         transports[T.kind] = transport
     }
 
-    /// Adds a policy, whose kind no other policy here may have.
+    /// Adds a policy. No other policy in the registry may have its kind.
     public mutating func register<P: CoalescingPolicy>(_ policy: P.Type) {
         precondition(policies[P.kind] == nil, "two policies are called '\(P.kind)'")
         policies[P.kind] = policy

@@ -1,4 +1,5 @@
-/// A subscription that a source accepted, for its answer. The host adds the sequence from which the subscription is active.
+/// A subscription that a source accepted, as the answer to the producer names it. The host adds the sequence from which
+/// the subscription is active.
 public struct SavedSubscription: Hashable, Sendable {
     /// An allowed but probably unintended property of the subscription.
     public struct Warning: Hashable, Sendable {
@@ -8,7 +9,7 @@ public struct SavedSubscription: Hashable, Sendable {
         public var path: String
         /// Byte offset in a predicate's text; nil for any other warning.
         public var offset: Int?
-        /// A sentence; with an offset, two more lines show the place in the text and a caret under it.
+        /// A sentence. If there is an offset, two more lines follow: the predicate's text, and a caret under the place.
         public var reason: String
 
         /// Made by a source when it takes a subscription.
@@ -19,7 +20,7 @@ public struct SavedSubscription: Hashable, Sendable {
 
     /// The ID that the producer gave it.
     public var subscriptionID: String
-    /// Empty where nothing is unusual.
+    /// The warnings; empty if nothing is unusual.
     public var warnings: [Warning]
 
     /// Made by a source when it takes a subscription.

@@ -5,8 +5,8 @@ import Time
 /// Sends pushes somewhere: APNs, a webhook, a file. Its stage stays pure: only the transport does I/O, and the stage gets the
 /// results as answers.
 ///
-/// A transport to a possibly slow provider should be a ``ContinuousTransport``: here the answers to a batch come together, and
-/// the next batch waits for them.
+/// A transport to a provider that may be slow should be a ``ContinuousTransport``. A plain transport answers all pushes
+/// of a batch together, and the next batch waits for these answers.
 public protocol Transport: Sendable {
     associatedtype Settings: PluginSettings
 
@@ -15,7 +15,7 @@ public protocol Transport: Sendable {
 
     /// The form of a device's token that the transport sends and compares; by default the registered text.
     ///
-    /// Must be pure, as a stage is: deliver calls it for every registration, also during a rebuild.
+    /// Must be pure, as a stage is. The deliver stage calls it for every registration, also during a rebuild.
     ///
     /// - Throws: Why the token is invalid; the registration is then set aside.
     static func address(_ token: String) throws(Rejection) -> String
@@ -28,24 +28,27 @@ public protocol Transport: Sendable {
 
     /// Sends pushes, in order, and returns one answer for each, in any order.
     ///
-    /// Returns within seconds: a push that is not finished by then is ``TransportAnswer/Outcome/deferred``, and comes again
-    /// later. The next call comes only after the return.
+    /// Returns within seconds. The answer to a push that is not finished by then is
+    /// ``TransportAnswer/Outcome/deferred``, and the push comes again later. The next call comes only after this call
+    /// has returned.
     ///
-    /// Pushes before ``open()`` and after ``close()`` are answered too. If the task is cancelled or the transport is closed
-    /// during the call, it returns soon. Then it may leave out pushes without a final answer, which are handed out again.
+    /// Pushes before ``open()`` and after ``close()`` are answered too. If the task is cancelled or the transport is
+    /// closed during the call, the call returns soon. Then answers may be missing for unfinished pushes, and these
+    /// pushes are handed out again.
     func deliver(_ pushes: [Delivery]) async -> [TransportAnswer]
 
-    /// The most pushes in flight. The next one comes when the answer to one of them is on record, so that after a crash no
-    /// more than this number can be sent twice.
+    /// The most pushes in flight. The next push comes only when the answer to one of these is in the log. So after a
+    /// crash, at most this number of pushes can be sent twice.
     ///
-    /// Called at any time, from any thread; below 1 counts as 1. By default a batch is limited to about a megabyte instead.
+    /// Called at any time, from any thread; below 1 counts as 1. By default the number is not limited, but a batch has
+    /// at most about a megabyte.
     var inFlightMax: Int { get }
 
     /// Prepares a change of settings and changes nothing yet: pushes may be in flight.
     ///
-    /// - Returns: The change; nil where it is impossible. Then the transport is closed and another is made, unless its
+    /// - Returns: The change; nil if it is impossible. Then the transport is closed and another is made, unless its
     ///   settings are the same.
-    /// - Throws: Where it could not work with the new settings; it keeps the present ones.
+    /// - Throws: If the transport could not work with the new settings. It then keeps its present settings.
     func change(to settings: Settings) async throws(TransportError) -> TransportChange?
 
     /// Makes accepted pushes durable and releases everything. May be called without ``open()``, and more than once.
@@ -67,8 +70,8 @@ public protocol ContinuousTransport: Transport {
     /// Takes pushes, in order, and returns at once.
     ///
     /// Each push has its first answer within seconds. A push that is not finished by then is
-    /// ``TransportAnswer/Outcome/deferred`` and ``TransportAnswer/isUnderWay``. Its last answer follows as soon as there is
-    /// one, and also answers a later status query.
+    /// ``TransportAnswer/Outcome/deferred`` and ``TransportAnswer/isUnderWay``. Its last answer follows as soon as the
+    /// push is finished, and is also the answer to a later status query.
     ///
     /// - Parameter answered: Called with answers as they come, from any thread, also after ``Transport/close()``.
     func take(_ pushes: [Delivery], answered: @escaping @Sendable ([TransportAnswer]) -> Void)
@@ -103,8 +106,8 @@ public struct TransportRoom: Sendable, Hashable {
     public var pushesMax: Int
     /// The most pushes in flight to one device. A push that is under way counts until its last answer. Below 1 counts as 1.
     public var pushesPerDevice: Int
-    /// Whether the provider has not answered recently. Pushes then wait for some seconds instead of being deferred, and so
-    /// keep their order if it answers again.
+    /// Whether the provider is silent, that is, has not answered recently. Pushes then wait for some seconds instead of
+    /// being deferred. So they keep their order if the provider answers again soon.
     public var isSilent: Bool
 
     /// A transport without channels of its own gives every app the same channel.
@@ -116,9 +119,9 @@ public struct TransportRoom: Sendable, Hashable {
 
 /// A prepared change of an open transport's settings. Pushes in flight are kept.
 public struct TransportChange: Sendable {
-    /// The differences, for the operator; empty where there are none.
+    /// The differences, for the operator; empty if there are none.
     public var said: [String]
-    /// Called once at most, and not while ``Transport/deliver(_:)`` works.
+    /// Applies the change. Called at most once, and not while ``Transport/deliver(_:)`` works.
     public var apply: @Sendable () async -> Void
 
     /// Made by ``Transport/change(to:)`` after it has checked the settings.
@@ -131,20 +134,20 @@ public struct TransportChange: Sendable {
 public struct TransportContext: Sendable {
     /// The name that devices register for, such as `apns`.
     public var name: String
-    /// Writes one line to standard output, or where a test wants it. Throws where it is closed or full.
+    /// Writes one line to standard output; in a test, to another place. Throws if the output is closed or full.
     public var console: @Sendable (String) throws -> Void
     /// Tells the operator, in one line, of a problem that only they can solve, and when it is solved.
     public var tell: @Sendable (String) -> Void = { _ in }
-    /// The folder of the stage's own log, for files that a transport keeps; nil where it must not keep any.
+    /// The folder of the stage's own log, for files that a transport keeps; nil if it must not keep files.
     public var folder: String?
-    /// The folder of the log with the pushes; nil where it is unknown. If that log is on another machine, the folder contains
-    /// no log.
+    /// The folder of the log with the pushes; nil if it is unknown. If that log is on another machine, the folder
+    /// contains no log.
     public var inputLog: String?
-    /// When the pipeline's logs are forced to the disk: accepted pushes should be as durable.
+    /// When the pipeline's logs are forced to the disk. The transport should make accepted pushes just as durable.
     public var sync: SyncPolicy
     /// The mode of files and folders that a transport makes.
     package var mode = DataMode.owner
-    /// Resources that it shares with the other transports of its stage.
+    /// Resources that the transport shares with the other transports of its stage.
     public var sharedResources = SharedResources()
 
     /// For tests of a transport; a host makes its own.
@@ -200,11 +203,11 @@ public struct TransportBinding: Sendable {
 public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A sentence for the operator that names the file, host or setting.
     public var reason: String
-    /// Whether the pipeline file, or a file that it names, is wrong: then another try would fail too.
+    /// Whether the pipeline file, or a file that it names, is wrong. Then another try would fail too.
     public var isOfConfiguration: Bool
     /// Whether something outside is not available, such as a port that another process uses.
     package var isUnavailable = false
-    /// The mistake's place in the pipeline file, where it is known.
+    /// The mistake and its place in the pipeline file, if known.
     package var mistake: SettingsError?
 
     /// An error of the surroundings, such as a folder without write permission, unless `isOfConfiguration` is true.
@@ -225,17 +228,18 @@ public struct TransportError: Error, Hashable, Sendable, CustomStringConvertible
 public struct TransportAnswer: Sendable, Hashable {
     /// The outcomes, as written in the outcomes log.
     public enum Outcome: String, Sendable, Hashable, CaseIterable {
-        /// The provider accepted it. Not "delivered": nobody promises that.
+        /// The provider accepted the push. Nobody promises that the device gets it.
         case accepted
         /// The transport has given up the push; `reason` says why.
         case failed
-        /// Not finished: the push comes again at ``TransportAnswer/until``, with the same `apns-id`.
+        /// The push is not finished. It comes again at ``TransportAnswer/until``, with the same `apns-id`.
         ///
         /// A transport that still has the push under way does not send it twice.
         case deferred
         /// The device's address became invalid at ``TransportAnswer/since``.
         case unregistered
-        /// The provider does not know the address, or not for this app: the device or the configuration is wrong.
+        /// The provider does not know the address, or knows it only for another app. The device or the configuration is
+        /// wrong.
         case unknownAddress = "unknown_address"
         /// The provider rejects every push of this app until somebody solves the problem in ``TransportAnswer/reason``.
         case stopped
@@ -245,7 +249,7 @@ public struct TransportAnswer: Sendable, Hashable {
     public var id: Delivery.ID
     /// What the answer means for the push.
     public var outcome: Outcome
-    /// The provider's status, such as an HTTP status; nil where there is none.
+    /// The provider's status, such as an HTTP status; nil if there is no status.
     public var status: Int?
     /// The provider's reason, verbatim.
     public var reason: String?
@@ -260,7 +264,7 @@ public struct TransportAnswer: Sendable, Hashable {
     /// Whether the transport still has the ``Outcome/deferred`` push under way, and will answer a status query. If the
     /// transport is closed by then, the push may arrive twice.
     public var isUnderWay = false
-    /// The provider's name for the push, if it gave one.
+    /// The provider's own ID for the push, if the provider gave one.
     public var receipt: String?
     /// When a stage took the answer, if the stage reads it from its log; nil in a transport's answer.
     public var taken: Instant?

@@ -17,7 +17,7 @@ enum BlockFilter {
 
     static func lineCount(keys: Int) -> Int { max(1, (keys * bitsOfKey + 479) / 480) }
 
-    /// The most lines of a block: far more than 64 MiB of keys need.
+    /// The most lines of a block. It is far more than are needed for 64 MiB of keys.
     static let linesMax = 1 << 22
 
     /// Replaces the key 0, which means an empty slot in ``KeySet``.
@@ -68,12 +68,12 @@ enum BlockFilter {
         unsafe CRC32C.checksum(UnsafeRawBufferPointer(rebasing: bytes[(offset + 4)..<(offset + lineBytes)]))
     }
 
-    /// Makes the CRC wrong for a line of another block or another log.
+    /// A value that is mixed into a line's CRC, so that the CRC is wrong for a line of another block or another log.
     private static func lineSalt(_ salt: UInt64, _ line: Int) -> UInt32 {
         UInt32(truncatingIfNeeded: Mixer.scramble(salt &+ UInt64(line)))
     }
 
-    /// Chooses the bits of a key: each by nine bits of the scrambled key.
+    /// Chooses the bits of a key. Nine bits of the scrambled key select one bit.
     private struct Probe {
         private var bits: UInt64
 

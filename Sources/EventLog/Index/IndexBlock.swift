@@ -30,7 +30,7 @@ struct IndexBlock: Sendable {
         }
     }
 
-    /// Reads 0 bytes on an error: the line then counts as damaged.
+    /// Returns the number of bytes read. On an error it is 0, and the line counts as damaged.
     private func read(_ file: OpenFile, at offset: UInt64, into buffer: UnsafeMutableRawBufferPointer) -> Int {
         do throws(EventLogError) { return try unsafe file.read(into: buffer, at: offset) } catch { return 0 }
     }

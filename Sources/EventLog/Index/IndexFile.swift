@@ -27,7 +27,7 @@ struct IndexFile {
 
     private var isWritable: Bool { end != nil }
 
-    /// The intact blocks from the beginning, without gaps. The next ``append(_:)`` overwrites what follows them.
+    /// The intact blocks from the beginning, without gaps. The next ``append(_:)`` overwrites the bytes after them.
     mutating func blocks(first: UInt64) -> [IndexBlock] {
         var blocks: [IndexBlock] = []
         let size = size

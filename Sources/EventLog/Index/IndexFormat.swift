@@ -21,7 +21,7 @@ import Time
 ///                                                           64      -  the filter, see ``BlockFilter``
 ///
 /// The CRC of the last batch's header is compared with the log. A log only grows, or is cut off at its end. So if this
-/// batch is unchanged, all batches before it are.
+/// batch is unchanged, all batches before it are unchanged too.
 enum IndexFormat {
     static let version: UInt32 = 1
     static let headerBytes = 64

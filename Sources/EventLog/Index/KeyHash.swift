@@ -15,7 +15,8 @@ package struct KeyHash: Sendable {
         state = KeyHash.fold(state ^ word, 0xA0C1_6B5D_93E7_2F4B)
     }
 
-    /// Absorbs the bytes in words of eight, then their count: so different lists of texts have different inputs.
+    /// Absorbs the bytes in words of eight, then their count. Because of the count, different lists of texts give
+    /// different inputs.
     package mutating func absorb(_ bytes: UnsafeRawBufferPointer) {
         let wordsEnd = bytes.count & ~7
         for offset in stride(from: 0, to: wordsEnd, by: 8) { unsafe absorb(bytes.word(offset, UInt64.self)) }
@@ -32,7 +33,8 @@ package struct KeyHash: Sendable {
 
     package var value: UInt64 { Mixer.scramble(state) }
 
-    /// Combines both halves of the product, so that each bit of the input affects each bit of the result.
+    /// Multiplies both words and combines the halves of the product, so that each bit of the input affects each bit of
+    /// the result.
     private static func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
         let product = left.multipliedFullWidth(by: right)
         return product.high ^ product.low

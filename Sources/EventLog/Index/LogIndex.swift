@@ -30,7 +30,7 @@ import Time
     private(set) var segments: [SegmentIndex] = []
     private let limits: BlockLimits
 
-    /// Call ``update(progress:)`` next: this reads no events yet.
+    /// Makes an index that has read no events yet. Call ``update(progress:)`` next.
     ///
     /// - Parameters:
     ///   - directory: The log's own folder.
@@ -51,7 +51,7 @@ import Time
     /// The log's last event at the last update; one less than ``firstSequence`` without events.
     package var lastSequence: UInt64 { (segments.last?.nextSequence ?? 1) - 1 }
 
-    /// Indexes the events that were appended since the last update. Reads two segments in parallel.
+    /// Indexes the events that were appended since the last update. Two threads read segments in parallel.
     ///
     /// - Parameter progress: Called from any thread, one call at a time.
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if the log is damaged.
@@ -97,7 +97,7 @@ private final class UpdateWork: Sendable {
     private struct State {
         var next = 0
         var done: [Int: SegmentIndex] = [:]
-        /// The last segment that no longer exists.
+        /// The position of the last segment that no longer exists; -1 if all exist.
         var gone = -1
         var failure: EventLogError?
         var progress: LogIndex.Progress

@@ -4,7 +4,7 @@ import Time
 /// The index of one segment: blocks from its beginning to its end.
 struct SegmentIndex: Sendable {
     let header: IndexHeader
-    /// The last block of a growing segment is not full yet, and is only in memory.
+    /// The segment's blocks. If the segment still grows, the last block is not full and is only in memory.
     private(set) var blocks: [IndexBlock] = []
     /// Whether the segment no longer grows, and ``blocks`` cover all of it.
     private(set) var isComplete = false
@@ -54,7 +54,7 @@ extension SegmentIndex {
 
     /// Loads the blocks from the file, and keeps those that are only in memory. Drops all if the segment has changed.
     private mutating func load(_ file: inout IndexFile?, _ segment: OpenFile) throws(EventLogError) {
-        // A last block that is not full is made again: it is small.
+        // A last block that is not full is made again, because it is small.
         let kept = isComplete ? blocks : blocks.dropLast()
         blocks = file?.blocks(first: first) ?? []
         for block in kept.dropFirst(blocks.count) {

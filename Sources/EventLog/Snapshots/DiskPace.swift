@@ -7,7 +7,7 @@ package struct DiskPace: Sendable {
     private let isHurried: @Sendable () -> Bool
 
     static let partBytes = 256 << 10
-    /// A longer pause after a slow part would not help other programs.
+    /// The longest pause. After a slow part, a longer pause would not help other programs.
     private static let restMax: Duration = .milliseconds(100)
 
     /// - Parameter isHurried: Returns true to continue without pauses.

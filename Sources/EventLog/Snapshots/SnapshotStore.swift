@@ -8,7 +8,7 @@ package struct SnapshotStore: Sendable {
     /// The folder of the snapshots.
     package let directory: String
     package var calls = FileCalls()
-    /// Slows down reading and writing: at full speed a large snapshot would delay the small writes of logs.
+    /// Slows down reading and writing, because at full speed a large snapshot would delay the small writes of logs.
     package var pace = DiskPace()
     /// Whether ``newest(where:problem:)`` removes damaged snapshots. Only for the log's own writer.
     package var removesDamaged = false

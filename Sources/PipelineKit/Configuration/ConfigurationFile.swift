@@ -8,8 +8,9 @@ enum ConfigurationFile {
         case anyone
         /// Only the owner: the group and others may not.
         case owner
-        /// As `owner`, but root's file may also have a group mode: systemd gives a service its credentials by an access list,
-        /// whose mask is shown as the group's mode (acl(5), "Correspondence").
+        /// As `owner`, but the mode of a file of root may let the group read it. systemd lets a service read its
+        /// credentials by an access list, and the mask of the list appears as the group's mode (acl(5),
+        /// "Correspondence").
         case service
 
         /// Whether the mode lets too many users read the file.
@@ -26,7 +27,7 @@ enum ConfigurationFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failed("open", path) }
         defer { close(descriptor) }
-        // The open file's own mode: the path may lead to another file by now.
+        // Checks the open file, because the path may lead to another file by now.
         if readers != .anyone { try checkMode(of: descriptor, path, readers) }
         return try read(descriptor, path, bytesMax: bytesMax)
     }
@@ -38,7 +39,7 @@ enum ConfigurationFile {
         return text.hasSuffix("\n") ? String(text.dropLast()) : text
     }
 
-    /// Whether the file can be read more than once: a pipe gives its contents to the first reader.
+    /// Whether the file can be read more than once. A pipe, for example, gives its contents only to the first reader.
     static func isRegular(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG

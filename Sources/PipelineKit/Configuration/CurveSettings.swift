@@ -1,6 +1,6 @@
 /// The CURVE keys of a stage, for links to other machines. A public key is Z85 text of 40 characters.
 ///
-/// In place of one public key, two are allowed: the old and the new one, while its owner changes keys.
+/// Wherever a public key is expected, two are allowed: the old and the new key, while their owner changes keys.
 package struct CurveSettings: PluginSettings {
     /// A program that may connect, and its keys.
     package struct Client: Sendable, Equatable {
@@ -12,16 +12,17 @@ package struct CurveSettings: PluginSettings {
 
     /// The stage's own keys. One of them belongs to ``secretKey``.
     package let publicKeys: [String]
-    /// Read when the stage starts.
+    /// The stage's secret key. It is read when the stage starts.
     package let secretKey: Secret
-    /// The upstream stage must prove that it has one of these keys; empty: one of the upstream's in this file.
+    /// The upstream stage must prove that it has one of these keys. If empty, the keys count that this file gives for
+    /// the upstream stage.
     package let upstreamKeys: [String]
     /// The programs that may send through the stage's door.
     package let producers: [Client]
     /// The programs that may read the stage's log, beside the stages that read it.
     package let readers: [Client]
 
-    /// - Throws: Where a key is not Z85 text of 40 characters, or two clients share a key.
+    /// - Throws: If a key is not Z85 text of 40 characters, or two clients share a key.
     package init(from settings: inout SettingsReader) throws(SettingsError) {
         settings.note("publicKey", "key, or list of two keys")
         publicKeys = try settings.required("publicKey", placeholder: []) { node throws(Complaint) in

@@ -2,7 +2,7 @@ import EventLog
 
 /// The data folder of a pipeline file: `data: PATH`, or `data: {path: PATH, mode: "0750"}`.
 struct DataSettings: PluginSettings {
-    /// Nil where the file gives no path.
+    /// The path in the file; nil if the file gives no path.
     let named: String?
     let mode: DataMode
     private(set) var path = ""

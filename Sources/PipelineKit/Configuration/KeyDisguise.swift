@@ -11,7 +11,8 @@ struct KeyDisguise {
     var text: String { String(scalars) }
     var count: Int { originals.count }
 
-    /// - Returns: False where the place has no letter to replace, such as a key that begins with an escape.
+    /// - Returns: False if there is no letter to replace at the place, for example because the key begins with an
+    ///   escape.
     mutating func hide(at place: Place) -> Bool {
         guard var index = scalars.index(of: place).map(skipProperties) else { return false }
         guard index < scalars.endIndex else { return false }
@@ -24,7 +25,7 @@ struct KeyDisguise {
         return true
     }
 
-    /// The end of the anchor and the tag before a key.
+    /// Where the key itself begins, after its anchor and its tag.
     private func skipProperties(from start: String.Index) -> String.Index {
         var rest = scalars[start...]
         while let first = rest.first, first == "&" || first == "!" {

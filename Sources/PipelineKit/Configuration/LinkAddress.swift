@@ -1,9 +1,9 @@
 import Glibc
 
-/// Recognises hosts that only this machine reaches.
+/// Recognises hosts that only programs on this machine can reach.
 package enum Loopback {
-    /// - Parameter host: A name or an address, IPv6 with or without brackets; or `lo`, ZeroMQ's name of the interface. No
-    ///   other name counts, since it could resolve to any address.
+    /// - Parameter host: `localhost`, an address (IPv6 with or without brackets), or `lo`, ZeroMQ's name of the
+    ///   loopback interface. Any other name gives false, since it could resolve to any address.
     package static func has(_ host: some StringProtocol) -> Bool {
         if ["localhost", "lo", "::1", "[::1]"].contains(String(host)) { return true }
         var address = in_addr()
@@ -17,7 +17,7 @@ enum LinkAddress {
     // unix(7): sun_path has 108 bytes, the last of them a NUL.
     static let pathBytesMax = 107
 
-    /// The address; an ipc path is relative to `folder`.
+    /// Checks an address and returns it. A relative path of an `ipc` address begins in `folder`.
     static func check(_ text: String, folder: String) throws(Complaint) -> String {
         guard let colon = text.firstRange(of: "://") else { throw malformed(text) }
         let rest = String(text[colon.upperBound...])
@@ -44,7 +44,7 @@ enum LinkAddress {
         return "ipc://\(path)"
     }
 
-    /// Whether only this machine reaches the address.
+    /// Whether only programs on this machine can reach the address.
     static func isLocal(_ address: String) -> Bool {
         if address.hasPrefix("ipc://") || address.hasPrefix("inproc://") { return true }
         guard address.hasPrefix("tcp://") else { return false }

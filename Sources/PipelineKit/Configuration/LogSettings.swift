@@ -6,12 +6,12 @@ package struct LogSettings: PluginSettings, Equatable {
     package let sync: SyncPolicy
     /// A segment is closed before it would grow larger. One larger batch gets a segment of its own.
     package let segmentBytes: Int
-    /// How many bytes of input there are between two snapshots; nil: no snapshots.
+    /// How many bytes of input there are between two snapshots; nil for no snapshots.
     package let snapshotBytes: Int?
     /// What may be removed from the logs; by default nothing.
     package let retention: RetentionSettings
 
-    /// The settings of a file without `log`: no acknowledged event is lost.
+    /// The settings of a file without `log`. With them no acknowledged event is lost.
     package static let standard = LogSettings(sync: .always)
     static let segmentBytesRange = 64 << 10...4 << 30
     static let snapshotBytesRange = 4 << 10...1 << 40

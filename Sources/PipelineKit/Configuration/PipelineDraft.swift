@@ -102,7 +102,7 @@ struct PipelineDraft {
 
 extension PipelineDraft {
     private mutating func checkUpstreams() {
-        // These include the stages that have a mistake of their own.
+        // These names include stages that have mistakes and are left out of `entries`.
         let names = header?.stages.map(\.name) ?? []
         for entry in entries {
             guard let from = entry.common.from, !names.contains(from) else { continue }
@@ -135,7 +135,7 @@ extension PipelineDraft {
         }
     }
 
-    /// The stages upstream of `name` until `name` comes again; nil if it does not.
+    /// The cycle that begins at `name`: the stages upstream of it until `name` comes again. Nil if there is no cycle.
     private func cycle(from name: String, _ upstream: [String: String?]) -> [String]? {
         var way = [name]
         while let next = upstream[way[way.count - 1]] ?? nil {

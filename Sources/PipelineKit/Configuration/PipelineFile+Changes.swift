@@ -1,6 +1,6 @@
 extension PipelineFile {
-    /// The same pipeline inside one process, with its logs in another folder and identities from `seed`: links and door
-    /// become `inproc` sockets.
+    /// The same pipeline inside one process. Its logs are in another folder and get identities from `seed`. Its links
+    /// and its door become `inproc` sockets.
     package func inProcess(data: String, seed: String, log: LogSettings) -> PipelineFile {
         var file = self
         (file.data, file.seed, file.log) = (data, seed, log)
@@ -8,8 +8,11 @@ extension PipelineFile {
         return file
     }
 
-    /// The same pipeline with another value, a plain YAML scalar, of a stage's setting, such as `window`, or
-    /// `transports`, `apns`, `url`.
+    /// The same pipeline with another value for one setting of a stage.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys that lead to the setting, such as `window`, or `transports`, `apns`, `url`.
+    ///   - text: The new value, a plain YAML scalar.
     package func setting(_ keys: [String], ofStage name: String, to text: String) -> PipelineFile {
         var file = self
         file.stages = stages.map { $0.name == name ? $0.with($0.settings.setting(keys, to: text)) : $0 }

@@ -11,11 +11,11 @@ package struct PipelineFile: Sendable {
     package internal(set) var data: String
     /// The mode of the folder and its contents.
     package let dataMode: DataMode
-    /// Log identities are derived from it; nil: drawn at random.
+    /// The logs' identities are derived from this seed; nil to draw them at random.
     package internal(set) var seed: String?
     /// How the stages keep their logs.
     package internal(set) var log: LogSettings
-    /// In the order of the file.
+    /// The stages, in the order of the file.
     package internal(set) var stages: [PipelineStage]
 
     /// The stage that reads from no other.
@@ -30,7 +30,7 @@ package struct PipelineFile: Sendable {
     ///
     /// - Parameters:
     ///   - registry: The known stages, which have default names for their logs.
-    ///   - check: Further rules for a stage; its errors are reported with those of the file.
+    ///   - check: Further rules for a stage. The errors that it throws are reported together with the file's own.
     /// - Throws: All mistakes in the file.
     package static func load(
         path: String, registry: Registry, check: (PipelineStage) throws(PipelineFileError) -> Void = { _ in }
@@ -49,7 +49,7 @@ package struct PipelineFile: Sendable {
     ///
     /// - Parameters:
     ///   - file: The file name in errors.
-    ///   - folder: The folder of relative paths; nil: the file's.
+    ///   - folder: The folder that relative paths begin in; nil for the file's folder.
     package static func parse(
         _ text: String, file: String, folder: String? = nil, registry: Registry,
         check: (PipelineStage) throws(PipelineFileError) -> Void = { _ in }
@@ -62,7 +62,7 @@ package struct PipelineFile: Sendable {
 }
 
 extension PipelineFile {
-    /// Nil where the file has no stage of that name.
+    /// The stage of that name; nil if there is none.
     package func stage(named name: String) -> PipelineStage? {
         stages.first { $0.name == name }
     }
@@ -77,7 +77,7 @@ extension PipelineFile {
         stages.filter { $0.from == stage.name }
     }
 
-    /// Each stage after its upstream: by distance from the source, then in the order of the file.
+    /// All stages, each after its upstream. Sorted by distance from the source, then in the order of the file.
     package var stagesInOrder: [PipelineStage] {
         var ordered = [sourceStage]
         var next = ordered.startIndex

@@ -4,7 +4,7 @@ import Events
 package struct PipelineStage: Sendable {
     /// Letters a-z, digits and hyphens; unique in its file.
     package let name: String
-    /// The registered kind: the stage's name, unless `stage:` gives another.
+    /// The kind under which the stage is registered. It is the stage's name, unless `stage:` gives another.
     package let kind: String
     /// The upstream stage; nil for the source.
     package let from: String?
@@ -16,13 +16,14 @@ package struct PipelineStage: Sendable {
     package let logName: String
     /// The program of the stage and its arguments; empty for a stage in this process.
     package let command: [String]
-    /// The folder in which the program starts; nil: the host's.
+    /// The folder in which the program starts; nil for the host's folder.
     package let directory: String?
-    /// Nil where its links are not encrypted.
+    /// The keys of the stage's links; nil if the links are not encrypted.
     package internal(set) var curve: CurveSettings?
     /// Whether other machines may reach its link and its door without a key.
     package let isOpen: Bool
-    /// All other keys, for ``SettingsReader/decode(_:)`` with the stage's own settings. It knows the keys above.
+    /// All other keys, for ``SettingsReader/decode(_:)`` with the stage's own settings. The reader accepts the keys
+    /// above too.
     package internal(set) var settings: SettingsReader
 
     /// The keys that all stages have.
@@ -64,13 +65,13 @@ struct CommonSettings: PluginSettings {
         }
     }
 
-    /// Nil also for an invalid address, which the stage itself reports.
+    /// The door's address; nil if it is missing or invalid. The stage itself reports an invalid address.
     private static func door(_ settings: SettingsReader) -> String? {
         var settings = settings
         do throws(SettingsError) { return try settings.optionalAddress("door") } catch { return nil }
     }
 
-    /// - Throws: ``SettingsError`` where other machines reach an address that no key protects.
+    /// - Throws: ``SettingsError`` if other machines can reach the address and no key protects it.
     private func checkReach(
         of address: String?, _ key: String, _ settings: SettingsReader
     ) throws(SettingsError) {
@@ -98,7 +99,7 @@ extension SettingsReader {
 
     static let nameBytesMax = 64
 
-    /// Names become parts of file names, addresses and metrics.
+    /// Checks a name strictly, because names become parts of file names, addresses and metrics.
     @discardableResult
     static func checkName(_ text: String) throws(Complaint) -> String {
         let valid = text.unicodeScalars.allSatisfy { ("a"..."z").contains($0) || ("0"..."9").contains($0) || $0 == "-" }

@@ -4,7 +4,7 @@ import Foundation
 package struct PipelineText: Hashable, Sendable {
     /// The file name in messages.
     package let path: String
-    /// The folder of relative paths; absolute.
+    /// The absolute path of the folder that relative paths begin in.
     package let folder: String
     package let text: String
 
@@ -14,7 +14,7 @@ package struct PipelineText: Hashable, Sendable {
 
     /// Reads a file.
     ///
-    /// - Throws: Where the file cannot be read, is too large, or is not UTF-8.
+    /// - Throws: If the file cannot be read, is too large, or is not UTF-8.
     package init(path: String) throws(PipelineFileError) {
         let absolute = FilePathText.join(ConfigurationFile.currentFolder, path)
         self.init(path: path, folder: FilePathText.folder(of: absolute), text: try PipelineText.text(of: path))

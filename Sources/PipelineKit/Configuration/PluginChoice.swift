@@ -5,7 +5,7 @@ import JSON
 public struct PluginChoice: Sendable {
     /// The plugin's registered name.
     public let kind: String
-    /// Its own settings; they know the key `use`.
+    /// The plugin's own settings. The reader accepts the key `use` too.
     public let settings: SettingsReader
 
     /// A plugin without settings of its own.

@@ -1,10 +1,10 @@
 /// Parses and formats durations and sizes in pipeline files: whole numbers with units.
 struct Quantities {
-    /// Smallest first. Of several units of equal size, ``text(_:)`` uses the last one.
+    /// The units, smallest first. Of several units of equal size, ``text(_:)`` uses the last one.
     let units: [(name: String, size: Int64)]
     let kind: String
     let examples: String
-    /// The unit of a number without one; nil where a unit is required.
+    /// The size of the unit that is meant if a number has no unit; nil if a unit is required.
     let bareUnit: Int64?
 
     static let microseconds = Quantities(
@@ -22,7 +22,7 @@ struct Quantities {
 
     /// The amount in the smallest unit.
     ///
-    /// - Parameter isLong: Whether it is a duration of at least a second, for the hint.
+    /// - Parameter isLong: Whether the setting is a duration of at least a second. The hint depends on this.
     func amount(of text: String, isLong: Bool = false) throws(Complaint) -> Int64 {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit = text.dropFirst(digits.count).drop { $0 == " " }

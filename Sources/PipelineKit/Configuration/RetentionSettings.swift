@@ -1,11 +1,11 @@
-/// When old segments of a pipeline's logs are removed: whole segments, oldest first, and never one that a stage of the pipeline
-/// still needs.
+/// When old segments of a pipeline's logs are removed. Segments are removed whole, the oldest first, and only if no
+/// stage of the pipeline needs them.
 package struct RetentionSettings: PluginSettings, Equatable {
-    /// A segment is removed when all its events are older; nil: no limit.
+    /// A segment is removed when all its events are older than this; nil for no limit.
     package let age: Duration?
-    /// Segments are removed while their log is larger; nil: no limit.
+    /// Segments are removed while their log is larger than this; nil for no limit.
     package let bytes: Int?
-    /// The minimum age of a removed dead letter. The size of its log does not matter.
+    /// A dead letter is removed only when it is at least this old. The size of the dead letters' log does not matter.
     package let deadLetters: Duration
 
     /// Whether anything is ever removed.
@@ -15,7 +15,7 @@ package struct RetentionSettings: PluginSettings, Equatable {
     static let durationRange = Duration.seconds(1)...Duration.seconds(36_500 * 86_400)
     static let bytesRange = 64 << 10...1 << 50
 
-    /// Without any of the three, nothing is removed. Dead letters are kept for 30 days by default.
+    /// If all three are nil, nothing is removed. Dead letters are kept for 30 days by default.
     package init(age: Duration? = nil, bytes: Int? = nil, deadLetters: Duration? = nil) {
         self.age = age
         self.bytes = bytes

@@ -13,7 +13,7 @@ public struct Secret: Sendable {
         case credential(String)
         /// The text in the pipeline file.
         case text(String)
-        /// From recorded settings, where a secret in clear is left out.
+        /// A secret from recorded settings, which leave out a text that was in the pipeline file.
         case leftOut
     }
 
@@ -40,7 +40,7 @@ public struct Secret: Sendable {
         return path
     }
 
-    /// The text, where the pipeline file contains it.
+    /// The secret's text, if the pipeline file itself contains it.
     public var textInClear: String? {
         guard case .text(let text) = source else { return nil }
         return text
@@ -184,7 +184,7 @@ extension Secret.Source {
     }
 
     static let fileKey = "$file"
-    /// In recorded settings: a secret in clear was here.
+    /// In recorded settings, replaces a text that was in the pipeline file.
     static let leftOutKey = "$leftOut"
     private static let keys = [fileKey, "$env", "$credential"]
 
@@ -195,7 +195,7 @@ extension Secret.Source {
             "a secret is not allowed here", hint: meant + "write {$file: PATH}, {$env: NAME} or {$credential: NAME}")
     }
 
-    /// A credential is a file name and cannot lead out of its folder.
+    /// Checks a credential's name. It is a file name and must not lead out of the folder of credentials.
     private static func checked(credential name: String) throws(Complaint) -> String {
         guard !name.isEmpty, !name.contains("/"), name != ".", name != ".." else {
             throw Complaint("a credential is the name of a file", hint: "write one like {$credential: apns-key}")

@@ -1,7 +1,7 @@
 /// A file with a secret, named on a command line. As with the files of ``Secret``, only its owner may read it.
 package enum SecretFile {
-    /// The secret, without the one newline at the file's end. Throws where it cannot be read, or where others may read
-    /// it too.
+    /// The secret, without the one newline at the file's end. Throws if the file cannot be read, or if users other than
+    /// its owner may read it.
     package static func read(_ path: String) throws(SecretFileError) -> String {
         do throws(Complaint) {
             return try ConfigurationFile.secret(path)

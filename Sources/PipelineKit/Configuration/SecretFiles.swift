@@ -9,7 +9,8 @@ extension PipelineFile {
 }
 
 extension SettingsReader {
-    /// - Parameter isPlugin: Then only the keys of its links are checked: all other settings are the program's own.
+    /// - Parameter isPlugin: Whether the stage is a program. Then only the keys of its links are checked, because all
+    ///   other settings belong to the program.
     fileprivate func secretFileErrors(isPlugin: Bool) -> [SettingsError] {
         nodes.filter { !isPlugin || $0.key == "curve" }.flatMap { secretFileErrors(in: $0.value, path(to: $0.key)) }
     }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Finds secrets in clear in a pipeline file.
+/// Finds secrets whose text is in the pipeline file itself.
 extension PipelineFile {
-    /// A warning for each, in the order of the file.
+    /// A warning for each such secret, in the order of the file.
     ///
     /// - Parameter keys: See ``PluginSettings/secretKeys``.
     package func secretsInClear(under keys: Set<String>) -> [SettingsError] {
@@ -44,7 +44,7 @@ extension SettingsNode {
     }
 
     /// - Parameters:
-    ///   - isBelow: Whether one of the keys leads to this node.
+    ///   - isBelow: Whether the node is at or below one of the keys.
     ///   - seal: Makes the seal of a secret.
     func markingSecrets(under keys: Set<String>, isBelow: Bool, _ seal: (String) -> String?) -> SettingsNode {
         var node = self

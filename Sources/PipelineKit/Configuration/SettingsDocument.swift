@@ -2,9 +2,12 @@ import Yams
 
 /// The YAML text of a file as a tree. Only this type uses the YAML library.
 ///
-/// It changes the library's behaviour in two ways. It follows aliases itself, up to a limit: the parser gets the text with
-/// every `*` replaced by a character of the private use area, and so cannot be made to expand a huge tree. And a repeated key
-/// is disguised with such a character, so that the parser goes on and all repetitions can be reported.
+/// It changes the library's behaviour in two ways:
+///
+/// - It follows aliases itself, up to a limit, because the parser could be made to expand a huge tree. The parser gets
+///   a text in which every `*` is replaced by a character of the private use area, so it sees no aliases.
+/// - It reports all repeated keys, although the parser stops at the first. For this it replaces a repeated key's first
+///   letter with such a character and parses again.
 struct SettingsDocument {
     let root: SettingsNode
     /// Mistakes that leave the other parts usable: repeated keys, and aliases without an anchor.
@@ -34,7 +37,7 @@ struct SettingsDocument {
         if case .nothing = root.content { throw Self.empty(file) }
     }
 
-    /// Composes again after each disguised key, until no key is repeated.
+    /// Parses the text. While the parser finds a repeated key, disguises that key and parses again.
     private static func compose(
         _ disguise: inout KeyDisguise, source: String, file: String
     ) throws(SettingsError) -> (Node?, Parser) {
@@ -84,7 +87,7 @@ struct SettingsDocument {
 }
 
 extension SettingsError {
-    /// The parser's own message, with its place.
+    /// The error with the parser's own message and its place.
     fileprivate init(yaml error: any Error, source: String, file: String) {
         switch error {
         case YamlError.composer(_, problem: "but found another document", let mark, _):

@@ -72,7 +72,7 @@ public struct PipelineFileError: Error, Equatable, Sendable {
 }
 
 extension PipelineFileError {
-    /// The first error, where only one can be reported.
+    /// The first error, for callers that can report only one.
     public var first: SettingsError { errors[0] }
 }
 

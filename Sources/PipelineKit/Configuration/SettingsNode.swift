@@ -23,7 +23,7 @@ struct SettingsNode: Sendable {
 
     var content: Content
     let place: Place
-    /// A hash of the contents of the named secret or file; nil where it was not read.
+    /// A hash of the contents of the named secret or file; nil if these were not read.
     var seal: String?
     /// Whether the text is a secret, which is not recorded.
     var isSecret = false
@@ -60,7 +60,7 @@ extension SettingsNode {
         return items
     }
 
-    /// A key without a value counts as an empty mapping: its contents may be commented out.
+    /// A key without a value counts as an empty mapping, because the mapping's contents may be commented out.
     func mapping(_ wanted: String) throws(Complaint) -> [Entry] {
         switch content {
         case .mapping(let entries): return entries

@@ -1,13 +1,14 @@
 import Synchronization
 
-/// Notes how settings are read, for the manual's page of settings. Notes nothing outside of its test.
+/// Notes how settings are read, for the manual's page of settings. Only the test of that page sets ``current``; without
+/// it, nothing is noted.
 package final class SettingsNotes: Sendable {
     package struct Setting: Sendable {
         /// The keys that lead to the setting.
         package let path: String
         package fileprivate(set) var kind = ""
         package fileprivate(set) var range = ""
-        /// As in a pipeline file; empty without a default.
+        /// The default as it would be in a pipeline file; empty without a default.
         package fileprivate(set) var standard = ""
         package fileprivate(set) var isRequired = false
     }
@@ -18,7 +19,7 @@ package final class SettingsNotes: Sendable {
 
     package init() {}
 
-    /// In the order in which they were first read.
+    /// The settings, in the order in which they were first read.
     package var settings: [Setting] { noted.withLock { $0 } }
 
     fileprivate func change(_ path: String, _ change: (inout Setting) -> Void) {

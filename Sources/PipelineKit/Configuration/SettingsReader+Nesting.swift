@@ -40,8 +40,8 @@ extension SettingsReader {
         }
     }
 
-    /// Reads settings from a text without a pipeline. Errors call it `file`; relative paths begin in `folder`, or else
-    /// in the file's folder.
+    /// Reads settings from a text without a pipeline. Errors name the text `file`. Relative paths begin in `folder`; if
+    /// it is nil, in the file's folder.
     public init(text: String, file: String, folder: String? = nil) throws(PipelineFileError) {
         var errors: [SettingsError] = []
         let reader = try SettingsReader(text: text, file: file, folder: folder, errors: &errors)

@@ -16,7 +16,7 @@ extension SettingsReader {
         return String(decoding: buffer.bytes, as: UTF8.self)
     }
 
-    /// Reads recorded settings, which errors call `file` and `keyPath`. Nil where the value is not an object.
+    /// Reads recorded settings. Errors name their place by `file` and `keyPath`. Nil if the value is not an object.
     package init?(record: JSONValue, file: String, folder: String, keyPath: String) {
         let place = Place(line: 1, column: 1)
         guard case .mapping(let entries) = SettingsReader.node(record, place).content else { return nil }
@@ -70,8 +70,8 @@ extension SettingsReader {
         }
     }
 
-    /// All texts count as unquoted, since an unquoted text may be a number or a boolean: the plugin has already accepted
-    /// them once.
+    /// All texts count as unquoted, so that numbers and booleans can be read from them. A quoted text cannot be
+    /// misread, because the plugin has already accepted the settings once.
     private static func content(of value: JSONValue, _ place: Place) -> SettingsNode.Content {
         if value.isObject { return .mapping(entries(of: value, place)) }
         if value.isArray { return .list(value.elements.map { node($0, place) }) }

@@ -1,5 +1,5 @@
-/// Seals detect changed files: without them, settings that name a file or a secret would seem unchanged. A seal is a short
-/// hash of the contents.
+/// A seal is a short hash of the contents of a file or a secret. It shows that the contents have changed although the
+/// settings still have the same path or name.
 extension SettingsReader {
     /// The same settings with a seal on every secret, and on every file at these keys, that can be read here.
     func sealed(files keys: Set<String>, secrets secretKeys: Set<String> = []) -> SettingsReader {
@@ -50,7 +50,7 @@ extension SettingsReader {
         } catch { return nil }
     }
 
-    /// The same settings with the seals of other settings, wherever the two are equal.
+    /// The same settings, in which each value that equals the value in `other` has the seal of that value.
     package func sealed(like other: SettingsReader) -> SettingsReader {
         with(Self.sealed(nodes, like: other.nodes))
     }

@@ -21,7 +21,7 @@ extension SettingsReader {
         return try optional(key) { node throws(Complaint) in try node.text("a text") }
     }
 
-    /// A list of texts; nil if the key is missing. A single text is refused: `[one]` says what is meant.
+    /// A list of texts; nil if the key is missing. A single text is refused; it must be written as `[one]`.
     public mutating func optionalStrings(_ key: String) throws(SettingsError) -> [String]? {
         note(key, "list of texts")
         return try optional(key) { node throws(Complaint) in
@@ -35,7 +35,7 @@ extension SettingsReader {
         try optionalStrings(key) ?? standard
     }
 
-    /// A path, taken relative to the pipeline file's folder and tidied of `.` and `..`; `~` is not expanded.
+    /// A path without `.` and `..`. A relative path begins in the pipeline file's folder. `~` is not expanded.
     public mutating func path(_ key: String) throws(SettingsError) -> String {
         let path = resolve(try string(key))
         note(key, "path")
@@ -55,7 +55,8 @@ extension SettingsReader {
         return path
     }
 
-    /// Where a socket listens: `tcp://HOST:PORT`, `ipc://PATH` or `inproc://NAME`, a path relative to the file's folder.
+    /// The address where a socket listens: `tcp://HOST:PORT`, `ipc://PATH` or `inproc://NAME`; nil if the key is
+    /// missing. A relative PATH begins in the file's folder.
     public mutating func optionalAddress(_ key: String) throws(SettingsError) -> String? {
         let folder = folder
         note(key, "address")
@@ -102,7 +103,7 @@ extension SettingsReader {
 
     // MARK: Numbers
 
-    /// A whole number without quotes; one outside of the range is an error that names the range.
+    /// A whole number without quotes. A number outside of the range is an error that names the range.
     public mutating func integer(
         _ key: String, default standard: Int, in range: ClosedRange<Int>
     ) throws(SettingsError) -> Int {
@@ -163,7 +164,7 @@ extension Comparable {
 }
 
 extension SettingsReader {
-    /// The path as seen from the pipeline file's folder.
+    /// The path; a relative one begins in the pipeline file's folder.
     func resolve(_ path: String) -> String {
         FilePathText.join(folder, path)
     }

@@ -9,14 +9,16 @@ public protocol PluginSettings: Sendable {
     /// The settings whose defaults have changed.
     static var changedDefaults: [ChangedDefault] { get }
 
-    /// Keys, at any depth, whose values are paths of files that count like settings, such as a certificate.
+    /// Keys, at any depth, whose values are paths of files such as certificates. A change of such a file counts as a
+    /// change of the settings.
     static var fileKeys: Set<String> { get }
 
-    /// Keys, at any depth, below which texts may be secrets: `validate` warns of such a text in clear, and a record of
-    /// the settings contains only its seal. A URL without a user and a query is not a secret.
+    /// Keys, at any depth, below which texts may be secrets. If the pipeline file contains such a text, `validate`
+    /// warns, and a record of the settings contains only the text's seal. A URL without a user and a query is not a
+    /// secret.
     static var secretKeys: Set<String> { get }
 
-    /// The certificates that have expired, or will soon.
+    /// The certificates that have expired or will expire soon.
     func endingCertificates(at now: Instant) -> [EndingCertificate]
 
     /// Checks the secrets that this process can read, such as whether a key file contains a key. Called when a pipeline file
@@ -41,16 +43,16 @@ extension PluginSettings {
 /// elsewhere.
 public struct SettingsReader: Sendable {
     let file: String
-    /// The folder of relative paths.
+    /// The folder that relative paths begin in.
     let folder: String
     /// The path to this mapping, such as `stages.coalesce`; empty at the top.
     let keyPath: String
-    /// The place of this mapping's name: missing keys are reported there.
+    /// The place of this mapping's name. Missing keys are reported there.
     let place: Place
     private let entries: [String: SettingsNode.Entry]
     private let order: [String]
     private(set) var knownKeys: [String] = []
-    /// Key paths with a reported mistake. They count as missing, so that all others can be checked too.
+    /// Key paths with a reported mistake. They count as missing, so that all other keys can be checked too.
     var excused: Set<String> = []
 
     init(entries: [SettingsNode.Entry], file: String, folder: String, keyPath: String, place: Place) {
@@ -67,7 +69,7 @@ public struct SettingsReader: Sendable {
     /// All keys, in the order of the file.
     public var keys: [String] { order }
 
-    /// The keys that a plugin reads, also those that it shares with other plugins.
+    /// The keys that a plugin reads, including keys that it shares with other plugins.
     package func keys<Settings: PluginSettings>(of type: Settings.Type) throws(SettingsError) -> [String] {
         var reader = self
         _ = try Settings(from: &reader)
@@ -91,13 +93,13 @@ public struct SettingsReader: Sendable {
         throw SettingsError(file: file, at: entry.place, keyPath: path(to: key), reason: "unknown key", hint: hint)
     }
 
-    /// Whether a mistake in the key's value was already reported: then other rules about it cannot be checked.
+    /// Whether a mistake in the key's value was already reported. Then other rules about the value cannot be checked.
     public func isExcused(_ key: String) -> Bool { excused.contains(path(to: key)) }
 
     /// An error at a key's value, or at the mapping's name if the key is missing, for the plugin's own rules.
     ///
-    /// If the key is missing and the reason begins with `required`, an unknown key that is probably this one mistyped is
-    /// reported instead.
+    /// If the key is missing and the reason begins with `required`, the key may have been mistyped. If an unknown key
+    /// looks like it, that key is reported instead.
     public func fail(_ key: String, _ reason: String, hint: String? = nil) -> SettingsError {
         if reason.hasPrefix("required"), let error = mistyped(key) { return error }
         return failAsIs(key, reason, hint: hint)
@@ -108,7 +110,7 @@ public struct SettingsReader: Sendable {
             file: file, at: entries[key]?.value.place ?? place, keyPath: path(to: key), reason: reason, hint: hint)
     }
 
-    /// The error for an unknown key that is probably a missing one mistyped.
+    /// The error for an unknown key that is probably the key `missing`, mistyped; nil if there is no such key.
     func mistyped(_ missing: String) -> SettingsError? {
         guard !contains(missing) else { return nil }
         let typo = order.first { !knownKeys.contains($0) && Spelling.nearest(to: $0, among: [missing]) != nil }
@@ -136,13 +138,14 @@ extension SettingsReader {
         }
     }
 
-    /// The key's value. If its absence was already reported, `placeholder`, which is never used.
+    /// The key's value. If a mistake at the key was already reported, returns `placeholder`, which is never used.
     mutating func required<Value>(
         _ key: String, placeholder: Value, _ read: (SettingsNode) throws(Complaint) -> Value
     ) throws(SettingsError) -> Value {
         note(key, isRequired: true)
         if let value = try optional(key, read) { return value }
-        // A key that is read later may look like this one, so only finish() knows which are unknown.
+        // Looks for no mistyped key: a similar key may be one that is read later. Only finish() knows which keys are
+        // unknown.
         guard excused.contains(path(to: key)) else { throw failAsIs(key, "required") }
         return placeholder
     }
@@ -170,7 +173,8 @@ extension SettingsReader {
 extension SettingsReader {
     /// Decodes a plugin's settings and refuses unknown keys.
     ///
-    /// - Throws: All mistakes that can be found independently: after each, decoding begins again without that key.
+    /// - Throws: All mistakes that can be found independently. After each mistake, decoding begins again without that
+    ///   key.
     public func decode<Settings: PluginSettings>(_ type: Settings.Type) throws(PipelineFileError) -> Settings {
         var errors: [SettingsError] = []
         var reader = self
@@ -184,7 +188,7 @@ extension SettingsReader {
         return settings
     }
 
-    /// Runs `body` until it finds no new error; afterwards this reader knows the keys that it has read.
+    /// Runs `body` until it finds no new error. Afterwards this reader knows the keys that `body` has read.
     ///
     /// - Returns: Nil after an error, or a value that only served to find more errors.
     mutating func collect<Value>(

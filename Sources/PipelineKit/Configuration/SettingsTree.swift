@@ -86,7 +86,7 @@ struct SettingsTree {
 
     // MARK: Aliases
 
-    // The parser gets ``SettingsDocument/star`` in place of each `*`, so it takes an alias for a plain text.
+    // The parser gets ``SettingsDocument/star`` instead of each `*`, so it reads an alias as a plain text.
 
     private func alias(_ node: Node) -> String? {
         guard case .scalar(let scalar) = node, scalar.style == .plain,
@@ -118,7 +118,7 @@ struct SettingsTree {
 
     // MARK: Errors
 
-    // Each value has one reader, which knows the value's type. A tag could only contradict the reader.
+    // The code that reads a setting knows its type. A tag could only contradict that type.
     private mutating func checkTag(of node: Node, _ path: String, _ place: Place) {
         let known: [Tag.Name] = [.str, .seq, .map]
         guard !known.map(\.rawValue).contains(node.tag.rawValue) else { return }

@@ -5,7 +5,7 @@ import JSON
 public struct Explanation: Sendable, Hashable {
     /// The kind of the stage that gives the reason.
     public var stage: String
-    /// Does not change between versions, unlike ``text``.
+    /// The reason's code. Unlike ``text``, it does not change between versions.
     public var code: ExplanationCode
     /// A sentence without a full stop.
     public var text: String
@@ -71,14 +71,14 @@ public struct Explanation: Sendable, Hashable {
             self.init(name, buffer)
         }
 
-        /// - Parameter buffer: Holds one JSON value.
+        /// - Parameter buffer: The text of one JSON value.
         package init(_ name: String, _ buffer: borrowing ByteBuffer) {
             self.name = name
             json = Array(buffer.bytes)
         }
     }
 
-    /// The detail's JSON text; nil where there is no detail of that name.
+    /// The detail's JSON text; nil if there is no detail of that name.
     public func detail(_ name: String) -> String? {
         details.first { $0.name == name }.map { String(decoding: $0.json, as: UTF8.self) }
     }
@@ -132,10 +132,10 @@ public struct ExplainedSubject: Sendable, Hashable {
     public var subscriptionID: String?
     /// The app's container, such as `iCloud.com.example.Notes`.
     public var container: String?
-    /// CloudKit's: `development` or `production`.
+    /// CloudKit's environment: `development` or `production`.
     public var environment: String?
 
-    /// Asks about everything that is not given.
+    /// A value that is not given does not restrict the explanation.
     public init(
         user: String? = nil, device: String? = nil, subscriptionID: String? = nil, container: String? = nil,
         environment: String? = nil

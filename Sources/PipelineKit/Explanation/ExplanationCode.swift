@@ -65,7 +65,7 @@ public enum ExplanationCode: String, CaseIterable, Sendable, Hashable {
     case pushSuperseded = "push.superseded"
     case outcomePending = "outcome.pending"
 
-    // MARK: The log against the rules
+    // MARK: Replay
     case replayDiffers = "replay.differs"
 }
 

@@ -1,19 +1,19 @@
 /// A fact about a stage's state for the operator. Made by ``InspectableStage/findings(of:)``.
 public struct StageFinding: Sendable, Hashable {
-    /// How much a finding matters: `belfry doctor` exits with 1 after a warning or an error.
+    /// How much a finding matters. `belfry doctor` exits with status 1 if there is a warning or an error.
     public enum Severity: String, Sendable, CaseIterable {
         case ok, note, warning, error
     }
 
     /// How much it matters.
     public let severity: Severity
-    /// Does not change between versions, such as `app.stopped`.
+    /// A word for programs, such as `app.stopped`, that does not change between versions.
     public let code: String
-    /// In one line.
+    /// The fact, in one line.
     public let text: String
     /// More lines, for people.
     public let lines: [String]
-    /// What to do; nil where nothing needs to be done.
+    /// What to do; nil if nothing needs to be done.
     public let fix: String?
     /// More members, for programs.
     public let details: [Explanation.Detail]

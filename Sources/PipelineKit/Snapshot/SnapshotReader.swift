@@ -48,7 +48,8 @@ public struct SnapshotReader: ~Escapable {
     @inline(__always)
     private func byte(at offset: Int) -> UInt8 { bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
 
-    /// Reads an `Instant`: from ``EventLog/Instant/epoch`` to ``EventLog/Instant/distantFuture``, or an error.
+    /// Reads an `Instant`: from ``EventLog/Instant/epoch`` to ``EventLog/Instant/distantFuture``, any other time is an
+    /// error.
     public mutating func instant() throws(SnapshotError) -> Instant {
         let start = offset
         let instant = Instant(microseconds: Int64(try integer()))
@@ -88,7 +89,8 @@ public struct SnapshotReader: ~Escapable {
         try flag() ? try body(&self) : nil
     }
 
-    /// Reads a number of elements. A number that cannot fit into the remaining bytes is an error, so memory can be reserved.
+    /// Reads a number of elements. If the remaining bytes cannot contain so many elements, the number is an error. So
+    /// it is safe to reserve memory for them.
     ///
     /// - Parameter bytesEach: The least size of an element.
     public mutating func count(bytesEach: Int = 1) throws(SnapshotError) -> Int {

@@ -3,7 +3,7 @@ import Time
 
 /// Writes a stage's state. ``SnapshotReader`` reads it back in the same order.
 ///
-/// The same state must give the same bytes: a hash table is written in the order of its keys.
+/// The same state must give the same bytes. So a hash table, for example, must be written in the order of its keys.
 public struct SnapshotWriter: ~Copyable {
     package private(set) var buffer: ByteBuffer
     private var progress = SnapshotProgress()
@@ -20,10 +20,10 @@ public struct SnapshotWriter: ~Copyable {
         get { _overrideLifetime(buffer.bytes.bytes, borrowing: self) }
     }
 
-    /// Makes room for that many more bytes, so that a large state is copied less often.
+    /// Makes room for this many more bytes, so that the buffer of a large state grows less often.
     public mutating func reserve(_ bytes: Int) { buffer.reserve(bytes) }
 
-    /// Small numbers take one byte, the largest ten (LEB128).
+    /// Writes a number as LEB128: small numbers take one byte, the largest ten.
     public mutating func write(_ number: UInt64) {
         if buffer.count >= progress.next { progress.note(buffer.count) }
         var rest = number
@@ -34,7 +34,7 @@ public struct SnapshotWriter: ~Copyable {
         buffer.append(byte: UInt8(truncatingIfNeeded: rest))
     }
 
-    /// Numbers near zero take one byte, whatever their sign (zigzag).
+    /// Writes a number in zigzag encoding: numbers near zero take one byte, whatever their sign.
     public mutating func write(_ number: Int) { write(UInt64(bitPattern: Int64(number << 1 ^ number >> 63))) }
 
     /// Writes one byte.

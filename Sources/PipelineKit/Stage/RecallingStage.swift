@@ -2,8 +2,8 @@ import Time
 
 /// A source that keeps a part of its events in memory.
 public protocol RecallingStage: StageCore {
-    /// Restores the memory of one event of the stage's own log, when the stage starts again. Only a source is called: every
-    /// other stage is rebuilt by feeding it its input again.
+    /// Takes an event of the stage's own log back into memory, when the stage starts again. The host calls this only
+    /// for a source; it rebuilds any other stage from its input.
     mutating func recall(_ event: borrowing InputEvent, at now: Instant)
 }
 

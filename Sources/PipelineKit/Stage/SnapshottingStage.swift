@@ -1,14 +1,14 @@
 /// A stage whose state is saved now and then, so that a restart does not feed it its whole past.
 public protocol SnapshottingStage: StageCore {
-    /// The version of the snapshot's format. Raise it with every change, so that older snapshots are ignored. Nil: the stage
-    /// takes no snapshots and is rebuilt from its whole input.
+    /// The version of the snapshot's format. Raise it with every change, so that older snapshots are ignored. If nil,
+    /// the stage takes no snapshots and is rebuilt from its whole input.
     static var snapshotVersion: Int? { get }
 
     /// Writes everything that the stage's further outputs depend on, beside its settings and context. The same state must
     /// give the same bytes. Not called in the middle of an event or a wake.
     func snapshot(into snapshot: inout SnapshotWriter)
 
-    /// Takes over a saved state. Called once, before anything else.
+    /// Replaces the state with a saved one. Called once, before anything else.
     mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError)
 }
 

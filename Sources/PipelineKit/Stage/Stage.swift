@@ -19,8 +19,8 @@ public protocol StageCore: SendableMetatype {
     /// The stage's name in pipeline files.
     static var kind: String { get }
 
-    /// Which of Belfry's logs the stage writes. It is the log's name, unless the pipeline file gives another, and tools find
-    /// the stage by it. Nil: another log, with the name of the stage in the pipeline file.
+    /// Which of Belfry's logs the stage writes. The log has this name, unless the pipeline file gives another. Tools
+    /// find the stage by it. If nil, the stage writes another log, which has the stage's name in the pipeline file.
     static var writes: LogKind? { get }
 
     /// Whether producers feed the stage through its door, instead of another stage's log.
@@ -47,7 +47,8 @@ public protocol StageCore: SendableMetatype {
     /// - after ``StageFault/wakesMax`` wakes in a row, within a second of the stage's time, each without an output or with an
     ///   unchanged deadline;
     /// - after one wake in several parts (``PartwiseStage/isUnfinished``) that leaves the deadline unchanged;
-    /// - in `belfry run`, where the stage asks for another wake after as many of these wakes at the end of all input.
+    /// - in `belfry run`, if the stage asks for another wake at the end of all input, after as many wakes of the first
+    ///   kind.
     mutating func wake(at now: Instant, into out: inout Outbox)
 }
 
@@ -58,7 +59,8 @@ extension StageCore {
     public mutating func wake(at now: Instant, into out: inout Outbox) {}
 }
 
-/// The identities of a stage's logs, from which it derives identifiers, and its plugins.
+/// The identities of the logs that a stage reads and writes, and the plugins that it may use. The stage derives
+/// identifiers from the identities.
 public struct StageContext: Sendable {
     /// The identity of the stage's own log.
     public var log: LogIdentity
@@ -106,7 +108,7 @@ public struct InputEvent: ~Copyable, ~Escapable {
 
     /// Reads one event from its text, for tests of a stage.
     ///
-    /// - Throws: ``JSON/JSONError`` where the text is not JSON; what `body` throws.
+    /// - Throws: ``JSON/JSONError`` if the text is not JSON, or the error that `body` throws.
     public static func read<Result>(
         _ line: String, sequence: UInt64, _ body: (borrowing InputEvent) throws -> Result
     ) throws -> Result {
@@ -122,13 +124,15 @@ public struct InputEvent: ~Copyable, ~Escapable {
     public func isOfType(_ type: StaticString) -> Bool { value[.type]?.equals(type) ?? false }
 }
 
-/// Why an event could not be used: an answer to its producer at the door, a dead letter elsewhere.
+/// Why an event could not be used. A source's producer gets the reason in its answer. In any other stage the event
+/// becomes a dead letter with the reason.
 public struct Rejection: Error, Hashable, Sendable {
     /// A stable word for programs, such as `field.missing`.
     public var code: String
     /// A sentence with the rule and what to do.
     public var reason: String
-    /// Where in the event, as a dotted path: `subscription.query.filterBy[0].comparator`; empty for the whole.
+    /// The place in the event, as a dotted path: `subscription.query.filterBy[0].comparator`; empty for the whole
+    /// event.
     public var path: String
 
     /// Without a path, the whole event is meant.

@@ -2,8 +2,9 @@ import Time
 
 /// Feeds a stage its events. Host, replay and tests share it, so that all do it in the same order.
 ///
-/// Time is the upstream's: an event is received at its batch's `now`, after every earlier deadline was served. The host
-/// records a wake between two events in a batch of its own. So a replay needs only the pair `(cursor, now)` of each batch.
+/// The stage's time is the time of its input: it receives an event at the `now` of the event's batch, after every
+/// earlier deadline was served. If the stage is woken between two events, the host records the wake in a batch of its
+/// own. So a replay needs only the pair `(cursor, now)` of each batch.
 public struct StageClock<S: Stage> {
     /// The stage after its last event, answer or wake.
     public private(set) var stage: S
@@ -15,7 +16,7 @@ public struct StageClock<S: Stage> {
     private var (saidInWake, hadParts) = (false, false)
     private var fruitless = FruitlessWakes()
 
-    /// A stage that was restored goes on at the time of its snapshot.
+    /// Starts at `now`. For a restored stage, this is the time of its snapshot.
     public init(_ stage: S, now: Instant = Instant(microseconds: 0)) {
         self.stage = stage
         self.now = now
@@ -37,7 +38,7 @@ public struct StageClock<S: Stage> {
         finish(into: &out)
     }
 
-    /// Gives a source an event of its own log again. It serves no deadline and has no output.
+    /// Gives a source an event of its own log again. Serves no deadline and makes no output.
     public mutating func recall(_ event: borrowing InputEvent, at time: Instant) {
         now = max(now, time)
         fruitless.end()
@@ -82,7 +83,7 @@ public struct StageClock<S: Stage> {
     }
 }
 
-/// In parts, for a host that appends between them: see ``PartwiseStage/isUnfinished``.
+/// The same steps in parts, for a host that appends between the parts: see ``PartwiseStage/isUnfinished``.
 extension StageClock {
     /// Whether ``proceed(into:)`` must be called next.
     @inline(__always)
@@ -101,7 +102,7 @@ extension StageClock {
         return (deadline <= time || deadline <= now) && fault == nil
     }
 
-    /// ``isDue(at:)`` for a clock that an object owns: the non-mutating call would copy the stage first.
+    /// ``isDue(at:)`` for a clock that an object owns. There the non-mutating call would first copy the stage.
     @inline(__always)
     package mutating func comesDue(at time: Instant) -> Bool { isDue(at: time) }
 
@@ -149,7 +150,8 @@ extension StageClock {
         let isStuck = next.map { $0 <= now } ?? false
         guard isStuck || !saidInWake else { return fruitless.end() }
         fruitless.add(at: now)
-        // Only the log's `now` identifies a wake whose outputs fill several batches.
+        // In the log, only its `now` identifies a wake whose outputs fill several batches. So there must not be a
+        // second wake at the same time.
         guard let next, fruitless.areTooMany || isStuck && hadParts else { return }
         fault = StageFault(stage: S.kind, wakes: fruitless.countInSecond, from: fruitless.second, to: now, next: next)
     }
@@ -158,7 +160,7 @@ extension StageClock {
 /// Counts wakes in a row without an output or with an unchanged deadline, since the stage's last event or answer.
 private struct FruitlessWakes {
     private(set) var count = 0
-    /// How many of them there were since ``second``.
+    /// How many of these wakes there were since ``second``.
     private(set) var countInSecond = 0
     /// The beginning of the present second of the stage's time.
     private(set) var second = Instant.epoch

@@ -4,8 +4,8 @@ import Time
 public protocol TransportingStage: StageCore {
     /// Takes a transport's answer to a push handed out with ``Outbox/deliver(_:)``.
     ///
-    /// An answer is an input: events and wakes may come between a push and its answer, and answers come in any order. The
-    /// stage's log must record the answers in the order in which they came: ``answer(recordedIn:)`` reads them back.
+    /// Events and wakes may come between a push and its answer, and answers come in any order. The stage's log must
+    /// record the answers in the order in which they came: ``answer(recordedIn:)`` reads them back.
     mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox)
 
     /// The first event with a push that waits for its first answer; nil if no push waits.

@@ -2,7 +2,7 @@ import Events
 import JSON
 import PipelineKit
 
-/// The result of one frame of a producer's lines.
+/// Which lines of one frame from a producer were accepted, and which were refused.
 struct Admission {
     /// A subscription that a line saved, with the sequence of the event that saved it.
     struct Saved {
@@ -13,7 +13,7 @@ struct Admission {
 
     /// The producer's last line that was accepted or refused.
     var through: UInt64
-    /// Counted in lines; one line may make several events.
+    /// How many lines were accepted. One line may become several events.
     var accepted = 0
     var refused: [Outbox.Rejected] = []
     private(set) var saved: [Saved] = []

@@ -3,7 +3,8 @@ struct DoorAnswers {
     private struct Waiting {
         let peer: [UInt8]
         let frame: [UInt8]
-        /// How many batches of the log must be durable first; nil while its lines are not yet appended.
+        /// How many batches of the log must be durable before the answer is sent; nil until the answer's lines are
+        /// appended.
         var needs: UInt64?
     }
 
@@ -11,8 +12,8 @@ struct DoorAnswers {
 
     mutating func add(_ frame: [UInt8], to peer: [UInt8]) { waiting.append(Waiting(peer: peer, frame: frame)) }
 
-    /// Called when all acknowledged lines are in the log, which now has this many batches. A refused line has no event, but
-    /// its number in the cursor must be durable too.
+    /// Called when all acknowledged lines are in the log, which now has this many batches. An answer about refused
+    /// lines waits too: such a line adds no event, but the log's cursor must record its number.
     mutating func noteAppended(batches: UInt64) {
         for index in waiting.indices.reversed() {
             guard waiting[index].needs == nil else { return }

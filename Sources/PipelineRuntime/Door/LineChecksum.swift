@@ -1,8 +1,9 @@
 import EventLog
 
-/// CRC-32C of a producer's lines from its first one on, each with its line feed.
+/// The CRC-32C of all lines that a producer has sent so far, each with its line feed.
 ///
-/// A producer that resumes compares it with the lines that it would skip, to see whether they are the lines that it sent.
+/// When a producer resumes, it skips the lines that the door already has. It computes the checksum of the skipped lines
+/// and compares the two, to detect that its input is not the same as before.
 package struct LineChecksum: Equatable {
     package private(set) var value: UInt32
 

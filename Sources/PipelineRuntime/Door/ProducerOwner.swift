@@ -7,7 +7,8 @@ struct ProducerOwner: Hashable {
     init(client: String) { self.init(hashing: "client \(client)") }
     init(secret: String) { self.init(hashing: "secret \(secret)") }
 
-    /// The owners that a producer may be, by its key and secret. A name without an owner goes to the first of them.
+    /// The owners that a producer with this key and this secret may act as. If a name has no owner yet, it gets the
+    /// first of these.
     ///
     /// A client with a stage's own key is a tool of the pipeline. Its names belong to the secret in the data folder, so that
     /// it keeps them when the stage is renamed or loses its keys.
@@ -17,7 +18,7 @@ struct ProducerOwner: Hashable {
         return (client?.isStage == true ? owners.reversed() : owners).compactMap(\.self)
     }
 
-    /// An owner that the cursor kept.
+    /// Reads an owner from an entry of the log's cursor.
     init?(text: some StringProtocol) {
         guard text.utf8.count == 32 else { return nil }
         self.text = String(text)

@@ -2,25 +2,27 @@ import EventLog
 
 /// For each producer's name: its owner, the number of its last line, and a record of its lines.
 ///
-/// In the log's cursor a producer has two entries: `at OWNER NAME` for its last line's number, and `sum OWNER NAME` for its
-/// lines (see ``LineRecord``). In the logs of earlier versions it has one, `NAME`: whoever uses that name next owns it, and
-/// its lines are unknown.
+/// In the log's cursor a producer has two entries: `at OWNER NAME` for its last line's number, and `sum OWNER NAME` for
+/// its lines (see ``LineRecord``). Earlier versions wrote one entry, `NAME`, without an owner and without a record of
+/// lines. The next producer that uses the name becomes its owner.
+///
+/// A passing name begins with ``passingMark``: its producer does not come back. All other names are lasting.
 ///
 /// Any client may use any number of names, so the door keeps a limited number of them. To make room, it forgets names
 /// without an accepted line, passing names, and names from earlier versions. It never forgets a lasting name with an
 /// accepted line.
 struct ProducerPositions {
-    /// All names. With the longest names, their entries fill a cursor.
+    /// The most names that the door keeps. If each has the maximum length, their entries fill a cursor.
     static let namesMax = 2_112
-    /// Names with accepted lines; the remaining places are for names without any.
+    /// The most names with accepted lines. The remaining places are for names without any accepted line.
     static let acceptedMax = 2_080
-    /// Lasting names with accepted lines; the remaining places are for passing ones.
+    /// The most lasting names with accepted lines. The remaining places are for passing names.
     static let lastingMax = 2_048
     /// The beginning of a passing name, whose producer does not come back.
     static let passingMark = "~"
 
     struct Position: Equatable {
-        /// Nil in the logs of earlier versions.
+        /// Nil if an earlier version recorded the name.
         let owner: ProducerOwner?
         var through: UInt64
         /// Nil where the log does not record it.
@@ -64,7 +66,7 @@ struct ProducerPositions {
     private var entries: [String: Entry] = [:]
     private var counts: [Standing: Int] = [:]
     private var uses: UInt64 = 0
-    /// The entries for the next batch's cursor; 0 for a forgotten producer.
+    /// The cursor entries to record in the next batch. The entries of a forgotten producer are 0.
     private(set) var changes = Cursor()
 
     init(_ cursor: Cursor) {
@@ -86,7 +88,7 @@ struct ProducerPositions {
 
     var hasChanged: Bool { !changes.isEmpty }
 
-    /// Whether a line under that name may be accepted.
+    /// Whether the door has room to accept a line under this name.
     func hasRoom(for name: String) -> Bool {
         if ProducerPositions.isPassing(name) { return true }
         let standing = entries[name]?.standing ?? .refused

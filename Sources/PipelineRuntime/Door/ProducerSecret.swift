@@ -1,9 +1,10 @@
 import Glibc
 
-/// The secret by which a door recognises the owner of a producer's name, where there is no CURVE key.
+/// The secret by which a door recognises the owner of a producer's name, if the producer has no CURVE key.
 package enum ProducerSecret {
     static let bytes = 16...200
-    /// The secret's file in the data folder. Only its owner may use it, whatever the folder's mode.
+    /// The name of the secret's file in the data folder. Only the file's owner may read or write it, whatever the
+    /// folder's mode.
     package static let fileName = "producer.secret"
 
     /// A new random secret.
@@ -14,7 +15,7 @@ package enum ProducerSecret {
         }.joined()
     }
 
-    /// The secret in a file. If there is no file, it is made, for its owner alone.
+    /// Reads the secret in a file. If the file does not exist, makes it with a new secret, readable only by its owner.
     ///
     /// - Throws: ``AtomicTextFileError`` where the file cannot be read or made, ``ProducerSecretError`` where its contents or
     ///   its mode are wrong.
@@ -25,7 +26,7 @@ package enum ProducerSecret {
         try AtomicTextFile.make(draft, holding: drawn() + "\n")
         // If two processes make a secret at once, both use the one that was linked first.
         guard link(draft, path) == 0 || errno == EEXIST else { throw AtomicTextFileError.failed("make", path, errno) }
-        // Otherwise a power failure could lose the secret and keep the lines that were sent with it.
+        // Without this, a power failure could lose the secret but keep the lines that were sent with it.
         try AtomicTextFile.synchronizeFolder(of: path)
         guard let text = try read(path) else { throw AtomicTextFileError.failed("read", path, ENOENT) }
         return text

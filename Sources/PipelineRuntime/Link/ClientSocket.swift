@@ -3,7 +3,7 @@ import ZeroMQ
 /// The keys of the connecting side.
 package struct ClientKeys: Sendable {
     package let own: CurveKeyPair
-    /// The other side must have one of these keys: two while it changes its key.
+    /// The other side must have one of these keys. There are two while it changes its key.
     package let servers: [CurvePublicKey]
 
     package init(own: CurveKeyPair, servers: [CurvePublicKey]) { (self.own, self.servers) = (own, servers) }
@@ -14,7 +14,7 @@ package enum ConnectionRefusal: Sendable, Hashable {
     case keyNotListed(String)
     case keyRequired
     case keysNotTaken
-    /// The other side closes the connection during the handshake: it has another key, or is just starting or ending.
+    /// The other side closed the connection during the handshake. It has another key, or is just starting or ending.
     case otherServerKey([String])
 
     /// Whether only a changed setting can help.
@@ -26,11 +26,13 @@ package enum ConnectionRefusal: Sendable, Hashable {
 
 /// A connecting socket that finds out why it is refused, and connects again.
 ///
-/// libzmq 4.3 gives a connection up when the other side refuses its key, and accepts only one server key for a connection.
-/// So this socket disconnects and connects again: after a pause, or with the other of two server keys.
+/// libzmq 4.3 gives up a connection when the other side refuses its key, and it accepts only one server key for a
+/// connection. So this socket disconnects and connects again, after a pause, and tries the next of the server keys in
+/// turn.
 package final class ClientSocket: MessageSocket {
     private static let pause = Duration.milliseconds(500)
-    /// A process that starts or ends looks like one with another key, so one hang-up proves nothing.
+    /// After this many closed connections the other side is said to have another key. Fewer prove nothing, because a
+    /// process that starts or ends also closes connections.
     private static let hangUpsMax = 3
 
     private let socket: ZMQSocket
@@ -105,7 +107,7 @@ package final class ClientSocket: MessageSocket {
     private func redial() throws(ZMQError) {
         redialAt = nil
         do throws(ZMQError) { try socket.disconnect(endpoint) } catch {
-            // libzmq has given the connection up already.
+            // `disconnect` fails if libzmq has given up the connection already. That is no problem.
             guard !error.isTerminated else { throw error }
         }
         try connect(endpoint)

@@ -1,8 +1,8 @@
 import JSON
 import ZeroMQ
 
-/// Reads the control frames that peers send to a ROUTER. A message is the peer's routing ID, a control frame of JSON, and
-/// for some types a frame of events.
+/// Reads the control frames that peers send to a ROUTER. A message consists of the peer's routing ID, a control frame
+/// in JSON, and for some types a frame of events.
 final class ControlFrames {
     enum Side {
         case link, door
@@ -27,7 +27,8 @@ final class ControlFrames {
     private let side: Side
     private let framesRule: String
 
-    /// - Parameter framesRule: How many frames a message has, for the refusal of a longer one.
+    /// - Parameter framesRule: The text about how many frames a message has, for the refusal of a message with more
+    ///   frames.
     init(side: Side, framesRule: String) { (self.side, self.framesRule) = (side, framesRule) }
 
     func next(from socket: any MessageSocket, _ refuse: Refuse) throws -> Arrival {

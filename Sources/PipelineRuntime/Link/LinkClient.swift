@@ -3,8 +3,8 @@ import JSON
 import Time
 import ZeroMQ
 
-/// The downstream end of a link. It opens the link after a sequence, takes batches in order, opens the link again after a
-/// loss, and grants credit as its owner makes outputs durable.
+/// The downstream end of a link. It opens the link at a position in the log, takes batches in order, and opens the link
+/// again after a loss. It grants credit when its owner has made outputs durable.
 package final class LinkClient {
     /// A message from the upstream.
     package enum Arrival {
@@ -14,7 +14,7 @@ package final class LinkClient {
     }
 
     package static let creditDefault = 8 << 20
-    /// A consumer sends a message at least this often. So it notices within this time that the upstream was restarted.
+    /// A consumer sends a message at least this often. From the answer it notices if the upstream was restarted.
     package static let heartbeat = Duration.milliseconds(200)
     /// How often a consumer without a connection tries to open the link.
     private static let openInterval = Duration.milliseconds(20)
@@ -107,7 +107,7 @@ package final class LinkClient {
 
     /// The next message; nil if none has arrived.
     ///
-    /// Its pointers are valid until the next call, which the compiler cannot check for a class.
+    /// The message's pointers are valid until the next call. The compiler cannot check this for a class.
     package func receive() throws -> Arrival? {
         while true {
             switch try socket.receive(into: message, wait: false) {

@@ -2,9 +2,9 @@ import Time
 
 /// An error that keeps a link from working, with what the operator can do.
 package enum LinkError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The other side speaks another version or refuses the request.
+    /// The other side speaks another version of the protocol, or refuses the request.
     case refused(endpoint: String, code: String, reason: String)
-    /// The upstream's log is not the one our log was made from.
+    /// The upstream's log is not the log that our log was made from.
     case otherUpstream(endpoint: String, expected: LogIdentity, found: LogIdentity)
     /// Our log includes events that the upstream's log no longer holds.
     case upstreamLost(endpoint: String, log: String, taken: UInt64, holds: UInt64)

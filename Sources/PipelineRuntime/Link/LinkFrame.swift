@@ -4,13 +4,13 @@ import Time
 
 /// The control frames of a link or a door: small JSON objects with a `type`.
 ///
-/// A message is one control frame; after `batch`, `outputs` and `produce` comes one frame of events, the log's lines
-/// unchanged. Unknown members are ignored, so that later versions can add some.
+/// A message begins with one control frame. After `batch`, `outputs` and `produce` comes a second frame, with events as
+/// lines of a log. Unknown members of a control frame are ignored, so that later versions can add some.
 package enum LinkFrame {
     /// The version in `open` and `hello`; any other version is refused with `link.version`.
     package static let version = 1
 
-    /// - Parameter keep: The first sequence that the consumer may ask for again; nil where it does not say.
+    /// - Parameter keep: The first sequence that the consumer may ask for again; nil if it is unknown.
     package static func open(name: String, after: UInt64, credit: Int, keep: UInt64? = nil) -> [UInt8] {
         frame("open") {
             $0.append("protocol", LinkFrame.version)
@@ -47,7 +47,8 @@ package enum LinkFrame {
         }
     }
 
-    /// What is wrong with a program's outputs; nil where they are right. `lines` is empty without a second frame.
+    /// The mistake in a program's outputs; nil if there is no mistake. `lines` is empty if the message has no second
+    /// frame.
     package static func fault(ofOutputs control: JSONValue, _ lines: UnsafeRawBufferPointer) -> String? {
         guard lines.isEmpty || Lines.areWhole(lines) else { return "the last output has no end of line" }
         guard let count = control[.count] else { return nil }
@@ -96,8 +97,8 @@ package enum LinkFrame {
         }
     }
 
-    /// - Parameter forgetsPauses: Whether the stage forgets its pauses after this answer, so that the next answer has only
-    ///   later ones.
+    /// - Parameter forgetsPauses: Whether the stage forgets its pauses after this answer, so that the next answer has
+    ///   only later pauses.
     package static func health(forgetsPauses: Bool = false) -> [UInt8] {
         frame("health") { if forgetsPauses { $0.append("forget", "pauses") } }
     }
@@ -113,7 +114,7 @@ package enum LinkFrame {
 }
 
 extension JSONValue {
-    /// The member's value as a whole number from 0 on.
+    /// The member's value, if it is a whole number that is not negative.
     package func natural(_ key: StaticString) -> UInt64? { self[key]?.int64.flatMap { UInt64(exactly: $0) } }
 
     package func text(_ key: StaticString) -> String? { self[key]?.string }

@@ -4,8 +4,8 @@ import JSON
 import Time
 import ZeroMQ
 
-/// The upstream end of a link: streams the log's batches to every consumer, from its position to the live end, within the
-/// credit that it has granted.
+/// The upstream end of a link. It streams the log's batches to every consumer, from the consumer's position to the live
+/// end, within the credit that the consumer has granted.
 package final class LinkServer {
     package let socket: any MessageSocket
     private let logName: String
@@ -21,17 +21,18 @@ package final class LinkServer {
     /// Set by the host: the answer to `health`.
     package var health: (_ forgetsPauses: Bool) -> [UInt8] = { _ in [] }
 
-    /// The least credit of a consumer, in bytes of events: a smaller one could never let the largest event pass.
+    /// The least credit of a consumer, in bytes of events. With less credit, the largest event could never be sent.
     package static let creditMin = 4 << 20
-    /// More than any consumer can use; sums of grants cannot overflow.
+    /// The most credit of a consumer. It is more than any consumer can use, and so small that sums of grants cannot
+    /// overflow.
     private static let creditMax = 1 << 40
-    /// A consumer that sends nothing for this long is forgotten. A running one sends several messages a second.
+    /// A consumer that sends nothing for this long is forgotten. A running consumer sends several messages a second.
     package static let silenceMax = Duration.seconds(30)
     private static let consumersMax = 1_000
     /// The most bytes for one consumer before the others have their turn.
     private static let turnBytesMax = 2 << 20
 
-    /// The first event that is left in the log; consumers that ask for an earlier one are refused.
+    /// The first event in the log. Consumers that ask for an earlier event are refused.
     package var first: UInt64 = 1
     /// The first sequence that each consumer may ask for again, by name, as reported since the last ``takeReported()``.
     private var reported: [String: UInt64] = [:]
@@ -85,7 +86,8 @@ package final class LinkServer {
 
     // MARK: Sending
 
-    /// The first sequence that each consumer may ask for again, by name, as reported since the last call; nil without reports.
+    /// The first sequence that each consumer may ask for again, by name, as reported since the last call; nil if no
+    /// consumer has reported.
     package func takeReported() -> [String: UInt64]? {
         guard !reported.isEmpty else { return nil }
         defer { reported = [:] }
@@ -109,7 +111,7 @@ package final class LinkServer {
     /// Shows consumers the log up to this sequence. The next ``serve()`` sends them the events that they do not have yet.
     package func reveal(through sequence: UInt64) { last = max(last, sequence) }
 
-    /// For virtual time: promises that no later event is before `now`, and passes a mark on.
+    /// For virtual time: promises consumers that no later event has a time before `now`, and passes on a mark.
     package func promise(now: Instant, mark: UInt64) { promise = Promise(now: now, mark: mark) }
 
     /// Sends lagging consumers as much as their credit allows. Returns whether one could take more.

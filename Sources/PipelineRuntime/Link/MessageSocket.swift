@@ -10,7 +10,7 @@ package protocol MessageSocket: AnyObject {
     func receive(into message: ZMQMultipart, wait: Bool) throws(ZMQError) -> ZMQReceiveResult
     func close()
 
-    /// Notices why a connection fails, and connects again; call it now and then. Returns why the other side refuses it,
+    /// Connects again after a failure. Must be called now and then. Returns why the other side refuses the connection,
     /// if known.
     func checkConnection(at time: ContinuousClock.Instant) throws(ZMQError) -> ConnectionRefusal?
 

@@ -18,14 +18,14 @@ package struct HealthProbe {
 
     /// Why the stage refuses the connection.
     ///
-    /// - Parameter isCertain: Whether to return only a reason that waiting cannot remove. A starting stage, for example, may
-    ///   seem to have another key.
+    /// - Parameter isCertain: Whether to return only a reason that lasts. A stage that is just starting, for example,
+    ///   may seem to have another key.
     package func refusal(isCertain: Bool) throws -> LinkError? {
         guard let refusal = try socket.checkConnection(at: .now), refusal.isCertain || !isCertain else { return nil }
         return .notLetIn(endpoint: endpoint, refusal, purpose: "reading")
     }
 
-    /// The stage's answer, one JSON object; nil where no answer came in time. For `forgetsPauses` see
+    /// The stage's answer, one JSON object; nil if no answer came in time. For `forgetsPauses` see
     /// ``LinkFrame/health(forgetsPauses:)``.
     package func ask(timeout: Duration, forgetsPauses: Bool = false) throws -> String? {
         let limit = ContinuousClock.now + timeout

@@ -58,7 +58,8 @@ package final class PipelineProcess: Sendable {
             secret: PipelineProcess.secret, wake: wake)
     }
 
-    /// A constant: no other process reaches the door, and the same input must give the same log each time.
+    /// This secret is a constant, because the same input must give the same log each time. It needs no protection,
+    /// because no other process reaches the door.
     private static let secret = "inside one process"
 }
 
@@ -75,7 +76,7 @@ package enum ProducerSocket {
 }
 
 extension ZMQSocketOptions {
-    /// Without a high-water mark: credit limits the messages on a link.
+    /// Options without a high-water mark, because credit limits the messages on a link.
     static func link(linger: Duration) -> ZMQSocketOptions {
         ZMQSocketOptions().with {
             $0.linger = linger

@@ -5,12 +5,13 @@ import ZeroMQ
 
 /// Runs every stage of a pipeline as a process of its own, and restarts each process that ends.
 ///
-/// A stage that refuses its configuration (exit status 78 or 64) would refuse it again: then all stages are stopped.
+/// If a stage refuses its configuration (exit status 78 or 64), all stages are stopped, because the stage would refuse
+/// it again.
 package final class Supervisor: Sendable {
     /// An event in the life of a stage's process.
     package enum Event: Sendable {
         case started(stage: String, pid: Int32)
-        /// `status` is nil where a signal ended it.
+        /// `status` is nil if a signal ended the process.
         case ended(stage: String, status: Int32?, reason: String, restartIn: Duration)
         case gaveUp(stage: String, status: Int32)
         case stopped(stage: String)
@@ -40,8 +41,8 @@ package final class Supervisor: Sendable {
 
     static let grace = Duration.seconds(15)
 
-    /// - Parameter file: The text that every stage's process is started from, whatever the file contains later; nil for
-    ///   programs without one.
+    /// - Parameter file: The pipeline file's text, which every stage's process gets even if the file changes later; nil
+    ///   for programs that need no pipeline file.
     package init(
         _ programs: [Program], from file: PipelineText? = nil, observer: @escaping @Sendable (Event) -> Void
     ) {
@@ -55,7 +56,7 @@ package final class Supervisor: Sendable {
 
     /// Runs until every stage has ended: after ``stop()``, or after one stage gave up.
     ///
-    /// - Returns: The exit status of the stage that gave up; else 0.
+    /// - Returns: The exit status of the stage that gave up; 0 if no stage gave up.
     package func run() async throws -> Int32 {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for program in programs { group.addTask { try await self.keepRunning(program) } }
@@ -107,7 +108,7 @@ package final class Supervisor: Sendable {
     private func start(_ program: Program, after end: ChildProcess.Exit?) async throws -> ChildProcess {
         let file = state.withLock { $0.file }
         var environment = ["BELFRY_SUPERVISED": "1"]
-        // A stage that sets an event aside says in its dead letter how the process before it ended.
+        // If the stage sets an event aside, its dead letter says how the process before this one ended.
         if let end { environment["BELFRY_ENDED"] = end.text }
         let child = try ChildProcess(
             program.command, environment: environment, standard: .lifeline(output: STDOUT_FILENO))
@@ -147,10 +148,9 @@ extension Supervisor {
         case absent
     }
 
-    /// Asks every stage whether it could go on with another file. If all can, all switch to it. Otherwise no stage
-    /// does.
+    /// Asks every stage whether it could switch to another file. If all could, all switch. Otherwise no stage does.
     ///
-    /// After that, processes are started from that file. One call at a time.
+    /// After a switch, new processes are started from the new file. Only one call may run at a time.
     ///
     /// - Returns: Each stage's answer.
     package func change(to file: PipelineText) async throws -> [String: Answer] {

@@ -13,19 +13,19 @@ package struct SupervisorLine: Sendable {
 
     // MARK: `belfry up`
 
-    /// Does nothing where the process has ended.
+    /// Sends a message to the stage's process. Does nothing if the process has ended.
     package func say(_ word: SupervisorMessage) {
         let bytes = word.bytes
         let length = UInt32(bytes.count).littleEndian
         send(withUnsafeBytes(of: length, Array.init) + bytes)
     }
 
-    /// - Returns: Whether the process could go on with the file; nil where it ended without an answer.
+    /// - Returns: Whether the process could switch to the file; nil if it ended without an answer.
     package func answer() -> Bool? { receive(1).map { $0[0] == UInt8(ascii: "y") } }
 
     // MARK: A stage's process
 
-    /// - Returns: Nil where `belfry up` has ended.
+    /// - Returns: The next message; nil if `belfry up` has ended.
     package func next() -> SupervisorMessage? {
         guard let head = receive(MemoryLayout<UInt32>.size) else { return nil }
         let count = head.reversed().reduce(0) { $0 << 8 | Int($1) }

@@ -1,16 +1,16 @@
-/// A message of `belfry up` to a stage's process, over the socket that is the process's standard input.
+/// A message from `belfry up` to a stage's process, over the socket that is the process's standard input.
 ///
 /// The first message is the pipeline file to run. Every later file asks whether the process can switch to it. The process
 /// answers, and the next message is `take` or `leave`.
 package enum SupervisorMessage: Hashable, Sendable {
-    /// A pipeline file, and the folder of relative paths in it.
+    /// A pipeline file, and the folder that relative paths in it start from.
     case file(folder: String, text: String)
     /// Switch to the file of the previous message.
     case take
     /// Keep the current file.
     case leave
 
-    /// The longest message: a file has at most 1 MiB, and a path 4 KiB.
+    /// The longest message. A pipeline file has at most 1 MiB, and a path at most 4 KiB.
     static let bytesMax = 2 << 20
 
     var bytes: [UInt8] {

@@ -64,7 +64,7 @@ package final class HostControl: Sendable {
 
 /// What a host reports about itself: counts since its start, and positions in logs.
 package struct HostReport: Sendable, Hashable {
-    /// The host's phase. The words are in its answer to `health`.
+    /// The host's phase. The raw values appear in the host's answer to `health`.
     package enum Phase: String, Sendable, Hashable {
         case starting
         /// Not connected to its upstream.
@@ -74,7 +74,7 @@ package struct HostReport: Sendable, Hashable {
         /// Feeding the stage its recorded input to restore its state.
         case rebuilding
         case running
-        /// The disk has no room. The stage takes no input, and goes on by itself once there is room.
+        /// The disk has no room. The stage takes no input until there is room; then it continues by itself.
         case diskFull = "disk_full"
         case stopped
     }
@@ -99,8 +99,8 @@ package struct HostReport: Sendable, Hashable {
     package var deadLetters: UInt64 = 0
     /// Messages that were refused because they break the link's protocol.
     package var refusedFrames = 0
-    /// How far the machine's clock is behind the log's time; negative where the clock jumped ahead by more than a minute and
-    /// the log's time follows. Zero for less than ten seconds.
+    /// How far the machine's clock is behind the log's time. Negative if the clock jumped ahead by more than a minute
+    /// and the log's time has not caught up yet. Zero for less than ten seconds.
     package var clockBehind = Duration.zero
     /// The first sequence that is left in the stage's own log.
     package var first: UInt64 = 1
@@ -108,11 +108,11 @@ package struct HostReport: Sendable, Hashable {
     package var last: UInt64 = 0
     /// Last sequence of the upstream's log that this stage has taken.
     package var taken: UInt64 = 0
-    /// The highest mark that has passed, with all earlier input handled.
+    /// The highest mark of virtual time that has passed through the stage. All input before the mark is handled.
     package var mark: UInt64 = 0
-    /// Where consumers connect, as bound.
+    /// The bound endpoint that consumers connect to.
     package var endpoint = ""
-    /// Where producers connect, as bound.
+    /// The bound endpoint that producers connect to; nil without a door.
     package var door: String?
 
     /// The report of a host before its first turn.

@@ -2,8 +2,8 @@ import Glibc
 import JSON
 import Time
 
-/// Measures how long a host's loop does not serve its sockets: the longest turn for each cause. The cause of a turn is the
-/// work that took most of it.
+/// Measures how long a host's loop does not serve its sockets. It keeps the longest turn for each cause, where the
+/// cause is the work that took most of the turn.
 struct PauseMeter {
     enum Cause: String, CaseIterable {
         /// Taking input and appending its outputs.
@@ -21,7 +21,7 @@ struct PauseMeter {
     struct Pause: Hashable {
         var cause: Cause
         var duration: Duration
-        /// The thread's processor time.
+        /// The processor time that the thread used during the pause.
         var processor: Duration
     }
 

@@ -15,7 +15,8 @@ extension ConsumerLoop {
     }
 
     /// - Parameter always: Whether to append a batch even without events, to record a wake or a cursor.
-    /// - Returns: False if the disk is full or a step is unfinished. Then the outputs stay here, and no more input is taken.
+    /// - Returns: False if the disk is full or a step is unfinished. Then the outputs stay in the outbox, and no more
+    ///   input is taken.
     @discardableResult
     func commit(always: Bool = false) throws -> Bool {
         guard state.mayAppend, let now = clock?.now else {
@@ -44,7 +45,7 @@ extension ConsumerLoop {
         try outlet.commit(&out, cursor: cursor, now: max(now, outlet.log.lastNow), always: always)
     }
 
-    /// Commits in the middle of an upstream batch.
+    /// Commits the outputs so far in the middle of an upstream batch.
     ///
     /// - Returns: False if the following events must wait, for disk space or for the transports.
     func commitFullBatch(through sequence: UInt64) throws -> Bool {

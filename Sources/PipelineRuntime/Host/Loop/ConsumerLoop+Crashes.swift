@@ -1,7 +1,7 @@
 import EventLog
 import PipelineKit
 
-/// Sets an event aside on which the stage crashed again and again, so that the pipeline continues without the event.
+/// Sets aside an event on which the stage crashed repeatedly, so that the pipeline continues without it.
 extension ConsumerLoop {
     /// Opens the crash journal of a stage that runs in real time and in a process of its own. In virtual time, a crash ends
     /// all stages and their logs, so there is nothing to continue.
@@ -32,8 +32,8 @@ extension ConsumerLoop {
         sequence == journal?.setAside && state.mayAppend
     }
 
-    /// Writes a dead letter for the event, and a batch without events whose cursor records that the stage never gets the
-    /// event.
+    /// Writes a dead letter for the event. Also appends a batch without events, whose cursor records that the stage
+    /// never gets the event.
     ///
     /// - Returns: False if the log could not be written, for example because the disk is full.
     func setAside(_ line: UnsafeRawBufferPointer, _ sequence: UInt64) throws -> Bool {

@@ -3,17 +3,18 @@ import PipelineKit
 
 /// Pushes on their way to transports, and answers on their way to the stage.
 ///
-/// One batch of the stage's log covers events, then answers; never an answer before an event. A replay feeds the stage the
-/// events up to the batch's cursor, then the answers in the batch.
+/// Each batch of the stage's log covers some events and after them some answers. No event follows an answer in the same
+/// batch. A replay feeds the stage the events up to the batch's cursor, then the answers in the batch.
 extension ConsumerLoop {
-    /// Queues the stage's pushes at its transports. Called once they are on record.
+    /// Queues the stage's pushes at its transports. Called once the pushes are in the log.
     func handOut() {
         let deliveries = out.takeDeliveries()
         if !deliveries.isEmpty { transports.append(deliveries.filter(goesToTransport)) }
         transports.withdraw(out.takeWithdrawals())
     }
 
-    /// Whether the delivery goes to a transport. The host itself answers a status query to a closed transport.
+    /// Whether the delivery goes to a transport. If it is a status query for a closed transport, the host answers it
+    /// itself.
     private func goesToTransport(_ delivery: Delivery) -> Bool {
         guard let answer = inFlightJournal?.answerForClosedTransport(to: delivery) else { return true }
         transports.take([answer])
@@ -38,7 +39,8 @@ extension ConsumerLoop {
         let time = plan.clock == .wall ? max(now, logNow) : now
         guard try serve(through: time) else { return }
         clock?.advance(to: time, into: &out)
-        // A push that a wake has just handed out again must be in its queue, where a late answer withdraws it.
+        // A wake may have just handed out a push again. Its commit puts the push into its transport's queue, from which
+        // a late answer can withdraw it.
         guard try out.deliveries.isEmpty || commit() else { return }
         state.requireRecord()
         var answers = transports.takeAnswers()
@@ -67,7 +69,7 @@ extension ConsumerLoop {
         }
     }
 
-    /// With a sink in place of transports: passes it the pushes and accepts them at once.
+    /// If a sink replaces the transports, passes the pushes to it and answers them at once as accepted.
     func answerFromSink() {
         guard let sink = transports.sink else { return }
         while case let deliveries = out.takeDeliveries(), !deliveries.isEmpty {

@@ -13,7 +13,7 @@ extension ConsumerLoop {
         let hasTransports = !S.transports(of: timeline.today).isEmpty
         var resumption = unfinished(log)
         if hasTransports, let step = resumption {
-            // A push to many devices was recorded in part, so all of its deliveries were handed out.
+            // The step is a push to many devices, of which a part is in the log. So all its deliveries were handed out.
             if step.kind == .event { committed += 1 }
             resumption = nil
         }
@@ -61,8 +61,8 @@ extension ConsumerLoop {
         return step.flatMap { $0.first > start?.moment.sequence ?? 0 ? $0 : nil }
     }
 
-    /// Starts from an older snapshot, because the upstream has lost events that this one includes. Where our log has no outputs
-    /// of these events, the snapshots that include them are removed.
+    /// Starts from an older snapshot, because the upstream has lost events that the snapshot of `start` includes. If
+    /// our log has no outputs of the lost events, also removes the snapshots that include them.
     func fallBack(from start: RestoredStage<S>, because reason: String) throws {
         let position = start.moment.position
         StandardError.write("\(plan.stage): snapshot passed over: it includes event \(position), and \(reason)")
@@ -74,7 +74,7 @@ extension ConsumerLoop {
 
     // MARK: Rebuilding
 
-    /// Feeds the stage a recorded event; false where the event comes after the rebuild.
+    /// Feeds the stage a recorded event. Returns false if the event comes after the rebuild.
     func recall(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws -> Bool {
         guard let through = state.pastEnd else { return false }
         guard sequence > through else {
@@ -111,7 +111,7 @@ extension ConsumerLoop {
         if let context { try clock?.adopt(settings, context: context) }
     }
 
-    /// Ends the past: from here on the stage has the pipeline file's settings.
+    /// Ends the past. From here on, the stage has the settings of the pipeline file.
     func switchToCurrentSettings(after sequence: UInt64) throws {
         while let settings = periods?.next(beforeEvent: .max) { try adopt(settings) }
         if timeline.hasChanged { try adopt(timeline.today) }

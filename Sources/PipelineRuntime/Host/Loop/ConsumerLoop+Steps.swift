@@ -2,8 +2,8 @@ import EventLog
 import PipelineKit
 import Time
 
-/// Steps whose outputs fill several batches. Between two of the batches the host may serve its consumers; the stage gets
-/// nothing else.
+/// Steps whose outputs fill several batches. Between two of these batches the host may serve its consumers, but it
+/// gives the stage no other event or answer.
 extension ConsumerLoop {
     /// Serves every deadline up to a time; false where a step must wait for room.
     func serveDeadlines(through time: Instant) throws -> Bool {
@@ -23,7 +23,7 @@ extension ConsumerLoop {
         throw fault
     }
 
-    /// At the end of all input a stage may still be woken, but not without end.
+    /// At the end of all input, stops a stage that asks for wakes without end.
     func checkEnd(at time: Instant) throws {
         guard time == .distantFuture, let clock, clock.fruitlessWakes >= StageFault.wakesMax,
             let next = clock.stage.deadline
@@ -39,7 +39,7 @@ extension ConsumerLoop {
         return try finishStep()
     }
 
-    /// Notes that the stage is in the middle of the event or wake that it just got, if it is.
+    /// If the stage has not finished the event or wake that it just got, notes this.
     @inline(__always)
     func noteStep(_ kind: UnfinishedStep.Kind, of event: UInt64?, outputsBefore: Int) {
         guard !state.hasCaughtUp && state.resumption != nil || clock?.isUnfinished == true else { return }

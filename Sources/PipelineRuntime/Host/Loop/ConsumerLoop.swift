@@ -29,12 +29,13 @@ final class ConsumerLoop<S: Stage>: HostWork {
     var keeper: SnapshotKeeper?
     /// The pushes that transports may have; nil for a stage without transports.
     var inFlightJournal: InFlightJournal?
-    /// The events that the stage is processing, for the start after a crash; nil where nothing can be set aside.
+    /// Notes the events that the stage is processing, so that the process after a crash knows them. Nil if no event can
+    /// be set aside.
     var journal: CrashJournal?
     /// Whether the journal notes each event on its own.
     var notesEachEvent = false
 
-    /// The most input of one turn. Smaller while pushes are in flight, so that answers do not wait long.
+    /// The most input bytes of one turn. Fewer while pushes are in flight, so that their answers do not wait long.
     private var turnBytesMax: Int { transports.isResting ? 1 << 20 : 1 << 17 }
 
     init(
@@ -70,7 +71,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
             isStopping: control.isStopAsked)
     }
 
-    /// In virtual time, whether all pushes are answered.
+    /// Whether transports take more pushes; in virtual time, whether all pushes are answered.
     var haveTransportsRoom: Bool { plan.clock == .event ? transports.isIdle : transports.hasRoom }
 
     var retentionFloor: RetentionFloor { keeper.map { RetentionFloor($0.oldestNeeded) } ?? .everything }
@@ -179,11 +180,11 @@ final class ConsumerLoop<S: Stage>: HostWork {
         keeper?.noteInput(end)
     }
 
-    /// How many events are taken before the loop looks for answers. Answers go first, because each one frees a stream that
-    /// would otherwise be idle.
+    /// How many events are taken before the loop looks for answers. Answers go first, because each one lets a transport
+    /// send the next push.
     private static var eventsBetweenLooks: UInt64 { 32 }
 
-    /// Whether a batch is full before the input ends: one push may go to a thousand devices.
+    /// Whether the outputs fill a batch, perhaps in the middle of the input: one push may go to a thousand devices.
     private var isFull: Bool {
         max(out.lines.count, out.deliveryBytes) >= StageOutlet.batchBytesFull
             || out.deliveries.count >= Self.batchPushesMax
@@ -224,8 +225,9 @@ final class ConsumerLoop<S: Stage>: HostWork {
     /// The log's time now, for a stage on the machine's clock.
     var logNow: Instant { outlet.now(from: clock?.now ?? .epoch) }
 
-    /// Moves virtual time on; each deadline on the way gets a batch with its own time. A rebuild moves time by the stage's
-    /// own log instead, which records the settings of each deadline.
+    /// Moves virtual time on. Each deadline on the way gets a batch with its own time.
+    ///
+    /// Does nothing during a rebuild, which takes the times from the stage's own log.
     ///
     /// - Returns: False where the log is full; the remaining deadlines are served later.
     private func advance(to time: Instant) throws -> Bool {
@@ -242,7 +244,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
         return true
     }
 
-    /// In virtual time, all pushes are answered before time goes on.
+    /// In virtual time: commits, and returns whether all pushes are answered. Time does not go on before that.
     private func commitSettled() throws -> Bool {
         guard try commit() else { return false }
         try dispatch()
@@ -276,7 +278,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
 
     // MARK: Snapshots
 
-    /// Whether the stage's state covers exactly its log and the events that it took.
+    /// Whether the outputs of all events that the stage took are in its log, and nothing is unfinished.
     var isSettled: Bool {
         out.isEmpty && state.isSettled(conditions)
     }

@@ -4,17 +4,18 @@ import Time
 
 /// The events that a stage is processing, in a small file beside its log.
 ///
-/// Before the stage gets events, their sequences are written to the file; afterwards they are cleared. A note that is left
-/// when a host starts names the events during which the process ended. It survives the end of a process, not of the
-/// machine: it is never forced to the disk.
+/// Before the stage gets events, their sequences are written to the file; afterwards they are cleared. If a host finds
+/// a note when it starts, the process before it ended during the events in the note. A note survives the end of a
+/// process, but not that of the machine, because it is never forced to the disk.
 ///
 /// Usually there is one note for each upstream batch. After a crash each of those events gets a note of its own, so that
 /// the next crash shows which event it was.
 final class CrashJournal {
     static let name = "crash-journal"
-    /// How many crashes in a row on one event set it aside.
+    /// After this many crashes in a row on one event, the event is set aside.
     static let crashesMax: UInt64 = 3
-    /// How many events may be set aside in a row. After that the stage is broken, not its input.
+    /// How many events may be set aside in a row. If the stage crashes on the next event too, the fault is in the
+    /// stage, not in its input.
     static let setAsideMax: UInt64 = 10
 
     private let log: LogIdentity
@@ -23,7 +24,7 @@ final class CrashJournal {
     /// How the process before this one ended, where its supervisor reported it.
     private let end: String?
 
-    /// Nil where the file cannot be written: then nothing is set aside.
+    /// Nil if the file cannot be written. Then no event is set aside.
     init?(logDirectory: String, of log: LogIdentity, boot: UInt64, end: String? = nil) {
         let path = "\(logDirectory)/\(Self.name)"
         file = DataMode(of: logDirectory).open(path, O_WRONLY | O_CREAT | O_CLOEXEC)
@@ -91,8 +92,8 @@ struct CrashRecord: Hashable {
     var noteEachThrough: UInt64 = 0
     var setAsideInARow: UInt64 = 0
 
-    /// Called when a process starts: the process before it ended on the noted events. A note from another boot says
-    /// nothing, because it may have reached the disk at any time.
+    /// Called when a process starts. If events are noted, the process before it ended on them. A note from another boot
+    /// is ignored, because it may have reached the disk at any time.
     mutating func takeOver(at boot: UInt64) {
         defer { (self.boot, inProgress) = (boot, nil) }
         guard let events = inProgress, self.boot == boot else { return }
@@ -148,11 +149,11 @@ extension CrashRecord {
 package struct CrashNote: Hashable, Sendable {
     /// The upstream events that the stage's process may have ended on.
     package var events: ClosedRange<UInt64>
-    /// How many times in a row it crashed on them; 0 where the journal notes them as in progress, because a process is working
-    /// on them or ended while it was.
+    /// How many times in a row the stage crashed on these events. 0 if they are only noted as in progress: a process is
+    /// working on them, or it ended during that work.
     package var crashes: UInt64
 
-    /// Nil where no events are noted, or the stage's log covers them all.
+    /// Reads the note beside a log. Nil if it names no events, or only events that the stage's log covers.
     package static func read(
         logDirectory: String, of log: LogIdentity, after cursor: UInt64
     ) -> CrashNote? {
@@ -183,8 +184,8 @@ package struct CrashJournalCheck: LogCheck {
 extension Cursor {
     private static let aside = "/aside"
 
-    /// The upstream event that the batch sets aside, because the stage crashed on it. A replay skips it. Such a batch holds
-    /// no event, and its cursor passes that event alone.
+    /// The upstream event that the batch sets aside, because the stage crashed on it. A replay skips it. Such a batch
+    /// holds no event, and its cursor moves past only that event.
     package var setAside: UInt64? { positions.first { $0.value > 0 && $0.key.hasSuffix(Self.aside) }?.value }
 
     mutating func setAside(_ sequence: UInt64, of upstream: String) { positions[upstream + Self.aside] = sequence }

@@ -17,8 +17,8 @@ package struct EventReader: ~Copyable {
 
     /// The event; nil where the line was rejected.
     ///
-    /// Valid until the next call, which the compiler cannot check: `self` owns both the reader and the stage
-    /// ("overlapping accesses to 'self'").
+    /// The event is valid until the next call. The compiler cannot check this, because a host's `self` owns both the
+    /// reader and the stage ("overlapping accesses to 'self'").
     @_lifetime(borrow line)
     @inline(__always)
     package mutating func read(

@@ -23,7 +23,7 @@ protocol HostWork: AnyObject {
 
     var isIdle: Bool { get }
 
-    /// The first events that the stage needs to start again.
+    /// The oldest events that the stage needs to start again.
     var retentionFloor: RetentionFloor { get }
 
     /// Called after events before `first` were removed from the stage's own log.
@@ -49,7 +49,8 @@ extension HostWork {
     }
 }
 
-/// The poller of a host's loop. The loop reads only from readable sockets, because each other try costs a system call.
+/// The poller of a host's loop. The loop reads only from readable sockets, because a read from any other socket would
+/// cost a system call for nothing.
 final class HostWatch {
     private let poller = ZMQPoller()
     private let server: Int

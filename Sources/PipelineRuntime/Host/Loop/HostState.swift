@@ -13,8 +13,8 @@ import Time
 /// | waiting for room | held input waits for the log or for transports; no more is taken | ``takeHeld()`` |
 /// | stopping | no input is taken and no push handed out; answers to pushes in flight are taken | the host's end |
 ///
-/// A source and a plugin's program are fed no past: they begin with ``caughtUp(through:)``. ``RecordedPast`` says what a
-/// stage did in its past.
+/// For a source and for a plugin's program there is no past to feed: their states begin with ``caughtUp(through:)``.
+/// ``RecordedPast`` says what a stage did in its past.
 struct HostState: Hashable {
     /// How much of its recorded past the stage was fed.
     private enum Past: Hashable {
@@ -99,7 +99,7 @@ struct HostState: Hashable {
         }
     }
 
-    /// Whether outputs are appended; those of the past are in the log already.
+    /// Whether outputs are appended. During the past they are not, because they are in the log already.
     var mayAppend: Bool { past == .whole || past == .over }
 
     func wantsInput(_ conditions: Conditions) -> Bool {
@@ -123,7 +123,7 @@ struct HostState: Hashable {
         (held != nil || step != nil) && !conditions.isLogFull && conditions.haveTransportsRoom
     }
 
-    /// Whether the stage's state covers exactly its log and the events that it took.
+    /// Whether the outputs of all events that the stage took are in its log, and nothing is unfinished.
     func isSettled(_ conditions: Conditions) -> Bool {
         hasCaughtUp && !conditions.isLogFull && step == nil && held == nil && !mustRecord
     }
@@ -158,8 +158,8 @@ struct HostState: Hashable {
 
     /// The next action; nil at the end of the turn.
     ///
-    /// Answers come first, because their streams are idle; then held input; then new input up to the turn's limit; then
-    /// deadlines. All outputs are appended before pushes are handed out.
+    /// Answers come first, because each one lets a transport send another push. Then come held input, new input up to
+    /// the turn's limit, and deadlines. All outputs are appended before pushes are handed out.
     mutating func next(_ conditions: Conditions) -> Action? {
         while true {
             switch turn.place {
@@ -216,21 +216,21 @@ struct HostState: Hashable {
         return state
     }
 
-    /// Called when the upstream has said what its log holds: `taken` is in the snapshot, outputs through `committed` in
-    /// the log.
+    /// Called when the upstream has said what its log holds. The snapshot includes the events through `taken`. The log
+    /// holds the outputs of the events through `committed`.
     mutating func begin(taken: UInt64, committed: UInt64, resuming step: UnfinishedStep?) {
         (self.taken, self.committed) = (taken, committed)
         past = .fed(through: committed, step: step)
     }
 
-    /// All of the past was fed, except a step that the log holds in part.
+    /// Called when all of the past was fed, except a step that the log holds in part.
     mutating func endPast() {
         guard case .fed(let through, let step) = past else { return }
         committed = through
         past = step.map { .endsIn($0) } ?? .whole
     }
 
-    /// The step that the log holds in part does not come again.
+    /// Forgets the step that the log holds in part, because the stage does not repeat it.
     mutating func dropResumption() {
         if case .endsIn = past { past = .whole }
     }
@@ -247,13 +247,13 @@ struct HostState: Hashable {
 
     mutating func takeHeld() -> HeldInput? { held.take() }
 
-    /// The log records that the stage never gets the event.
+    /// Called when the log records that the stage never gets the event.
     mutating func setAside(_ sequence: UInt64) { (taken, committed, mustRecord) = (sequence, sequence, false) }
 
     // MARK: Steps
 
-    /// The stage is in the middle of an event, or of a wake if `event` is nil; `next` is the sequence of the log's next
-    /// event.
+    /// Called when the stage is in the middle of an event, or of a wake if `event` is nil. `next` is the sequence of
+    /// the log's next event.
     mutating func beginStep(_ kind: UnfinishedStep.Kind, of event: UInt64?, behind outputsBefore: Int, next: UInt64) {
         if case .endsIn(let former) = past, former.kind == kind {
             step = OpenStep(unfinished: former, event: event, known: next - former.first)
@@ -280,10 +280,10 @@ struct HostState: Hashable {
 
     mutating func requireRecord() { mustRecord = true }
 
-    /// A part of a step was appended; the end of the step needs a batch too.
+    /// Called when a part of a step was appended. The end of the step needs a batch too.
     mutating func notePart() { (turn.parts, mustRecord) = (turn.parts + 1, true) }
 
-    /// The outputs of all taken events were appended, or those of the events through `sequence`.
+    /// Called when the outputs of all taken events, or of the events through `sequence`, were appended.
     mutating func noteAppended(through sequence: UInt64? = nil) { (committed, mustRecord) = (sequence ?? taken, false) }
 }
 
@@ -291,6 +291,6 @@ struct HostState: Hashable {
 struct OpenStep: Hashable {
     let unfinished: UnfinishedStep
     let event: UInt64?
-    /// How many of the step's next outputs are in the log already, from before a restart.
+    /// How many of the step's next outputs are already in the log because they were appended before a restart.
     var known: UInt64 = 0
 }

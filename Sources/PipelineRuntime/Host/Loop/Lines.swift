@@ -1,8 +1,8 @@
 import Glibc
 import JSON
 
-/// The lines of a frame, each without its line feed. Valid as long as the frame, which the compiler cannot check: a `for`
-/// loop gives `Escapable` values.
+/// The lines of a frame, each without its line feed. A line is valid as long as the frame. The compiler cannot check
+/// this, because a `for` loop needs `Escapable` elements.
 package struct Lines: Sequence, IteratorProtocol {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0

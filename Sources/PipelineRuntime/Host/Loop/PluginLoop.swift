@@ -6,7 +6,7 @@ import PipelineKit
 import Time
 import ZeroMQ
 
-/// What the loop of a plugin's program asks and tells the program's supervisor.
+/// The calls that the loop of a plugin's program makes to the program's supervisor.
 struct PluginPrograms {
     /// Called when the program has opened its link. Returns how the program before it ended, if one did.
     var onOpen: () -> ChildProcess.Exit? = { nil }
@@ -18,9 +18,10 @@ struct PluginPrograms {
 
 /// The loop of a stage that is a program in another language.
 ///
-/// The program connects a DEALER to the endpoint in `BELFRY_LINK` and sends `open`. It gets `welcome` and `batch` frames,
-/// as any consumer does, and sends back `outputs` with the sequence they answer. The host appends them with that cursor, so
-/// the program needs no log. A program that starts again gets every event without an answer again.
+/// The program connects a DEALER to the endpoint in `BELFRY_LINK` and sends `open`. It gets `welcome` and `batch`
+/// frames, as any consumer does. It sends back `outputs` frames, each with the sequence of the last event that the
+/// outputs answer. The host appends the outputs with that sequence as the cursor, so the program needs no log. A
+/// program that starts again gets all unanswered events again.
 final class PluginLoop: HostWork {
     var state: HostState
     let outlet: StageOutlet
@@ -29,7 +30,7 @@ final class PluginLoop: HostWork {
     private let plugin: ZMQSocket
     private let control: HostControl
     private var out = Outbox()
-    /// An event and its line feed must fit the log.
+    /// An event together with its line feed must fit in the log.
     private var events = EventReader(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax - 1))
     private let frames = ControlFrames(side: .link, framesRule: "outputs have two, open one")
     private var peer: [UInt8]?
@@ -40,7 +41,7 @@ final class PluginLoop: HostWork {
     private var mark: UInt64 = 0
     private var eventsIn: UInt64 = 0
     private var refusedFrames = 0
-    /// When the program last answered, or began to be waited for.
+    /// When the program last answered, or when the host began to wait for it.
     private var silentSince = ContinuousClock.now
     private var hasComplained = false
     /// The codes of the program's mistakes that the operator was told of.
@@ -89,9 +90,9 @@ final class PluginLoop: HostWork {
     func trimmed(to first: UInt64) {}
     /// The last event that the program has answered.
     private var answered: UInt64 { state.committed }
-    /// True while the host stops: the program's last outputs are input too.
+    /// Also true while the host stops, because the program's last outputs are input too.
     var wantsInput: Bool { state.held == nil }
-    /// The program keeps nothing: it gets every event without an answer again.
+    /// The events from the first unanswered one on. A program that starts again gets them again, and nothing else.
     var retentionFloor: RetentionFloor { RetentionFloor(upstream: answered + 1, own: .max) }
 
     var conditions: HostState.Conditions {
@@ -228,7 +229,7 @@ final class PluginLoop: HostWork {
         try sendAgain()
     }
 
-    /// Sends every batch without an answer; only the first one while the program gets events on their own.
+    /// Sends all unanswered batches again. While the program gets events one at a time, sends only the first.
     private func sendAgain() throws {
         guard state.held == nil else { return }
         for batch in answered < sendSinglyThrough ? waiting.prefix(1) : waiting[...] {
@@ -238,7 +239,7 @@ final class PluginLoop: HostWork {
 
     private func outputs(_ control: JSONValue, _ sender: [UInt8]) throws {
         guard sender == peer else {
-            // Usually from a program that has ended: the next one gets these events again.
+            // Such outputs usually come from a program that has ended. The next program gets these events again.
             return try refuse(
                 sender, "link.outputs", "only the program that opened the link last may send outputs", isTold: false)
         }

@@ -1,8 +1,8 @@
 import EventLog
 import Time
 
-/// What a stage did in the past, in order, as the batches of its own log record it: a value that reads no file. A host that
-/// starts, a snapshot and a replay tell it each batch and do what it asks for.
+/// What a stage did in the past, in order, as the batches of its own log record it. It is a value that reads no file. A
+/// host that starts, a snapshot and a replay pass each batch to it and do the actions that it asks for.
 ///
 /// | State | What is asked for | What comes next |
 /// |---|---|---|
@@ -39,7 +39,8 @@ package struct RecordedPast: Hashable {
     /// - Parameters:
     ///   - upstream: The name of the log that the stage reads.
     ///   - cursor: The last event that the stage's state includes.
-    ///   - feedsParts: Whether an event is fed with the first part of its outputs; else with the last.
+    ///   - feedsParts: Whether an event whose outputs fill several batches is fed at the first of them; otherwise at
+    ///     the last.
     ///   - leftOut: An unfinished step at the log's end. If it is a wake, its batches are skipped.
     package init(upstream: String, after cursor: UInt64, feedsParts: Bool, leavingOut leftOut: UnfinishedStep? = nil) {
         (self.upstream, self.cursor, self.feedsParts, self.leftOut) = (upstream, cursor, feedsParts, leftOut)
@@ -60,7 +61,7 @@ package struct RecordedPast: Hashable {
         leftOut.map { $0.kind == .wake && header.lastSequence >= $0.first } ?? false
     }
 
-    /// Tells it that the stage's state already includes its input through this event.
+    /// Notes that the stage's state already includes its input through this event.
     package mutating func pass(_ sequence: UInt64) { cursor = max(cursor, sequence) }
 
     /// The next action for a stage that was fed through an event; nil at the end of the past.

@@ -25,11 +25,12 @@ final class StageOutlet {
         case noRoom
     }
 
-    /// A batch of this size is appended at once. The log's own limit leaves room for one more event's outputs.
+    /// Outputs of this size are appended at once. The log's own limit for a batch is larger, so the outputs of one more
+    /// event still fit.
     static let batchBytesFull = 8 << 20
 
-    /// Opens the log before it binds. Binding an `ipc` endpoint takes it from the process that serves it, and the log's lock
-    /// shows whether there is such a process.
+    /// Opens the log before it binds the socket. Binding an `ipc` endpoint would take it from another process that
+    /// serves this log. The log's lock shows whether there is such a process.
     init(_ plan: HostPlan, _ sockets: some HostConnections) throws {
         log = try EventLogWriter(plan.logOptions)
         stage = plan.stage
@@ -46,7 +47,7 @@ final class StageOutlet {
         server.first = try log.segments().first?.firstSequence ?? 1
     }
 
-    /// The log's time now, for a stage on the machine's clock that has taken in `latest`.
+    /// The log's time now, for a stage on the machine's clock. `latest` is the latest time that the stage has seen.
     func now(from latest: Instant = .epoch) -> Instant {
         let wasTold = clockBehind != .zero
         let now = time.now(from: max(latest, log.lastNow))
@@ -56,7 +57,7 @@ final class StageOutlet {
 
     var clockBehind: Duration { time.behind }
 
-    /// Removes old segments. Returns the first sequence that is left; nil where nothing is removed.
+    /// Removes old segments. Returns the first remaining sequence; nil if nothing was removed.
     func retain(_ floor: RetentionFloor) -> UInt64? {
         guard let first = retention.turn(self, floor) else { return nil }
         server.first = first
@@ -66,7 +67,8 @@ final class StageOutlet {
     /// Whether the last append failed for lack of room.
     var isDiskFull: Bool { room.shortage != nil }
 
-    /// Appends one turn's outputs, with the cursor they answer, as one batch, and publishes it.
+    /// Appends one turn's outputs as one batch and publishes it. The batch's cursor says which input the outputs
+    /// answer.
     ///
     /// After ``Commit/noRoom`` call it again with the same cursor and no further outputs, until it succeeds.
     ///
@@ -117,8 +119,8 @@ final class StageOutlet {
 
     /// Shows consumers the batches that have become durable.
     ///
-    /// - Throws: ``EventLogError/syncFailed(file:errno:)`` where nothing becomes durable any more. Without this check a stage
-    ///   without further input would never notice.
+    /// - Throws: ``EventLogError/syncFailed(file:errno:)`` if nothing becomes durable any more. A stage without further
+    ///   input appends nothing, so only this check notices the failure.
     func revealDurable() throws {
         try log.check()
         try deadLetters.check()
@@ -136,7 +138,8 @@ final class StageOutlet {
         try log.checkPlace()
     }
 
-    /// Makes the present dead letters durable before a snapshot that covers their input. For any thread.
+    /// Makes the present dead letters durable; must be called before a snapshot that includes their input is written.
+    /// May be called on any thread.
     var flushingDeadLetters: @Sendable () throws -> Void {
         if sync == .always, let flushing = deadLetters.flushing { return flushing }
         return {}
@@ -153,8 +156,8 @@ final class StageOutlet {
 
 /// Rejected input with its reasons, in a log beside the stage's own.
 ///
-/// Dead letters are appended before the batch whose cursor passes them, with the same cursor. After a crash between the
-/// two, those already in the log are skipped.
+/// Dead letters are appended before the batch whose cursor passes their input, and have the same cursor. After a crash
+/// between the two appends, the dead letters that are already in the log are not written again.
 final class DeadLetters {
     private let plan: HostPlan
     private let identity: LogIdentity
@@ -189,8 +192,8 @@ final class DeadLetters {
 
     var flushing: (@Sendable () throws -> Void)? { writer?.flushing }
 
-    /// Forces the dead letters to the disk, as the log's policy says: a durable cursor must not pass a dead letter that can
-    /// still be lost.
+    /// Forces the dead letters to the disk, as the log's policy says. Otherwise a durable cursor could pass a dead
+    /// letter that is then lost.
     func makeDurable() throws(EventLogError) {
         guard let writer, writer.durableSequence < writer.lastSequence else { return }
         try writer.flush()

@@ -1,7 +1,7 @@
 import EventLog
 
-/// The step that a stage was in the middle of when its log's last batch was written: the outputs of one event or wake may
-/// fill several batches.
+/// The step that a stage had not finished when its log's last batch was written. A step is one event or wake; its
+/// outputs may fill several batches.
 ///
 /// The cursor of such a batch does not include the event. It has an additional entry, named after the upstream's log and
 /// `/event` or `/wake`, with the sequence of the step's first output. The batch with the last output sets it to 0.
@@ -20,7 +20,7 @@ package struct UnfinishedStep: Hashable, Sendable {
 
     init(_ kind: Kind, first: UInt64) { (self.kind, self.first) = (kind, first) }
 
-    /// Nil where the cursor is not in the middle of a step.
+    /// Nil if no step is unfinished at the cursor.
     package init?(_ cursor: Cursor, of upstream: String) {
         for kind in Kind.allCases {
             guard let first = cursor.positions[kind.entry(upstream)], first > 0 else { continue }
@@ -34,7 +34,7 @@ package struct UnfinishedStep: Hashable, Sendable {
 extension Cursor {
     /// - Parameters:
     ///   - unfinished: The step that the batch is a part of.
-    ///   - firstOut: The first event with pushes that wait for an answer.
+    ///   - firstOut: The first upstream event with pushes that wait for an answer.
     ///   - past: The cursor before the batch.
     init(
         _ upstream: String, _ position: UInt64, unfinished: UnfinishedStep?, firstOut: UInt64? = nil, past: Cursor
@@ -54,14 +54,15 @@ extension Cursor {
 
     private static let out = "/out"
 
-    /// The first upstream event with pushes in flight when the batch was written: the log holds outcomes or attempts for
-    /// all earlier events. Nil where no push waits for its first answer.
+    /// The first upstream event that had pushes in flight when the batch was written. For all pushes of earlier events
+    /// the log holds outcomes or attempts. Nil if no push waits for its first answer.
     package var firstOut: UInt64? { positions.first { $0.value > 0 && $0.key.hasSuffix(Self.out) }?.value }
 
     /// Whether later batches answer pushes that this batch hands out.
     package var handsOut: Bool { firstOut != nil }
 
-    /// The upstream's log and the last sequence done, for the log of a stage that reads another stage's log.
+    /// The upstream's log, and the last of its sequences whose outputs are complete. Nil for a source, which reads no
+    /// other log.
     package var input: (log: String, position: UInt64)? {
         // No log's name has a slash: see ``EventLogLimits``.
         positions.first { !$0.key.contains("/") }.map { ($0.key, $0.value) }

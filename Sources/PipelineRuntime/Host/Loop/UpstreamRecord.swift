@@ -1,13 +1,14 @@
 import EventLog
 import Time
 
-/// The upstream log that a stage's log was made from, kept beside it: a cursor is useless for another log.
+/// The name and identity of the upstream log that a stage's log was made from, in a file beside the stage's log. The
+/// stage must not read another log, because its cursor counts only in this one.
 struct UpstreamRecord {
     private let directory: String
 
     init(_ plan: HostPlan) { directory = plan.logDirectory }
 
-    /// Nil in a new log, and where the record is unreadable, which ``check(_:_:endpoint:)`` reports.
+    /// Nil if the log is new or the record is unreadable. In the second case ``check(_:_:endpoint:)`` reports it.
     func recorded() -> (name: String, LogIdentity)? {
         do throws(EventLogError) {
             return try UpstreamNote.read(directory: directory).map { ($0.log, $0.identity) }

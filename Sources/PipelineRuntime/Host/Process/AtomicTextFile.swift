@@ -1,7 +1,7 @@
 import EventLog
 import Glibc
 
-/// Reads and writes small text files. A write is durable, and leaves the old text or the new one.
+/// Reads and writes small text files. A write is durable, and a crash leaves either the old text or the new text.
 package enum AtomicTextFile {
     /// Nil where there is no such file. A file longer than `bytesMax` is an error.
     static func read(_ path: String, bytesMax: Int) throws(AtomicTextFileError) -> String? {
@@ -28,7 +28,8 @@ package enum AtomicTextFile {
         }
     }
 
-    /// - Throws: ``AtomicTextFileError``. The file is unchanged, unless only its name could not be made durable.
+    /// - Throws: ``AtomicTextFileError``. The file is then unchanged, unless the error is only that the new file's name
+    ///   could not be made durable.
     static func write(_ text: String, to path: String, calls: FileCalls = FileCalls()) throws(AtomicTextFileError) {
         let draft = path + ".new"
         do throws(AtomicTextFileError) {
@@ -85,7 +86,7 @@ package enum AtomicTextFile {
 package enum AtomicTextFileError: Error, Hashable, CustomStringConvertible {
     case failed(String, String, Int32)
     case tooLarge(String, bytesMax: Int)
-    /// Text that Belfry did not write, or damaged text. The message is about `consumers.json`.
+    /// Text that Belfry did not write, or damaged text. The error's message fits only `consumers.json`.
     case unreadable(String)
 
     package var description: String {

@@ -5,10 +5,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A child process. It starts at once; waiting for it blocks no thread of the cooperative pool.
+/// A child process, which starts at once. Waiting for its end blocks no thread of the cooperative pool.
 ///
-/// The child inherits our standard error and no further descriptor, even while other threads start processes. Foundation's
-/// `Process` does not promise that.
+/// The child inherits our standard error and no other descriptor, even if other threads start processes at the same
+/// time. Foundation's `Process` does not promise that.
 package final class ChildProcess: Sendable {
     package struct Exit: Sendable, Hashable {
         package var status: Int32
@@ -30,7 +30,7 @@ package final class ChildProcess: Sendable {
     private let started = ContinuousClock.now
     private let exit = Mutex(Exit?.none)
     private let ended = DispatchGroup()
-    /// Our end of the lifeline; -1 where there is none.
+    /// Our end of the lifeline; -1 without a lifeline.
     private let lifeline: Int32
 
     /// - Throws: ``ChildProcessError`` where the program does not exist or cannot be started.
@@ -122,7 +122,7 @@ package final class ChildProcess: Sendable {
         exit.withLock { if $0 == nil { kill(pid, number) } }
     }
 
-    /// Closes the child's standard input, where that is a lifeline.
+    /// Closes the child's standard input, if it is a lifeline.
     package func endInput() { if lifeline >= 0 { shutdown(lifeline, Int32(SHUT_WR)) } }
 
     /// Calls `body` with our end of the lifeline, which stays open meanwhile.
@@ -136,7 +136,7 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Blocks the thread. Nil where the child still runs after that time.
+    /// Waits for the child's end and blocks the thread. Nil if the child still runs after `patience`.
     package func wait(atMost patience: DispatchTimeInterval) -> Exit? {
         _ = ended.wait(timeout: .now() + patience)
         return exited

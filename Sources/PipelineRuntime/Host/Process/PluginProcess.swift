@@ -4,9 +4,9 @@ import Synchronization
 
 /// Keeps a plugin's program running: starts it, watches it, and restarts it after growing pauses.
 ///
-/// The program's standard input is a pipe that closes when this process ends, however that happens, so a program knows that
-/// its host is gone. A ``PluginWatch`` ends a program that does not read its input. The program's standard output goes to standard
-/// error, because the host's standard output is for data.
+/// The program's standard input is a socket that closes when this process ends, even by a crash. So a program notices
+/// that its host is gone. A ``PluginWatch`` ends a program that does not read its input. The program's standard output
+/// goes to standard error, because the host's standard output is for data.
 final class PluginProcess: Sendable {
     private let command: [String]
     private let directory: String?
@@ -47,7 +47,8 @@ final class PluginProcess: Sendable {
     /// How many programs in a row may end without opening the link.
     private static let failuresMax = 5
 
-    /// Notes that the program has opened its link. Returns how the one before it ended, if it has since the last call.
+    /// Notes that the program has opened its link. Returns how the program before it ended, if that happened since the
+    /// last call.
     func noteOpen() -> ChildProcess.Exit? {
         state.withLock { state in
             state.hasOpened = true
@@ -57,7 +58,7 @@ final class PluginProcess: Sendable {
 
     var isDown: Bool { state.withLock { $0.end != nil } }
 
-    /// Notes that the event that the program crashed on was set aside. The next pause is the shortest again.
+    /// Notes that the event on which the program crashed was set aside. The next pause is the shortest again.
     func forgetFailures() { state.withLock { $0.isForgiven = true } }
 
     private func takeForgiven() -> Bool {
@@ -106,11 +107,13 @@ final class PluginProcess: Sendable {
 
 /// A small process that ends a plugin's program after this process has ended.
 ///
-/// `PR_SET_PDEATHSIG` would not do: `posix_spawn` cannot set it, and it fires at the end of the starting thread.
+/// `PR_SET_PDEATHSIG` cannot replace it: `posix_spawn` cannot set it, and its signal comes when the starting thread
+/// ends, not the process.
 private struct PluginWatch {
     private let child: ChildProcess
 
-    /// Waits until standard input closes, which is when this process ends; then stops the program, and kills it if it stays.
+    /// Waits until its standard input closes, that is, until this process ends. Then stops the program, and kills it if
+    /// it still runs five seconds later.
     private static let script = """
         read -r _
         kill -TERM "$0" || exit 0
@@ -124,7 +127,8 @@ private struct PluginWatch {
             ["/bin/sh", "-c", script, "\(program.pid)"], standard: .lifeline(output: STDERR_FILENO))
     }
 
-    /// Called when the program has ended, before its number can belong to another process.
+    /// Ends the watch. Call this at once when the program has ended, because its process number may soon belong to
+    /// another process.
     func end() async {
         child.signal(SIGKILL)
         _ = await child.wait()

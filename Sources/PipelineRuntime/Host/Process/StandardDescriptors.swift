@@ -1,7 +1,7 @@
 import Glibc
 
-/// The descriptors of standard input, output and error: the process's own, unless a command runs inside another program,
-/// which then sets them.
+/// The descriptors of standard input, output and error. By default they are the process's own. A program that runs a
+/// command inside itself sets others.
 package struct StandardDescriptors: Sendable {
     package let input: Int32
     package let output: Int32

@@ -1,6 +1,6 @@
 import EventLog
 
-/// Checks that `consumers.json` is intact. A stage with a damaged one does not start.
+/// Checks that `consumers.json` is intact. If the file is damaged, its stage removes nothing from the log.
 package struct ConsumerPositionsCheck: LogCheck {
     package init() {}
 

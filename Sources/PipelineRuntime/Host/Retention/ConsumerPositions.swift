@@ -2,11 +2,11 @@ import EventLog
 import Events
 import JSON
 
-/// The first sequence that each reader of a log may still ask for. Kept as `consumers.json` beside the log, so that it
-/// counts while a reader is down.
+/// The first sequence that each reader of a log may still ask for. The file `consumers.json` beside the log keeps these
+/// sequences, so that they also protect events while a reader is down.
 ///
-/// The file may be out of date: then more of the log is kept than needed, never less. Its last element is the CRC-32C of
-/// everything before it. Files of earlier builds have no checksum and are trusted.
+/// The file may be out of date. Then more of the log is kept than needed, never less. The file's last element is the
+/// CRC-32C of everything before it. Files of earlier builds have no checksum and are trusted.
 struct ConsumerPositions {
     static let fileName = "consumers.json"
 
@@ -25,7 +25,7 @@ struct ConsumerPositions {
     /// The first sequence that any of these consumers may ask for; 1 if one of them has never reported.
     func first(of consumers: [String]) -> UInt64 { consumers.map { firsts[$0] ?? 1 }.min() ?? .max }
 
-    /// - Returns: Whether a consumer needs more than before: that must be saved at once.
+    /// - Returns: Whether a consumer needs earlier events than before. Then the positions must be saved at once.
     mutating func take(_ reported: [String: UInt64]) -> Bool {
         let needsMore = reported.contains { $1 < firsts[$0] ?? 1 }
         firsts.merge(reported) { $1 }

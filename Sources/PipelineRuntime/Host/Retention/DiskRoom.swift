@@ -15,7 +15,7 @@ struct DiskRoom {
 
     func mayTry(at time: ContinuousClock.Instant) -> Bool { nextTry.map { time >= $0 } ?? true }
 
-    /// Notes a lack of room, and reports the first of a series. Throws any other failure.
+    /// Notes an error that is a lack of room, and reports the first of several in a row. Throws any other error again.
     mutating func note<Failure: Error>(_ error: Failure, at time: ContinuousClock.Instant) throws(Failure) {
         guard let new = HostReport.Shortage(error) else { throw error }
         if shortage == nil {
@@ -32,7 +32,7 @@ struct DiskRoom {
 }
 
 extension HostReport.Shortage {
-    /// Nil where the error is not a lack of room.
+    /// Nil if the error is not a lack of room.
     init?(_ error: any Error) {
         switch error {
         case EventLogError.full(let file, let bytesNeeded, _): self.init(file: file, bytesNeeded: bytesNeeded)

@@ -5,17 +5,19 @@ import Time
 
 /// Removes the oldest segments of a stage's log, by the pipeline file's `retention`.
 ///
-/// A segment is removed when it is older than `age` or the log is larger than `bytes`, and nobody needs it any more:
+/// A segment is removed when it is older than `age` or the log is larger than `bytes`. But it stays while a stage or
+/// another consumer needs it:
 ///
-/// - Each stage that reads the log reports over its link the first sequence that it may ask for again. It follows the older
-///   of the stage's two newest snapshots. A stage with fewer snapshots, or that has never connected, needs the whole log. The reports
-///   are kept beside the log, so that they count while the stage is down.
-/// - Any other consumer, such as `belfry tap`, counts while it is connected.
+/// - Each stage that reads the log reports over its link the first sequence that it may ask for again. This is the
+///   sequence after the older of the stage's two newest snapshots. A stage with fewer snapshots needs the whole log,
+///   and so does a stage that has never connected. The reports are kept beside the log, so that they count while the
+///   stage is down.
+/// - Any other consumer, such as `belfry tap`, needs the events after its position while it is connected.
 /// - The stage itself needs its log from its own snapshots on.
 ///
 /// Dead letters are removed by age alone, and never before their own minimum age.
 ///
-/// A queue lists, writes and removes the files, so that the stage does not wait.
+/// The files are listed, written and removed on a dispatch queue, so that the stage does not wait.
 final class Retention {
     private let plan: HostPlan
     private let files: RetentionFiles
@@ -33,8 +35,8 @@ final class Retention {
         }
     }
 
-    /// Looks for removable segments. Returns the first remaining sequence before some are removed: consumers may not
-    /// start earlier.
+    /// Looks for removable segments. If there are some, returns the first sequence that will remain, before they are
+    /// removed. From then on no consumer may start at an earlier sequence.
     func turn(_ outlet: StageOutlet, _ floor: RetentionFloor) -> UInt64? {
         takeReports(outlet.server)
         if let removable = files.takeRemovable() { return remove(removable, outlet, floor) }
@@ -59,7 +61,7 @@ final class Retention {
         if needsMore { files.save(positions) }
     }
 
-    /// Checks again what is needed: it may be more than when the segments were listed.
+    /// Checks again which events are needed, because more may be needed now than when the segments were listed.
     private func remove(_ removable: [SegmentFacts], _ outlet: StageOutlet, _ floor: RetentionFloor) -> UInt64? {
         let needed = firstNeeded(outlet, floor)
         let removable = Array(removable.prefix { $0.lastSequence < needed })
@@ -90,7 +92,7 @@ final class RetentionFiles: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// Listed, and not yet taken by the host.
+        /// The segments that were listed and that the host has not taken yet.
         var removable: [SegmentFacts] = []
         var onReady: (@Sendable () -> Void)?
         var hasComplained = false
@@ -149,7 +151,7 @@ final class RetentionFiles: Sendable {
         }
     }
 
-    /// The first sequence that age and size do not remove.
+    /// The first sequence that the limits on age and size let stay.
     private static func bound(_ segments: [SegmentFacts], _ retention: RetentionSettings, _ now: Instant) -> UInt64 {
         var total = segments.reduce(0) { $0 + $1.bytes }
         var bound: UInt64 = 1

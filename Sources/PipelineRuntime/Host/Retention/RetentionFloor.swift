@@ -1,4 +1,4 @@
-/// The first events that a stage needs to start again, in the upstream's log and in its own.
+/// The oldest events that a stage needs to start again, in the upstream's log and in its own log.
 struct RetentionFloor: Hashable {
     /// The first sequence of the upstream's log that the stage may ask for.
     var upstream: UInt64
@@ -9,7 +9,7 @@ struct RetentionFloor: Hashable {
 }
 
 extension RetentionFloor {
-    /// - Parameter moment: The snapshot that the stage may start from; nil: it starts from the first event.
+    /// - Parameter moment: The snapshot that the stage may start from; nil if it starts from the first event.
     init(_ moment: SnapshotMoment?) {
         self.init(upstream: (moment?.position ?? 0) + 1, own: moment?.firstRead ?? 1)
     }

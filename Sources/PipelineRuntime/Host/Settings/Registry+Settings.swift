@@ -5,25 +5,25 @@ extension PipelineStage {
     /// The keys that are left out of the record of a stage's own settings.
     fileprivate static let sharedKeys = commonKeys.union(["door"])
 
-    /// The stage's own settings as an earlier build read them, before any default changed. To record settings, use
-    /// ``Registry/recordAsWritten(of:)``.
+    /// The stage's own settings as the pipeline file has them: a missing setting stands for its default before any
+    /// default changed. To record settings, use ``Registry/recordAsWritten(of:)``, which hides secrets.
     package var settingsAsWritten: String { settings.record(without: PipelineStage.sharedKeys) }
 }
 
 extension Registry {
-    /// The transports that a stage's settings set up; none for a program.
+    /// The transports that a stage's settings set up; empty for a program.
     package func transports(of stage: PipelineStage) throws(PipelineFileError) -> [TransportBinding] {
         guard stage.command.isEmpty, let type = stages[stage.kind] else { return [] }
         return try type.transports(in: stage.settings)
     }
 
-    /// The keys of a stage's own settings; none for a program.
+    /// The keys of a stage's own settings; empty for a program.
     package func settingsKeys(of stage: PipelineStage) throws(SettingsError) -> [String] {
         guard stage.command.isEmpty, let type = stages[stage.kind] else { return [] }
         return try type.keys(in: stage.settings).filter { !PipelineStage.commonKeys.contains($0) }
     }
 
-    /// The settings whose defaults have changed; none for a program.
+    /// The settings whose defaults have changed; empty for a program.
     package func changedDefaults(of stage: PipelineStage) -> [ChangedDefault] {
         stage.command.isEmpty ? changedDefaults(ofKind: stage.kind) : []
     }
@@ -32,8 +32,8 @@ extension Registry {
         stages[kind]?.changedDefaults ?? []
     }
 
-    /// The stage with seals on the files and secrets of its transports, so that a changed key file counts as a changed
-    /// setting.
+    /// The stage with a seal, a checksum of the contents, on each file and secret of its transports. So a changed key
+    /// file counts as a changed setting.
     package func sealed(_ stage: PipelineStage) -> PipelineStage {
         guard stage.command.isEmpty, stages[stage.kind]?.isSource == false else { return stage }
         let files: Set<String> = transports.values.reduce(into: []) { $0.formUnion($1.fileKeys) }
@@ -54,11 +54,11 @@ extension Registry {
         hidingSecrets(of: stage).settingsAsWritten
     }
 
-    /// The stage with settings whose secrets in clear are left out of records.
+    /// The stage with its plain-text secrets marked, so that records of the settings leave them out.
     package func hidingSecrets(of stage: PipelineStage) -> PipelineStage { stage.hidingSecrets(under: secretKeys) }
 
-    /// Makes a transport of a plan's stage, with its settings checked and nothing opened. It may keep files in
-    /// `folder`, by default that of the plan's log.
+    /// Makes a transport of a plan's stage. Checks its settings and opens nothing. The transport may keep files in
+    /// `folder`, by default the folder of the plan's log.
     package func transport(
         _ binding: TransportBinding, folder: String? = nil, of plan: HostPlan? = nil,
         shared: SharedResources = SharedResources(), console: @escaping @Sendable (String) throws -> Void

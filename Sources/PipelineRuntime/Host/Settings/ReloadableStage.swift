@@ -1,8 +1,8 @@
 import PipelineKit
 import Synchronization
 
-/// A stage in this process whose settings may change while it runs: its host stops, and a new host goes on from the log and
-/// snapshot with the same transports. Their pushes in flight are not interrupted.
+/// A stage in this process whose settings may change while it runs. On a change its host stops, and a new host
+/// continues from the log and the snapshot with the same transports. Pushes in flight are not interrupted.
 package final class ReloadableStage: Sendable {
     private let transports = StageTransports()
     private let state: Mutex<State>
@@ -46,7 +46,7 @@ package final class ReloadableStage: Sendable {
         }.control.stop()
     }
 
-    /// Replaces a host that has stopped by its successor, if there is one.
+    /// Replaces a stopped host with its successor, if there is one.
     private func succeed(_ past: StageHost) async -> StageHost? {
         let (next, isOver) = state.withLock { state in
             defer { state.next = nil }
@@ -80,15 +80,16 @@ package final class ReloadableStage: Sendable {
 
     /// A reload that was checked and can be applied.
     package struct PreparedReload: Sendable {
-        /// The differences, for the operator: descriptions for transports, keys for all other settings.
+        /// The differences, for the operator. A change of a transport has a description; any other change is the key of
+        /// the setting.
         package let said: [String]
         fileprivate let host: StageHost
         fileprivate let change: StageTransports.Change
     }
 
-    /// Checks whether the stage could go on as another host, and changes nothing. One call at a time.
+    /// Checks whether the stage could continue as another host, and changes nothing. Only one call may run at a time.
     ///
-    /// - Returns: For ``take(_:)`` or ``drop(_:)``; nil where nothing differs.
+    /// - Returns: The reload, to pass to ``take(_:)`` or ``drop(_:)``; nil if nothing differs.
     /// - Throws: ``ReloadError``, or the error of a transport or an address.
     package func preparedReload(of next: StageHost) async throws -> PreparedReload? {
         let present = host
@@ -128,7 +129,7 @@ package final class ReloadableStage: Sendable {
 }
 
 extension StageTransports.Change {
-    /// Whether a description already names the transport of a key.
+    /// Whether a description already names the transport that the key belongs to.
     fileprivate func tells(of key: String) -> Bool {
         let words = key.split(separator: ".")
         guard words.count > 1, words[0] == "transports" else { return false }
@@ -136,7 +137,7 @@ extension StageTransports.Change {
     }
 }
 
-/// Why a stage cannot go on with another pipeline file.
+/// Why a stage cannot switch to another pipeline file while it runs.
 package enum ReloadError: Error, Hashable, CustomStringConvertible {
     case otherLog(String, present: String)
     case otherUpstream(String, present: String)

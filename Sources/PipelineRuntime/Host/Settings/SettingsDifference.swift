@@ -3,8 +3,8 @@ import JSON
 
 /// The keys in which two records of settings differ. Values are not shown, since they may be secret.
 enum SettingsDifference {
-    /// Key paths in alphabetical order, such as `transports.apns.apps[2].topic`; where only one
-    /// record has a key, the keys below it are not listed.
+    /// Key paths in alphabetical order, such as `transports.apns.apps[2].topic`. If only one record has a key, the keys
+    /// below it are not listed.
     static func keys(of record: String, _ other: String) -> [String] {
         if record == other { return [] }
         do throws(JSONError) {

@@ -68,10 +68,10 @@ package struct SettingsHistory: Sendable {
         } catch { return nil }
     }
 
-    /// The settings of all entries as a pipeline file has them, without seals.
+    /// The settings of all entries as they would be in a pipeline file, without seals.
     package var plainRecords: [String] { entries.map { reader(of: $0)?.record(hasSeals: false) ?? $0.settings } }
 
-    /// The stage with the seals of the last entry, wherever its settings are the same.
+    /// The stage with the seals of the last entry on each setting that is the same in both.
     package func sealing(_ stage: PipelineStage) -> PipelineStage {
         guard let last = entries.last.flatMap(reader) else { return stage }
         return stage.sealed(like: last)

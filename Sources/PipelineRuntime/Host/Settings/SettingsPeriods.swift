@@ -1,7 +1,8 @@
 import PipelineKit
 import Time
 
-/// The settings that a stage ran with, each with the position from which it counted, for a rebuild or a replay.
+/// The settings that a stage ran with, in order, for a rebuild or a replay. Each comes with the position from which it
+/// applied.
 package struct SettingsPeriods<S: Stage> {
     private struct Period {
         var after: UInt64
@@ -14,10 +15,10 @@ package struct SettingsPeriods<S: Stage> {
     private var coming: [Period]
 
     /// - Parameters:
-    ///   - history: Nil where no settings are recorded.
+    ///   - history: The recorded settings; nil if there are no records.
     ///   - settings: The settings to use without a history.
     ///   - position: The last upstream sequence that the stage's state includes; 0 for a new stage.
-    /// - Throws: Where this build refuses recorded settings.
+    /// - Throws: If this build refuses recorded settings.
     package init(
         _ history: SettingsHistory?, else settings: S.Settings, from position: UInt64 = 0
     ) throws(PipelineFileError) {
@@ -27,13 +28,14 @@ package struct SettingsPeriods<S: Stage> {
                 periods.append(Period(after: entry.after, now: entry.now, settings: try history.decode(entry)))
             }
         }
-        // The state may lack settings that began exactly at its position; to adopt them again changes nothing.
+        // The state may lack settings that began exactly at its position. If it has them already, adopting them again
+        // changes nothing.
         let past = periods.lastIndex { $0.after < max(position, 1) } ?? periods.startIndex
         first = periods.isEmpty ? settings : periods[past].settings
         coming = Array(periods.dropFirst(past + 1))
     }
 
-    /// The last event under the present settings; `UInt64.max` where no other settings follow.
+    /// The last event under the present settings; `UInt64.max` if no other settings follow.
     package var lastEvent: UInt64 { coming.first?.after ?? .max }
 
     /// The next settings to adopt before an event is fed. Call it until it is nil.

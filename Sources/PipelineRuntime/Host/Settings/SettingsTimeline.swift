@@ -7,8 +7,8 @@ struct SettingsTimeline<S: Stage> {
     private var history: SettingsHistory
     private let record: String
 
-    /// - Parameter isNew: Whether the log is empty. A log with events and without recorded settings was written by a build
-    ///   from before any default changed, under the settings in the pipeline file.
+    /// - Parameter isNew: Whether the log is empty. If a log has events but no recorded settings, a build from before
+    ///   any default changed wrote it, under the settings in the pipeline file.
     init(_ plan: HostPlan, _ today: S.Settings, isNew: Bool) throws {
         self.today = today
         record = plan.settingsRecord

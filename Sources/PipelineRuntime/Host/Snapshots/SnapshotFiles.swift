@@ -10,7 +10,8 @@ struct SnapshotMoment: Hashable, Sendable {
     var sequence: UInt64
     var now: Instant
 
-    /// Where a rebuild begins to read the stage's own log: later wakes may be in this event's segment.
+    /// Where a rebuild begins to read the stage's own log. It begins at this event, not after it, because batches
+    /// without events may follow it in its segment; they record wakes.
     var firstRead: UInt64 { max(sequence, 1) }
 }
 
@@ -60,7 +61,7 @@ final class SnapshotFiles: Sendable {
     /// The snapshots that this stage can start from, oldest first.
     var moments: [SnapshotMoment] { state.withLock { $0.moments } }
 
-    /// - Parameter flush: Called on another thread first, to make durable what the snapshot depends on.
+    /// - Parameter flush: Called first, on another thread, to make the data durable that the snapshot depends on.
     func write(_ moment: SnapshotMoment, _ bytes: [UInt8], after flush: @escaping @Sendable () throws -> Void) {
         state.withLock { ($0.isAtWork, $0.isUnwanted, $0.hasFailed) = (true, false, false) }
         writeLater(header(moment), bytes, DiskPace(), flush)
@@ -69,8 +70,9 @@ final class SnapshotFiles: Sendable {
     /// Makes a snapshot in the background, slowly, and writes it.
     ///
     /// - Parameters:
-    ///   - flush: Makes durable what the snapshot depends on.
-    ///   - make: Calls `check` now and then, stops when that throws, and reads files at the pace `disk`.
+    ///   - flush: Makes the data durable that the snapshot depends on.
+    ///   - make: Makes the snapshot. Must call `check` now and then, stop if it throws, and read files at the pace
+    ///     `disk`.
     func make(
         _ moment: SnapshotMoment, after flush: @escaping @Sendable () throws -> Void,
         _ make: @escaping @Sendable (_ check: @escaping () throws -> Void, _ disk: DiskPace) throws -> SnapshotWriter
@@ -94,7 +96,7 @@ final class SnapshotFiles: Sendable {
         }
     }
 
-    /// Drops the snapshot that is being made. The next is made without pauses.
+    /// Drops the snapshot that is being made. The next snapshot is made without pauses.
     func hurry() { state.withLock { ($0.isUnwanted, $0.isHurried) = (true, true) } }
 
     /// Drops the snapshot that is being made, without waiting for it: from now on it writes nothing.
@@ -190,7 +192,8 @@ private final class Pace {
     /// The thread's processor time after the last rest.
     private var used = PauseMeter.processorTime
 
-    /// Short enough that other threads do not wait long, and long enough that reading the clock costs little.
+    /// How long the thread works between two rests: so short that other threads do not wait long, and so long that
+    /// reading the clock costs little.
     private static let workMin = Duration.microseconds(500)
 
     init(_ share: Double) { self.share = share }
@@ -215,7 +218,8 @@ extension HostPlan {
         var store = SnapshotStore(logDirectory: logDirectory)
         store.calls = calls
         store.removesDamaged = true
-        // A log under `never` may lose events with the power anyway, so snapshots need no sync; their CRCs find torn files.
+        // With `sync: never`, a power cut may lose the log's events anyway, so snapshots need no sync either. Their
+        // CRCs reveal torn files.
         if sync == .never { store.calls.sync = { _ in 0 } }
         return store
     }

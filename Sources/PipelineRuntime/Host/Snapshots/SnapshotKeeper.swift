@@ -2,11 +2,12 @@ import EventLog
 import PipelineKit
 import Time
 
-/// Takes snapshots of a stage's state, after a certain amount of input and at a clean stop. Belongs to the host's thread.
+/// Takes snapshots of a stage's state: each time after a certain amount of input, and at a clean stop. Belongs to the
+/// host's thread.
 ///
-/// A snapshot is taken when all outputs are appended, so its input is reflected in the log. It includes the pushes in flight.
+/// A snapshot is taken only when the outputs of all input so far are in the log. It includes the pushes in flight.
 struct SnapshotKeeper {
-    /// Reading and writing a byte of state costs about as much as this much input.
+    /// Reading and writing one byte of state takes about as long as handling this many bytes of input.
     private static let inputPerStateByte = 4
     /// A background snapshot that takes longer than this many intervals is dropped, and the next is made without pauses.
     private static let intervalsMax = 4
@@ -24,8 +25,8 @@ struct SnapshotKeeper {
         self.every = every
     }
 
-    /// The snapshot that the stage's logs are kept for: the older of the two newest, since the newest may be damaged. Nil
-    /// while there are fewer than two.
+    /// The oldest snapshot that the stage may have to start from, so the logs must be kept from there on. It is the
+    /// older of the two newest, because the newest may be damaged. Nil while there are fewer than two snapshots.
     var oldestNeeded: SnapshotMoment? {
         let newest = files.moments.suffix(SnapshotStore.newestKept)
         return newest.count == SnapshotStore.newestKept ? newest.min { $0.position < $1.position } : nil
@@ -45,8 +46,8 @@ struct SnapshotKeeper {
     /// Takes a snapshot of the stage's present state.
     ///
     /// - Parameters:
-    ///   - maker: Makes it in the background; nil to make it on this thread.
-    ///   - flush: Called on another thread first, to make durable what the snapshot depends on.
+    ///   - maker: Makes the snapshot in the background; nil to make it on this thread.
+    ///   - flush: Called first, on another thread, to make the data durable that the snapshot depends on.
     mutating func take<S: Stage>(
         _ stage: S, _ moment: SnapshotMoment, beside maker: SnapshotMaker<S>?,
         after flush: @escaping @Sendable () throws -> Void = {}
@@ -71,7 +72,7 @@ struct SnapshotKeeper {
         files.wait()
     }
 
-    /// Removes snapshots from which a stage can no longer go on, because the following events were removed from a log.
+    /// Removes snapshots that a stage can no longer start from, because the events after them were removed from a log.
     func remove(where isUseless: @escaping @Sendable (SnapshotMoment) -> Bool) { files.remove(where: isUseless) }
 
     private func isNew(_ moment: SnapshotMoment) -> Bool {

@@ -2,8 +2,8 @@ import EventLog
 import PipelineKit
 import Time
 
-/// Makes a stage's state a second time, on any thread beside the running stage: from its newest snapshot and the logs. Since
-/// stages are deterministic, it is the same state.
+/// Makes a stage's state a second time, from its newest snapshot and the logs, on a thread beside the running stage.
+/// Because stages are deterministic, both states are the same.
 struct SnapshotMaker<S: Stage>: Sendable {
     private let plan: HostPlan
     private let timeline: SettingsTimeline<S>
@@ -42,7 +42,7 @@ struct SnapshotMaker<S: Stage>: Sendable {
         return writer
     }
 
-    /// Moves the state out of `start`: with a second owner, the first event would copy it.
+    /// Moves the state out of `start`. If `start` kept it too, the first event would copy the whole state.
     private func clock(_ start: inout RestoredStage<S>?, _ settings: S.Settings) throws -> StageClock<S> {
         if let start = start.take() { return StageClock(start.stage, now: start.moment.now) }
         return StageClock(try S(settings, context: context))

@@ -10,8 +10,8 @@ struct RestoredStage<S: Stage> {
 
 /// Finds the newest snapshot that a stage can start from, and restores the stage from it.
 ///
-/// A damaged or unfit snapshot is reported on standard error. Then an older one is used, or the whole log: snapshots only
-/// change how long a start takes.
+/// A damaged or unfit snapshot is reported on standard error. Then the stage starts from an older snapshot, or from the
+/// beginning of the log, which only takes longer.
 final class SnapshotSearch<S: Stage> {
     private let plan: HostPlan
     private let timeline: SettingsTimeline<S>
@@ -42,13 +42,14 @@ final class SnapshotSearch<S: Stage> {
 
     /// The newest snapshot that includes no upstream event after `position`; nil where there is no such snapshot.
     ///
-    /// - Throws: Where a snapshot that is ahead of the log cannot be removed: once the log has grown, it would seem to fit.
+    /// - Throws: If a snapshot that is ahead of the log cannot be removed. Once the log has grown, the snapshot would
+    ///   seem to fit.
     func newest(through position: UInt64 = .max) throws -> RestoredStage<S>? {
         try removeAheadOfLog()
         return newest { $0.position <= position }
     }
 
-    /// The newest snapshot at or before a moment. Unfit ones are skipped silently.
+    /// The newest snapshot at or before a moment. Unfit snapshots are skipped silently.
     func newest(notAfter moment: SnapshotMoment, progress: @escaping () -> Void) -> RestoredStage<S>? {
         newest(progress) { [fit] in
             fit.objection(to: $0) == nil && $0.position <= moment.position && $0.now <= moment.now
@@ -95,7 +96,7 @@ final class SnapshotSearch<S: Stage> {
         return RestoredStage(stage: stage, moment: SnapshotMoment(snapshot.header))
     }
 
-    /// The log has lost events that these snapshots include.
+    /// Removes the snapshots that include events which the log has lost.
     private func removeAheadOfLog() throws {
         try store.remove { file in
             guard let header = file.header, header.log == fit.log, header.sequence > fit.lastSequence else {

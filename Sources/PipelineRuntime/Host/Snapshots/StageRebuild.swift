@@ -2,8 +2,8 @@ import EventLog
 import PipelineKit
 import Time
 
-/// Rebuilds a stage's state: feeds the stage its input, and the wakes, answers and settings that its own log records. Drops
-/// the outputs, because they are in the log already.
+/// Rebuilds a stage's state: feeds the stage its input, and the wakes, answers and settings that its own log records.
+/// Drops the stage's outputs, because they are in the log already.
 struct StageRebuild<S: Stage>: ~Copyable {
     private var clock: StageClock<S>
     private var periods: SettingsPeriods<S>
@@ -38,8 +38,8 @@ struct StageRebuild<S: Stage>: ~Copyable {
         forgetOutputs()
     }
 
-    /// Feeds all events after `position` from the upstream's log, then the remaining batches. An error of `check` ends
-    /// the work.
+    /// Feeds all events after `position` from the upstream's log, then handles the remaining recorded batches. An error
+    /// that `check` throws ends the work.
     mutating func feed(from directory: String, after position: UInt64, check: () throws -> Void) throws {
         let reader = try EventLogReader(directory: directory, from: .sequence(position + 1))
         var next = position + 1
@@ -108,7 +108,8 @@ struct StageRebuild<S: Stage>: ~Copyable {
         answer()
     }
 
-    /// Gives the stage the answers that are in the batch of the push itself. A push without one is still in flight.
+    /// Gives the stage the answers that came at once, in the same batch as their push. A push without such an answer is
+    /// still in flight.
     private mutating func answer() {
         while case let deliveries = out.takeDeliveries(), !deliveries.isEmpty {
             for delivery in deliveries {

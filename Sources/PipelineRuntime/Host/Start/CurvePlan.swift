@@ -4,8 +4,8 @@ import ZeroMQ
 
 /// The CURVE keys of one stage.
 ///
-/// A stage lets in its own keys, the stages that read from it, and the clients that the file lists. Its own keys are for
-/// tools that can read the pipeline file's secret keys.
+/// A stage accepts clients with its own keys, the stages that read from it, and the clients that the file lists. Tools
+/// that can read the secret keys in the pipeline file use the stage's own keys.
 struct CurvePlan: Sendable, Equatable {
     enum Purpose: String {
         case producing, reading
@@ -27,7 +27,7 @@ struct CurvePlan: Sendable, Equatable {
         keys = try tool ?? CurvePlan.keys(of: curve.secretKey)
         guard tool != nil || curve.publicKeys.contains(keys.publicKey.z85) else {
             throw stage.settings.fail(
-                "curve", "publicKey is not the public half of secretKey", hint: "that is \(keys.publicKey.z85)")
+                "curve", "publicKey is not the public half of secretKey", hint: "the public half is \(keys.publicKey.z85)")
         }
         publicKeys = try CurvePlan.keys(curve.publicKeys)
         let upstream = file.upstream(of: stage)?.curve?.publicKeys ?? []
@@ -43,7 +43,7 @@ struct CurvePlan: Sendable, Equatable {
         let text = try secret.reveal()
         do throws(ZMQError) { return try CurveKeyPair(secretKey: CurveSecretKey(z85: text)) } catch {
             throw secret.failure(
-                "holds no secret key: that is 40 characters of Z85",
+                "holds no secret key; a secret key has 40 characters of Z85",
                 hint: "make one with `belfry keys make FILE`, and write what it prints as publicKey")
         }
     }
@@ -54,10 +54,11 @@ struct CurvePlan: Sendable, Equatable {
 
     private static let stageMark = "stage "
 
-    /// Whether a client's name is that of a stage.
+    /// Whether the client with this name is a stage.
     static func isStage(_ client: String) -> Bool { client.hasPrefix(stageMark) }
 
-    /// The client's name of each key. A stage's name begins with ``stageMark``, which no client's name can.
+    /// The name of the client that has each key. A stage's name begins with ``stageMark``; the name of another client
+    /// cannot.
     private static func names(
         _ clients: [CurveSettings.Client], stages: [PipelineStage]
     ) throws -> [CurvePublicKey: String] {
@@ -80,7 +81,7 @@ struct CurvePlan: Sendable, Equatable {
         try socket.useCurveServer(secretKey: keys.secretKey, authorization: authorization, domain: domain)
     }
 
-    /// For a connection to the upstream; nil where the upstream has no keys.
+    /// The keys for a connection to the upstream; nil if the upstream has no keys.
     var toUpstream: ClientKeys? {
         upstreamKeys.isEmpty ? nil : ClientKeys(own: keys, servers: upstreamKeys)
     }
@@ -105,11 +106,11 @@ package final class HostContext: Sendable {
         }
     }
 
-    /// Ends every wait on a socket of the context: it throws `ETERM`.
+    /// Ends every wait on a socket of the context with the error `ETERM`.
     package func shutdown() { zmq.shutdown() }
 }
 
-/// Tells the operator of refused clients: each client once, and at most ``toldMax``.
+/// Reports refused clients to the operator: each client once, and at most ``toldMax`` clients.
 private final class RefusalNotice: Sendable {
     private static let toldMax = 100
     private let told = Mutex<Set<RefusedClient>>([])

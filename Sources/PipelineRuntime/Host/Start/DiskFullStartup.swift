@@ -1,10 +1,11 @@
 import Synchronization
 import ZeroMQ
 
-/// Starts a host again and again while the disk is too full for the log's folder and the small files in it.
+/// Tries to start a host until the disk has room for the log's folder and the small files in it.
 ///
-/// So a stage on a full disk waits at its start as it would wait later: it reports the full disk once on standard error, and
-/// in `health`. After the first successful start, appends wait for room themselves, and an error ends the host.
+/// So on a full disk a stage waits at its start just as it does later: it reports the full disk once on standard error,
+/// and in `health`. After the first successful start, the appends themselves wait for room, and any error ends the
+/// host.
 final class DiskFullStartup: Sendable {
     private let plan: HostPlan
     private let control: HostControl

@@ -14,9 +14,9 @@ protocol StageInlet: AnyObject {
     var endpoint: String { get }
     var patience: Duration { get }
     var refusedFrames: Int { get }
-    /// The first sequence that this consumer may ask for again. The upstream is told.
+    /// The first sequence that this consumer may ask for again. The inlet reports it to the upstream.
     var keep: UInt64? { get set }
-    /// The first sequence that was left in the upstream's log when it last said so.
+    /// The first sequence in the upstream's log, as the upstream last reported it.
     var upstreamFirst: UInt64 { get }
 
     func receive() throws -> LinkClient.Arrival?

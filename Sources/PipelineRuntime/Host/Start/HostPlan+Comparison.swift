@@ -1,8 +1,8 @@
 import PipelineKit
 
 extension HostPlan {
-    /// The pipeline file's keys that differ, such as `log.sync`, `bind`, `transports.apns.attempts`; keys of all stages
-    /// come first. Empty where a host with the other plan would do the same.
+    /// The keys of the pipeline file whose values differ, such as `log.sync`, `bind`, `transports.apns.attempts`. Keys
+    /// that apply to all stages come first. Empty if a host with the other plan would do the same.
     package func keysThatDiffer(from other: HostPlan) -> [String] {
         let log = [
             ("data.mode", mode == other.mode), ("seed", identity == other.identity), ("log.sync", sync == other.sync),
@@ -19,7 +19,7 @@ extension HostPlan {
         return (log + links).filter { !$0.1 }.map(\.0) + settings
     }
 
-    /// Why a host with the next plan cannot go on with this one's log in this process; nil where it can.
+    /// Why a host with the plan `next` cannot continue with this plan's log in this process; nil if it can.
     func obstacle(to next: HostPlan) -> ReloadError? {
         if next.logDirectory != logDirectory { return .otherLog(next.logDirectory, present: logDirectory) }
         if next.inputLog != inputLog {

@@ -9,7 +9,8 @@ import ZeroMQ
 package enum HostClock: Sendable, Hashable {
     /// The machine's clock. It never goes back within a log.
     case wall
-    /// The times in the input, passed down from stage to stage: for `belfry run`, replay and tests. Nothing waits.
+    /// Virtual time: the times in the input, passed down from stage to stage, without real waits. For `belfry run`,
+    /// replay and tests.
     case event
 }
 
@@ -21,18 +22,18 @@ package struct HostPlan: Sendable {
     package var logName: String
     /// The folder that holds the logs of the pipeline.
     package var logsDirectory: String
-    /// The identity of a new log; nil: drawn at random.
+    /// The identity of a new log; nil to draw one at random.
     var identity: LogIdentity?
     var mode: DataMode
     var sync: SyncPolicy
     /// A segment is closed before it would grow larger. One larger batch gets a segment of its own.
     var segmentBytesMax: Int
-    /// How much input there is between two snapshots; nil: no snapshots.
+    /// How many bytes of input there are between two snapshots; nil for no snapshots.
     var snapshotBytes: Int?
     var retention: RetentionSettings
     /// The stage's own settings, as they are recorded beside its log.
     var settingsRecord: String
-    /// The record for a log that has none yet.
+    /// The record for a log without recorded settings.
     var firstSettingsRecord: String
     var surroundings: HostSurroundings
     var consumers: [String]
@@ -40,7 +41,8 @@ package struct HostPlan: Sendable {
     package var bind: String
     /// Where the upstream's consumers connect; nil for a source.
     package var upstream: String?
-    /// The folder of the upstream's log, which exists only on the same machine; nil for a source.
+    /// The folder of the upstream's log; nil for a source. The folder exists only if the upstream runs on the same
+    /// machine.
     var inputLog: String?
     /// Where producers connect; nil unless the stage is a source.
     package var door: String?
@@ -68,7 +70,8 @@ package struct HostPlan: Sendable {
         options(logName, identity)
     }
 
-    /// The identity of the dead letters' log follows from the stage's log, so that a seeded pipeline is reproducible.
+    /// The options of the dead letters' log. Its identity is computed from the identity of the stage's log, so that a
+    /// seeded pipeline is reproducible.
     func deadLetterOptions(beside log: LogIdentity) -> EventLogOptions {
         options(deadLettersName, LogIdentity(seed: log.description, name: deadLettersName))
     }

@@ -54,7 +54,8 @@ struct HostSockets: HostConnections {
 
     private static let patience = Duration.milliseconds(500)
 
-    /// Checks first whether a process serves the socket file: libzmq would take the file from it.
+    /// Checks first whether another process serves the socket file, because libzmq would take the file from that
+    /// process.
     private func bindOnce(_ socket: ZMQSocket, _ endpoint: String) throws(ZMQError) {
         guard !SocketFiles.isServed(endpoint) else {
             throw ZMQError(code: EADDRINUSE, operation: "bind", endpoint: endpoint)
@@ -78,7 +79,8 @@ struct HostSockets: HostConnections {
     }
 
     private func tryOut(_ endpoint: String, key: String) throws {
-        // Closing an `ipc` socket would remove its file a moment later, when it may belong to another socket.
+        // An `ipc` endpoint is not bound as a test. Closing the test's socket would remove the file a moment later,
+        // when it may belong to another socket.
         guard endpoint.hasPrefix("tcp://") else {
             try SocketFiles.prepare(endpoint, plan.mode)
             if SocketFiles.isServed(endpoint) { throw AddressError(key: key, inUse: endpoint) }

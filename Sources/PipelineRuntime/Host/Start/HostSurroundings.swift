@@ -2,7 +2,7 @@ import EventLog
 import PipelineKit
 import ZeroMQ
 
-/// Takes all pushes, in order, in place of the transports in the pipeline file.
+/// Takes all pushes, in order, instead of the transports in the pipeline file.
 package typealias PushSink = @Sendable ([Delivery]) -> Void
 
 /// What a host gets from the program that runs it.
@@ -12,11 +12,11 @@ package struct HostSurroundings: Sendable {
     package var clock: HostClock
     /// Where the console transport writes its lines: standard output.
     package var console: @Sendable (String) throws -> Void
-    /// For `belfry run` and tests: takes every push, and no transport is opened.
+    /// For `belfry run` and tests: takes every push. With a sink, no transport is opened.
     package var sink: PushSink?
     package var time = HostTime()
     package var calls = FileCalls()
-    /// How many bytes of a step's outputs are appended at once.
+    /// The outputs of one step are appended in parts of about this many bytes.
     package var partBytes = Outbox.partBytes
     /// Whether the stage has a process of its own, so that a crash of the process is a crash of the stage.
     package var isAlone = true

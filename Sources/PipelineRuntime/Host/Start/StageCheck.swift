@@ -8,7 +8,8 @@ package struct StageCheck: Sendable {
 
     package init(registry: Registry) { self.registry = registry }
 
-    /// For ``PipelineFile/load(path:registry:check:)``. Throws all mistakes that can be found independently.
+    /// Checks one stage, as the `check` of ``PipelineFile/load(path:registry:check:)``. Throws all mistakes that can be
+    /// found independently.
     package func callAsFunction(_ stage: PipelineStage) throws(PipelineFileError) {
         do throws(SettingsError) {
             guard stage.command.isEmpty else { return try checkProgram(of: stage) }

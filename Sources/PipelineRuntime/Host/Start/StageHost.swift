@@ -1,9 +1,9 @@
 import PipelineKit
 import ZeroMQ
 
-/// Runs one stage: the host does sockets, log, time and shutdown; the stage folds events.
+/// Runs one stage. The host handles sockets, log, time and shutdown; the stage only folds events.
 ///
-/// The stage may run in a process of its own or beside others. It cannot tell in which way it runs.
+/// The stage may run in a process of its own or share one with other stages. It cannot tell the difference.
 package struct StageHost: Sendable {
     /// The host's plan, from the pipeline file.
     package let plan: HostPlan
@@ -16,7 +16,7 @@ package struct StageHost: Sendable {
     private var registry: Registry { surroundings.registry }
     private var context: HostContext { surroundings.context }
 
-    /// - Throws: ``SettingsError`` when the pipeline file names a stage that is not registered.
+    /// - Throws: ``SettingsError`` if the pipeline file names a stage that is not registered.
     package init(_ stage: PipelineStage, of file: PipelineFile, in surroundings: HostSurroundings) throws {
         self.stage = surroundings.registry.sealed(stage)
         plan = try HostPlan(self.stage, of: file, in: surroundings)
@@ -61,7 +61,7 @@ package struct StageHost: Sendable {
         }
     }
 
-    /// The transports in the stage's settings; none where a sink takes their place.
+    /// The transports in the stage's settings; empty if a sink replaces them.
     func bindings() throws -> [TransportBinding] {
         surroundings.sink == nil ? try registry.transports(of: stage) : []
     }

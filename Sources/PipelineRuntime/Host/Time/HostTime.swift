@@ -5,7 +5,8 @@ import Time
 package struct HostTime: Sendable {
     package var wall: @Sendable () -> Instant
     package var steady: @Sendable () -> ContinuousClock.Instant
-    /// A number that changes with each boot of the machine: after a boot, files hold only what was forced to the disk.
+    /// A number that changes with each boot of the machine. After a boot, files may hold only the data that was forced
+    /// to the disk.
     package var boot: @Sendable () -> UInt64 = { HostTime.bootNumber }
 
     package init(
@@ -16,7 +17,7 @@ package struct HostTime: Sendable {
         self.steady = steady
     }
 
-    /// 0 where the system does not tell it.
+    /// The boot's number; 0 if the system does not tell it.
     private static var bootNumber: UInt64 {
         let file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return 0 }

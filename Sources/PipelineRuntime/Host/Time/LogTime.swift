@@ -2,17 +2,17 @@ import Time
 
 /// The time of a stage's log: the machine's clock, except that it never goes back and never stops.
 ///
-/// The machine's clock may be behind the log, because it was set back or because a wrong clock once stamped the log. Then
-/// the log's time goes on from where it is, at nearly the usual speed. So every wait takes as long as it should, and does
-/// not last until the clock has caught up.
+/// The machine's clock may be behind the log, because it was set back or because a wrong clock once stamped the log.
+/// Then the log's time continues from its last value, at nearly the usual speed. So each wait takes about its usual
+/// time, and does not last until the clock has caught up.
 package struct LogTime {
-    /// A jump of the machine's clock up to this long is followed at once. A longer jump is followed by this much in each
-    /// second, so that a clock that is years ahead does not end every wait.
+    /// If the machine's clock jumps ahead by at most this much, the log's time follows at once. After a longer jump it
+    /// gains this much in each second, so that a clock that is years ahead does not end all waits at once.
     package static let stepMax = Duration.seconds(60)
     private static let pace = Int(stepMax.components.seconds)
     /// The operator is told when the machine's clock is further behind than this.
     package static let lagTold = Duration.seconds(10)
-    /// While the machine's clock is behind, the log's time loses one part in this many.
+    /// While the machine's clock is behind, the log's time runs slower by one part in this many.
     private static let slowness = 10
 
     private let sources: HostTime

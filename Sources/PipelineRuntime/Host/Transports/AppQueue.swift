@@ -2,13 +2,13 @@ import PipelineKit
 
 /// The pushes of one app that wait for room at one transport, in order.
 ///
-/// A device that is slow to answer may use only a part of the room. Its further pushes are parked, in order, and pushes for
-/// other devices pass them.
+/// One device may use only a part of the room. Its further pushes are parked, in order, and pushes for other devices
+/// overtake them.
 struct AppQueue {
     private var waiting = PushBuffer()
     private var parked: [UInt64: PushBuffer] = [:]
     private var parkedDevices: [UInt64] = []
-    /// Devices with parked pushes and an answer since.
+    /// Devices that have parked pushes and have answered since those were parked.
     private var ready: [UInt64] = []
     private var loads: [UInt64: Load] = [:]
     private(set) var count = 0
@@ -45,7 +45,8 @@ struct AppQueue {
         }
     }
 
-    /// The next push that may be sent, with at most `room` in flight, and `perDevice` to one device.
+    /// Takes the next push that may be sent. At most `room` pushes may be in flight, and at most `perDevice` to one
+    /// device.
     mutating func next(room: Int, perDevice: Int = .max, at now: ContinuousClock.Instant) -> Delivery? {
         guard count > 0 else { return nil }
         let share = max(1, min(room / 16, perDevice))
@@ -73,7 +74,7 @@ struct AppQueue {
         return nil
     }
 
-    /// Where no other device waits, a device that answers soon may use more of the room.
+    /// If no other device waits, a device that answers quickly may use more of the room.
     private mutating func nextBeyondShare(_ most: Int, _ now: ContinuousClock.Instant) -> Delivery? {
         parkedDevices.removeAll { parked[$0] == nil }
         for device in parkedDevices {
@@ -96,7 +97,8 @@ struct AppQueue {
         return push
     }
 
-    /// A push was answered, and its room is free. `keepsDevice`: the device's next push waits for ``release(_:)``.
+    /// Frees the room of an answered push. If `keepsDevice` is true, the push still counts for its device until
+    /// ``release(_:)``.
     mutating func noteAnswer(
         _ device: UInt64, after time: Duration, at now: ContinuousClock.Instant, keepsDevice: Bool
     ) {

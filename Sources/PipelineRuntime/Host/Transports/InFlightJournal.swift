@@ -1,11 +1,11 @@
 import EventLog
 import PipelineKit
 
-/// The pushes that transports may have, kept in files beside the log. After a crash they are sent again, and their answers
-/// then say that they may arrive twice.
+/// The pushes that transports may have, kept in files beside the log. After a crash the host sends these pushes again,
+/// and marks their answers, because such a push may arrive twice.
 ///
-/// The files name the pushes that a transport had when a process died or the transport was closed. Where the files cannot be
-/// trusted, after the loss of power or because of damage, every unfinished push from before may have been sent.
+/// The files name the pushes that a transport had when a process died or the transport was closed. After a power cut or
+/// damage the files cannot be trusted. Then every earlier unfinished push may have been sent.
 struct InFlightJournal {
     typealias Entry = InFlightJournalRecord.Entry
 
@@ -21,7 +21,7 @@ struct InFlightJournal {
     /// Status queries that no open transport can answer.
     private var unanswered: Set<UInt64> = []
 
-    /// With more unknown pushes, ``horizon`` covers them all.
+    /// If there are more unknown pushes than this, ``horizon`` is raised to cover them all.
     private static let unknownMax = 65_536
 
     /// - Parameters:
@@ -63,7 +63,7 @@ struct InFlightJournal {
 
     // MARK: Status queries
 
-    /// The host's own answer to a status query whose transport is closed; nil where an open transport can answer.
+    /// The host's own answer to a status query whose transport is closed; nil if an open transport can answer.
     mutating func answerForClosedTransport(to delivery: Delivery) -> TransportAnswer? {
         guard delivery.isStatusQuery, present[delivery.id.number] != sessions[delivery.transport, default: 0] else {
             return nil

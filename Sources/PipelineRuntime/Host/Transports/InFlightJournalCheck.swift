@@ -2,12 +2,12 @@ import EventLog
 
 /// Checks that the files of an ``InFlightJournalRecord`` are intact.
 package struct InFlightJournalCheck: LogCheck {
-    /// A running stage may be writing the files, so a torn one is read again.
+    /// A running stage may be writing the files, so a torn file is read again, at most this often.
     private static let triesMax = 3
 
     package init() {}
 
-    /// No event depends on the files, and a crash may tear one of them.
+    /// True, because no event depends on the files, and a crash may tear one of them.
     package var isOfCache: Bool { true }
 
     package func check(_ log: VerifiedLog) throws(EventLogError) -> [VerifyReport.Problem] {

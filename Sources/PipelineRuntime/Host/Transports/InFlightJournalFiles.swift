@@ -20,7 +20,8 @@ final class InFlightJournalFiles {
 
     deinit { for file in files { close(file) } }
 
-    /// The later record; nil where nothing was ever written. ``InFlightJournalRecord/Reading/torn`` where no file is intact.
+    /// The later of the two records; nil if no record was ever written. ``InFlightJournalRecord/Reading/torn`` if
+    /// neither file is intact.
     func read() -> InFlightJournalRecord.Reading? {
         let found = Self.names.compactMap { read("\(folder)/\($0)") }
         if found.contains(.foreign) { return .foreign }

@@ -4,8 +4,8 @@ import Time
 
 /// The pushes that a stage's transports may have, as recorded in two small files beside the log.
 ///
-/// An answer in the log after ``after`` says that its push is finished. So the files are written once before pushes are sent,
-/// and not again for their answers.
+/// The files are written before pushes are sent, but not again when answers come: an answer in the log after ``after``
+/// already shows that its push is finished.
 struct InFlightJournalRecord: Hashable {
     /// One push to one device, in one transport's session.
     struct Entry: Hashable {

@@ -39,20 +39,20 @@ package struct RecordedAnswers {
 
 /// The answers that one batch of a stage's own log records.
 ///
-/// A push that the batch hands out was answered later, if the batch's cursor says so (``EventLog/Cursor/firstOut``), or else
-/// at once. All other answers came at the end of the batch.
+/// If the batch's cursor says so (``EventLog/Cursor/firstOut``), the pushes that the batch hands out were answered
+/// later; otherwise at once. All other answers in the batch came at its end.
 package struct BatchAnswers {
     private let handsOut: Bool
     private var answers: [TransportAnswer?]
     private var next = 0
-    /// The indices of each push's answers, once answers were asked for out of order.
+    /// The indices of each push's answers. Built when answers are first asked for out of order.
     private var places: [Delivery.ID: [Int]]?
 
     package init(_ answers: [TransportAnswer] = [], handsOut: Bool) {
         (self.answers, self.handsOut) = (answers, handsOut)
     }
 
-    /// The answer that came at once: accepted, unless the batch records another. Nil where the answer came later.
+    /// The answer that came at once: `accepted`, unless the batch records another answer. Nil if the answer came later.
     package mutating func atOnce(_ id: Delivery.ID) -> TransportAnswer? {
         handsOut ? nil : take(id) ?? TransportAnswer(id, .accepted)
     }

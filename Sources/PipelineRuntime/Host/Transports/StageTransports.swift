@@ -2,7 +2,8 @@ import EventLog
 import PipelineKit
 import Synchronization
 
-/// The open transports of one stage. They stay open as long as its process runs: after a reload the next host uses them.
+/// The open transports of one stage. After a reload the next host uses the same transports, so they stay open as long
+/// as the process runs.
 final class StageTransports: Sendable {
     private let entries = Mutex<[String: Entry]>([:])
     private let shared = SharedResources()
@@ -75,7 +76,8 @@ final class StageTransports: Sendable {
 
     // MARK: Reloading
 
-    /// Prepares a reload; the present transports are not touched. Throws where one of them could not work.
+    /// Prepares a reload without a change to the present transports. Throws if one of the new transports could not
+    /// work.
     func change(to bindings: [TransportBinding], of host: StageHost) async throws -> Change {
         var change = Change()
         do {
@@ -107,7 +109,8 @@ final class StageTransports: Sendable {
         }
     }
 
-    /// Applies a reload, between two hosts. The next host opens the transports that must be opened again.
+    /// Applies a reload after one host has stopped and before the next starts. The next host opens the transports that
+    /// must be opened again.
     func apply(_ change: Change) async {
         for one in change.changed { await one.change.apply() }
         let closed = entries.withLock { entries in

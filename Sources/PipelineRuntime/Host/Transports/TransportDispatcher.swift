@@ -6,19 +6,19 @@ import Synchronization
 import Time
 import ZeroMQ
 
-/// A transport and its session number, which it has from when it is opened until it is closed.
+/// A transport and its session number. The number stays the same from opening the transport until it is closed.
 struct OpenTransport: Sendable {
     var transport: any Transport
     var session = UInt64.random(in: 1 ... .max)
 }
 
-/// Hands a stage's pushes to its transports, and collects the answers.
+/// Sends a stage's pushes to its transports, and collects the answers.
 ///
 /// A push is sent as soon as its transport has room. A slow device, app or transport uses only its own part of the room.
 final class TransportDispatcher: Sendable {
     private let transports: [String: any Transport]
     private let streams: [String: AsyncStream<[Delivery]>]
-    /// Hands pushes to continuous transports, in order, while the host's thread goes on.
+    /// Sends pushes to continuous transports, in order, without delaying the host's thread.
     private let outgoing = DispatchQueue(label: "belfry.outgoing")
     let sink: PushSink?
     private let state: Mutex<State>
@@ -28,10 +28,11 @@ final class TransportDispatcher: Sendable {
         var queues: [TransportQueue]
         /// The answers that the host has not taken. Their pushes still use their room.
         var answers: [Arrival] = []
-        /// Whether an answer ends an address or stops an app, which changes what may be sent.
+        /// Whether a waiting answer ends an address or stops an app. The stage must get it before further pushes are
+        /// sent.
         var mustSettleFirst = false
         var complaints: [String] = []
-        /// The pushes whose last answer came late and was just taken.
+        /// The deferred pushes whose last answer was just taken.
         var lastAnswered: Set<UInt64> = []
         var answered: @Sendable () -> Void = {}
     }
@@ -48,9 +49,9 @@ final class TransportDispatcher: Sendable {
         var pushes: [Delivery]
     }
 
-    /// With this many waiting pushes of one app the stage takes no more input.
+    /// If this many pushes of one app wait, the stage takes no more input.
     private static let waitingMax = 4_096
-    /// The same limit while other apps have pushes too, which should not wait for this app.
+    /// The limit while other apps have pushes too. It is higher, so that their pushes need not wait for this app.
     private static let sharedWaitingMax = 16_384
 
     init(
@@ -75,7 +76,7 @@ final class TransportDispatcher: Sendable {
         state = Mutex(State(queues: queues))
     }
 
-    /// For transports in a simulation: their answers come through ``take(_:from:)``.
+    /// Makes a dispatcher for transports in a simulation, which pass their answers to ``take(_:from:)``.
     init(
         routes: [String: TransportQueue.Route], steady: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
@@ -124,7 +125,8 @@ final class TransportDispatcher: Sendable {
     private func work(_ batches: AsyncStream<[Delivery]>, _ transport: any Transport, _ name: String) async {
         for await batch in batches {
             var answers = await transport.deliver(batch)
-            // A stopped transport may leave answers out: those pushes are handed out again after the restart.
+            // A transport that is being stopped may leave out answers. The pushes without an answer are handed out
+            // again after the restart.
             if !Task.isCancelled { answers += missing(answers, to: batch, from: name) }
             take(answers, from: name)
         }
@@ -151,7 +153,8 @@ final class TransportDispatcher: Sendable {
         }
     }
 
-    /// Removes the pushes of these answers that still wait, and takes the answers for them.
+    /// Takes back pushes for which the stage has answers of its own. Those that still wait in a queue are removed and
+    /// get these answers.
     func withdraw(_ answers: [TransportAnswer]) {
         guard !answers.isEmpty else { return }
         let byNumber = Dictionary(answers.map { ($0.id.number, $0) }) { $1 }
@@ -163,9 +166,10 @@ final class TransportDispatcher: Sendable {
         take(removed.compactMap { byNumber[$0.number] })
     }
 
-    /// Takes the pushes for which there is room: ``send(_:)`` them or put them back.
+    /// Takes the pushes for which there is room. The caller must ``send(_:)`` them or put them back.
     ///
-    /// Nothing is sent while an answer waits that may change what is sent, such as one that ends a token.
+    /// Returns no pushes while an answer waits that may forbid some of them, for example because it ends a device
+    /// token.
     func next() -> [Handover] {
         let now = steady()
         return state.withLock { state in
@@ -223,7 +227,7 @@ final class TransportDispatcher: Sendable {
         }
     }
 
-    /// The answers that have come. The room of their pushes is free then.
+    /// Takes the answers that have come, and frees the room of their pushes.
     func takeAnswers() -> [TransportAnswer] {
         state.withLock { state in
             let arrivals = state.answers
@@ -237,7 +241,7 @@ final class TransportDispatcher: Sendable {
         }
     }
 
-    /// Wrong answers of transports, for the operator.
+    /// Takes the messages for the operator about wrong answers of transports.
     func takeComplaints() -> [String] {
         state.withLock { state in
             defer { state.complaints = [] }
@@ -261,8 +265,8 @@ extension TransportDispatcher.State {
         }
     }
 
-    /// Removes waiting pushes that now have their last answer. A device may have moved to another transport while the first
-    /// one still had its push, so they may wait in any queue.
+    /// Removes waiting pushes that now have their last answer. They may wait in any queue, because a device may have
+    /// moved to another transport while the first transport still had its push.
     fileprivate mutating func removeLastAnswered() {
         guard !lastAnswered.isEmpty else { return }
         for queue in queues.indices where queues[queue].waitingCount > 0 { _ = queues[queue].remove(lastAnswered) }

@@ -9,7 +9,7 @@ struct TransportQueue {
         var inFlightMax: @Sendable () -> Int = { .max }
         /// See ``ContinuousTransport/room(for:)``; nil for a transport that gets one batch after the other.
         var room: (@Sendable (Delivery.App?) -> TransportRoom)?
-        /// The session number: another one each time the transport is opened; never 0.
+        /// The session number, a new one each time the transport is opened; never 0.
         var session = UInt64.random(in: 1 ... .max)
     }
 
@@ -47,10 +47,10 @@ struct TransportQueue {
     private var answeredLate: Set<UInt64> = []
     private(set) var waitingCount = 0
 
-    /// The most bytes in a batch, so that its answers do not take too long.
+    /// The most bytes in a batch. A larger batch would take too long to answer.
     private static let batchBytesMax = 1 << 20
     private static let answeredLateMax = 65_536
-    /// After this time without pushes an app no longer has a share of the room.
+    /// An app without pushes for this long has no share of the room.
     private static let appIdle = Duration.seconds(10)
     /// While the provider does not answer, an app's pushes wait this long before more of them are sent.
     private static let silenceMax = Duration.seconds(8)
@@ -245,8 +245,8 @@ private struct RoomLeft {
 
     func most(_ place: Int) -> Int { max(1, rooms[place].pushesMax) }
 
-    /// An app with fast answers may use all the room that is left. Any other app has an equal share. The share is at
-    /// most an eighth while another app waits whose answers are fast or still unknown.
+    /// An app with fast answers may use all the room that is left. Any other app has an equal share. While another app
+    /// waits whose answers are fast or still unknown, the share is at most an eighth.
     func hasRoom(_ place: Int, _ queue: AppQueue) -> Bool {
         guard left > 0, let channel = channels[rooms[place].channel], channel.inFlight < most(place) else {
             return false
