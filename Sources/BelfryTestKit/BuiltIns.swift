@@ -21,7 +21,8 @@ extension TestPipeline {
 extension StageConformance {
     /// - Parameters:
     ///   - settings: The settings of the stage, as in a pipeline file.
-    ///   - events: The events that the stage gets, one JSON object each; nil: a sample of every event of Belfry's logs.
+    ///   - events: The events that the stage gets, one JSON object each; nil for samples of all events in Belfry's
+    ///     logs.
     /// - Throws: ``PipelineKit/PipelineFileError`` or ``PipelineKit/SettingsError`` if the settings are invalid.
     public init<S: Stage>(_ stage: S.Type, settings: String = "{}", events: [String]? = nil) throws {
         try self.init(stage, settings: settings, events: events, registry: .builtIns)
@@ -31,7 +32,8 @@ extension StageConformance {
 extension ProgramConformance {
     /// - Parameters:
     ///   - directory: The working directory of the program.
-    ///   - events: The events that the program gets, one JSON object each; nil: a sample of every event of Belfry's logs.
+    ///   - events: The events that the program gets, one JSON object each; nil for samples of all events in Belfry's
+    ///     logs.
     ///   - limit: The longest time that the program may take to start, to answer and to end.
     public init(
         _ command: [String], directory: String? = nil, events: [String]? = nil, limit: Duration = .seconds(5)
@@ -41,7 +43,7 @@ extension ProgramConformance {
 }
 
 extension PolicyCheck {
-    /// - Parameter settings: The settings of coalesce, as in a pipeline file.
+    /// - Parameter settings: The settings of the coalesce stage, as in a pipeline file.
     /// - Throws: ``PipelineKit/PipelineFileError`` or ``PipelineKit/SettingsError`` if the settings are invalid.
     public init<P: CoalescingPolicy>(_ policy: P.Type, settings: String) throws {
         try self.init(policy, settings: settings, registry: .builtIns)

@@ -8,15 +8,15 @@ import Time
 ///
 ///     #expect(try PolicyCheck(QuietHours.self, settings: "{policy: {use: quiet-hours, from: 22h}}").problems() == [])
 ///
-/// A policy may use nothing but its settings and its arguments: the same matches must give the same bytes again, also after
-/// a restart from a snapshot.
+/// A policy may use nothing but its settings and its arguments. So the same matches must give the same bytes again,
+/// also after a restart from a snapshot.
 public struct PolicyCheck: Sendable {
     private let settings: CoalesceSettings
     private let registry: Registry
     private static let matches = 200
 
     /// - Parameters:
-    ///   - settings: The settings of coalesce, as in a pipeline file.
+    ///   - settings: The settings of the coalesce stage, as in a pipeline file.
     ///   - registry: The plugins to which the policy is added.
     /// - Throws: ``PipelineKit/PipelineFileError``, ``PipelineKit/SettingsError`` if the settings are invalid.
     public init<P: CoalescingPolicy>(_ policy: P.Type, settings: String, registry: Registry) throws {
@@ -120,7 +120,8 @@ extension PolicyCheck {
     }
 }
 
-/// Matches of a few users, each for another change, silent or with one of a few collapse IDs.
+/// Random matches for a few users. Each match is for a change of its own. It is silent or has one of a few collapse
+/// IDs.
 private struct MatchStream {
     private(set) var matches: [(time: Instant, line: String)] = []
 

@@ -105,7 +105,7 @@ final class DoorLoop {
 
     func run() throws {
         producer.onAnswer = { [unowned self] in receive($0) }
-        // Long, since the door is in this process: it is only exceeded if the machine hangs.
+        // The door is in this process, so only a hanging machine can exceed this long timeout.
         _ = try producer.greet(timeout: .seconds(600))
         while true {
             for order in orders.takeAll() {

@@ -29,7 +29,7 @@ public final class TestPipeline: Sendable {
     ///
     /// - Parameters:
     ///   - now: The first time of the manual clock.
-    ///   - registry: The stages and transports. `BelfryTestKit` uses those of Belfry.
+    ///   - registry: The stages and transports. `BelfryTestKit` has the same function with Belfry's own registry.
     public static func start(
         pipelineFile path: String, at now: Instant = .testStart, registry: Registry
     ) async throws -> TestPipeline {
@@ -68,7 +68,7 @@ public final class TestPipeline: Sendable {
 
     /// Sends ingest commands, one JSON object each, and waits for the answer.
     ///
-    /// - Returns: How many were accepted, and each refused one with its reason.
+    /// - Returns: How many commands were accepted, and each refused command with its reason.
     @discardableResult
     public func send(_ commands: String...) async throws -> Admission { try await send(commands) }
 
@@ -162,7 +162,7 @@ public struct Admission: Sendable, Hashable {
     public struct Saved: Sendable, Hashable {
         /// The number of the command since the start, from 1.
         public let line: UInt64
-        /// Its ID and warnings.
+        /// The subscription's ID and warnings.
         public let subscription: SavedSubscription
         /// The event of the changes log that saved it. The subscription watches all later changes.
         public let activeFrom: UInt64
@@ -172,6 +172,6 @@ public struct Admission: Sendable, Hashable {
     public internal(set) var accepted = 0
     /// One for each `subscription.save` that was accepted.
     public internal(set) var saved: [Saved] = []
-    /// In the order of the commands.
+    /// The refused commands, in order.
     public internal(set) var refusals: [Refusal] = []
 }

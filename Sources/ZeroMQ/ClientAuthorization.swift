@@ -6,7 +6,7 @@ package struct RefusedClient: Hashable, Sendable {
     /// The server's domain: see ``ZMQSocket/useCurveServer(secretKey:authorization:domain:)``.
     package let domain: String
     package let key: CurvePublicKey
-    /// The client's IP address; empty where the transport has none.
+    /// The client's IP address; empty if the transport has no addresses.
     package let address: String
 }
 
@@ -59,7 +59,8 @@ private final class ZAPResponder: @unchecked Sendable {
     init(_ context: ZMQContext, _ onRefusal: @escaping @Sendable (RefusedClient) -> Void) throws(ZMQError) {
         self.onRefusal = onRefusal
         wake = try WakeSignal()
-        // ROUTER, not REP: a malformed request is dropped instead of leaving the socket waiting for an answer.
+        // A ROUTER can drop a malformed request. A REP could not receive further requests before it had answered that
+        // one.
         socket = try ZMQSocket(context, .router)
         try socket.bind(endpoint)
     }
@@ -69,12 +70,12 @@ private final class ZAPResponder: @unchecked Sendable {
         wake.signal()
     }
 
-    /// Frees the endpoint for the next authorization; closing the socket frees it only some time later.
+    /// Frees the endpoint for the next authorization. Closing the socket would free it only some time later.
     func release() {
         do throws(ZMQError) {
             try socket.unbind(endpoint)
         } catch {
-            // ETERM: the context is ending, and its endpoints with it.
+            // The error is ETERM: the context is ending, and its endpoints end with it.
         }
     }
 
@@ -91,7 +92,7 @@ private final class ZAPResponder: @unchecked Sendable {
                 try answerWaiting()
             }
         } catch {
-            // ETERM, or a socket that no longer works: the handshakes time out.
+            // The error is ETERM, or the socket no longer works. Then the clients' handshakes time out.
             return
         }
     }

@@ -71,7 +71,7 @@ package struct CurveKeyPair: Sendable {
     }
 }
 
-// 32 bytes are 8 groups of 4, each 5 characters (ZeroMQ RFC 32/Z85).
+// Z85 writes each group of 4 bytes as 5 characters, so 32 bytes have 40 (ZeroMQ RFC 32/Z85).
 private let keyBytes = 32
 private let keyCharacters = 40
 

@@ -10,7 +10,7 @@ package enum SocketThread {
     /// The caller is suspended, not blocked. Cancelling it does not stop `body`: use a ``WakeSignal`` or
     /// ``ZMQContext/shutdown()`` in a cancellation handler.
     ///
-    /// - Parameter name: Shown by debuggers and `ps -L`, its first 15 bytes.
+    /// - Parameter name: The thread's name. Debuggers and `ps -L` show its first 15 bytes.
     /// - Throws: ``ZMQError`` with `EAGAIN` when the system allows no more threads.
     package static func run<R: Sendable>(
         name: String, _ body: @escaping @Sendable () throws -> R
@@ -55,7 +55,7 @@ private final class ThreadStart: Sendable {
 private func runThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let argument = unsafe argument else { return nil }
     let start = unsafe Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
-    // Linux: 16 bytes with the final 0 (pthread_setname_np).
+    // Linux: a name has at most 16 bytes with the final 0 (pthread_setname_np).
     unsafe pthread_setname_np(pthread_self(), String(decoding: start.name.utf8.prefix(15), as: UTF8.self))
     start.body()
     return nil

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Wakes a thread that polls, from any other thread.
 ///
-/// Several signals before a ``clear()`` cause one wake-up. The sender enqueues first, then calls ``signal()``. The woken
-/// thread calls ``clear()`` first, then reads the queue. So it misses nothing.
+/// Several signals before a ``clear()`` cause one wake-up. The sender enqueues first, then calls ``signal()``. The
+/// woken thread calls ``clear()`` first, then reads the queue. So the thread misses nothing.
 package final class WakeSignal: Sendable {
     /// Readable while a signal is pending; add it to a ``ZMQPoller``.
     package let fileDescriptor: Int32
@@ -31,14 +31,14 @@ package final class WakeSignal: Sendable {
     package func signal() {
         guard !isPending.exchange(true, ordering: .acquiringAndReleasing) else { return }
         var byte: UInt8 = 1
-        // A full pipe (EAGAIN) is as good as a written byte.
+        // A full pipe (EAGAIN) wakes the thread just as a written byte does.
         while unsafe write(writeEnd, &byte, 1) < 0, errno == EINTR {}
     }
 
     /// Clears all signals so far.
     package func clear() {
         drain()
-        // Only now: a signal before this line finds `isPending` set, writes nothing, and is covered by this wake-up.
+        // This must come last. An earlier signal finds `isPending` set and writes nothing, and this wake-up covers it.
         _ = isPending.exchange(false, ordering: .acquiringAndReleasing)
     }
 

@@ -17,13 +17,15 @@ import Synchronization
         guard let handle = unsafe zmq_ctx_new() else { throw .last("create context") }
         unsafe self.handle = handle
         self.maxSockets = maxSockets
-        // New sockets get a linger of 0 instead of an endless one, so that ending never hangs on an absent peer.
+        // New sockets get a linger of 0 instead of an endless one, so that ending the context never waits for an absent
+        // peer.
         try set(ZMQ_BLOCKY, 0, "set linger default")
         guard 1...maxSocketsLimit ~= maxSockets else {
             throw ZMQError(code: EINVAL, operation: "set socket limit", detail: "expected 1 to \(maxSocketsLimit)")
         }
-        // When libzmq ends a context while an `inproc` connection waits for its peer, it needs a spare socket in place of the
-        // peer, and aborts without one. Closed sockets count until its reaper thread has seen them.
+        // When libzmq ends a context while an `inproc` connection waits for its peer, it makes a socket in place of the
+        // peer. If the limit does not allow this socket, libzmq aborts the process. Closed sockets count until libzmq's
+        // reaper thread has handled them.
         try set(ZMQ_MAX_SOCKETS, 2 * maxSockets + 256, "set socket limit")
     }
 
@@ -31,9 +33,9 @@ import Synchronization
         while unsafe zmq_ctx_term(handle) != 0, zmq_errno() == EINTR {}
     }
 
-    /// Makes every call on every socket of this context, blocked ones included, throw `ETERM`.
+    /// Makes every call on a socket of this context throw `ETERM`, including calls that are blocked at the moment.
     ///
-    /// Returns at once, may be called from any thread and more than once. Owners then close their sockets.
+    /// Returns at once. May be called from any thread, and more than once. The owners should then close their sockets.
     package func shutdown() {
         unsafe zmq_ctx_shutdown(handle)
     }

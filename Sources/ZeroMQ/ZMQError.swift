@@ -9,7 +9,7 @@ package struct ZMQError: Error, Equatable, Sendable {
     package let code: Int32
     /// The failed call: `bind`, `receive`, `set linger`.
     package let operation: String
-    /// The endpoint of the call; nil where it has none.
+    /// The endpoint of the call; nil if it has none.
     package let endpoint: String?
     /// What this module knows beyond the errno. It never contains key material.
     package let detail: String?
@@ -26,7 +26,7 @@ package struct ZMQError: Error, Equatable, Sendable {
         ZMQError(code: zmq_errno(), operation: operation, endpoint: endpoint)
     }
 
-    /// Whether the context was shut down: the owner of the socket then closes it and returns.
+    /// Whether the context was shut down. Then the owner of the socket should close it and return.
     package var isTerminated: Bool { code == ETERM }
 }
 

@@ -42,7 +42,7 @@ package final class ZMQMonitor {
     package init(_ watched: ZMQSocket, _ events: Events = .all) throws(ZMQError) {
         let endpoint = "inproc://monitor-\(Self.serial.add(1, ordering: .relaxed).newValue)"
         self.watched = watched
-        // Without limit: libzmq's I/O thread would block on a full queue.
+        // The queue has no limit, because libzmq's I/O thread would block on a full queue.
         socket = try ZMQSocket(watched.context, .pair, ZMQSocketOptions().with { $0.receiveHighWaterMessages = 0 })
         guard unsafe zmq_socket_monitor(try watched.openHandle("monitor"), endpoint, events.rawValue) == 0 else {
             throw .last("monitor", endpoint: endpoint)
@@ -52,8 +52,8 @@ package final class ZMQMonitor {
 
     deinit { stop() }
 
-    /// Ends the monitoring. Call it before the watched socket is closed: else libzmq's I/O thread would block on events
-    /// that nobody receives.
+    /// Ends the monitoring. Must be called before the watched socket is closed. Otherwise libzmq's I/O thread would
+    /// block on events that nobody receives.
     package func stop() {
         if let handle = unsafe watched.handle { unsafe zmq_socket_monitor(handle, nil, 0) }
         socket.close()

@@ -3,8 +3,8 @@ import Glibc
 
 /// The frames of one message. The storage is used again for the next message.
 ///
-/// Received bytes are read in place: pointers from the subscript stay valid until the object is received into, sent,
-/// appended to, emptied or freed. Like a socket, it has one owner at a time.
+/// Received bytes are read in place: a pointer from the subscript stays valid until the message is sent, changed,
+/// emptied or freed, or another message is received into the object. Like a socket, it has one owner at a time.
 @safe package final class ZMQMultipart {
     package static let framesMaxDefault = 256
 
@@ -40,7 +40,7 @@ import Glibc
 
     /// Adds a frame with a copy of `bytes`.
     ///
-    /// - Throws: `ENOMEM`, with the message as it was.
+    /// - Throws: `ENOMEM`, with the message unchanged.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(ZMQError) {
         try unsafe append(count: bytes.count) { unsafe $0.copyMemory(from: bytes) }
     }

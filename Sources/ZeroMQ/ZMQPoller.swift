@@ -1,7 +1,7 @@
 import CZeroMQ
 import Glibc
 
-/// The events to wait for at an item, or those that a poll found.
+/// The events to wait for at an item, or the events that a poll found there.
 package struct ZMQReadiness: OptionSet, Sendable {
     package let rawValue: Int16
     package init(rawValue: Int16) { self.rawValue = rawValue }
@@ -18,7 +18,8 @@ package struct ZMQReadiness: OptionSet, Sendable {
 /// poller belongs to one thread.
 @safe package final class ZMQPoller {
     private var items: [zmq_pollitem_t] = unsafe []
-    // Same indices as `items`. Each poll asks the sockets for their handles again, because a closed one must not be used.
+    // The sockets have the same indices as in `items`. Each poll asks them for their handles again, because the handle
+    // of a closed socket must not be used.
     private var sockets: [ZMQSocket?] = []
     private var wakes: [WakeSignal] = []
 
@@ -30,7 +31,8 @@ package struct ZMQReadiness: OptionSet, Sendable {
         add(socket: socket, fileDescriptor: 0, interest)
     }
 
-    /// - Parameter fileDescriptor: Must stay open while it is polled; a closed one gives ``ZMQReadiness/failed``.
+    /// - Parameter fileDescriptor: Must stay open while it is polled; a closed descriptor gives
+    ///   ``ZMQReadiness/failed``.
     @discardableResult
     package func add(fileDescriptor: Int32, _ interest: ZMQReadiness = .readable) -> Int {
         add(socket: nil, fileDescriptor: fileDescriptor, interest)

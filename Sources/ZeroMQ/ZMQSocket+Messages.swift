@@ -3,7 +3,7 @@ import Glibc
 
 /// The result of a send.
 package enum ZMQSendResult: Sendable, Equatable {
-    /// Queued for a peer. A peer that disconnects now loses it.
+    /// The message was queued for a peer. If the peer disconnects now, the message is lost.
     case sent
     /// Nothing was queued: no peer yet, or its queue is at the high water mark.
     case full
@@ -24,10 +24,10 @@ package enum ZMQReceiveResult: Sendable, Equatable {
 extension ZMQSocket {
     /// Sends all frames as one message, whole or not at all, without copying them.
     ///
-    /// A ROUTER takes the routing ID as the first frame. A poll always finds a ROUTER writable. With `wait`, a send blocks
-    /// while that peer's queue is full; without, the caller tries again later.
+    /// A ROUTER takes the peer's routing ID as the first frame. A poll always finds a ROUTER writable, even if the
+    /// queue of that peer is full. Then the send blocks if `wait` is true; otherwise the caller must try again later.
     ///
-    /// - Parameter message: Emptied after sending and after an error; else unchanged, ready for another try.
+    /// - Parameter message: Emptied after sending and after an error. Otherwise it stays unchanged, for another try.
     /// - Parameter wait: Whether to block until there is room, instead of returning ``ZMQSendResult/full``.
     /// - Throws: `EINVAL` for no frames, `ETERM`, `ENOTSOCK`, `EFSM`, `ENOTSUP`.
     package func send(_ message: ZMQMultipart, wait: Bool = true) throws(ZMQError) -> ZMQSendResult {
@@ -36,8 +36,9 @@ extension ZMQSocket {
         for index in 0..<message.count {
             let more = index + 1 < message.count ? ZMQ_SNDMORE : 0
             let code = unsafe sendFrame(message.pointer(at: index), handle, more | (wait ? 0 : ZMQ_DONTWAIT))
-            // Past the first frame, EAGAIN says that the peer has just left and the message is lost. libzmq drops frames
-            // until the last one was offered. So go on, or libzmq would drop the next message instead.
+            // After the first frame, EAGAIN means that the peer has just left and the message is lost. libzmq then
+            // drops all frames up to a message's last frame. So all frames must be offered, or libzmq would also drop
+            // the next message.
             if code == 0 || (index > 0 && code == EAGAIN) { continue }
             return try refusal(code, of: message)
         }
@@ -48,7 +49,7 @@ extension ZMQSocket {
     /// Copies `frames` and sends them as one message.
     package func send(_ frames: [UnsafeRawBufferPointer], wait: Bool = true) throws(ZMQError) -> ZMQSendResult {
         defer { outgoing.removeAll() }
-        // The formatter takes the space out of `for unsafe`.
+        // The formatter would remove the space in `for unsafe`.
         // swift-format-ignore
         for unsafe frame in unsafe frames { try unsafe outgoing.append(frame) }
         return try send(outgoing, wait: wait)

@@ -23,7 +23,7 @@ package enum ZMQSocketType: Sendable {
 /// `ETERM`.
 @safe package final class ZMQSocket {
     package let type: ZMQSocketType
-    /// Kept alive by the socket; libzmq waits for all sockets before it ends a context.
+    /// The socket keeps its context alive, because libzmq ends a context only after all its sockets were closed.
     package let context: ZMQContext
     private(set) var handle: UnsafeMutableRawPointer?
     /// Kept so that a CURVE server never outlives the object that checks its clients.

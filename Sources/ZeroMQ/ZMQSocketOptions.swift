@@ -5,19 +5,22 @@ import Glibc
 package struct ZMQSocketOptions: Sendable {
     /// How long unsent messages outlive ``ZMQSocket/close()``; a negative duration means without limit.
     package var linger: Duration = .zero
-    /// Messages queued per peer before a send returns ``ZMQSendResult/full``; libzmq: 1000. 0 is without limit.
+    /// How many messages are queued for a peer before a send returns ``ZMQSendResult/full``. libzmq's default is 1000;
+    /// 0 means no limit.
     package var sendHighWaterMessages: Int?
-    /// Messages queued per peer before the network is no longer read; libzmq: 1000. 0 is without limit.
+    /// How many messages from a peer are queued before the network is no longer read. libzmq's default is 1000; 0 means
+    /// no limit.
     package var receiveHighWaterMessages: Int?
-    /// A peer that sends a larger frame is disconnected (not on `inproc`). `nil` is without limit.
+    /// A peer that sends a larger frame is disconnected, except on `inproc`. `nil` means no limit.
     package var maxMessageBytes: Int? = 64 << 20
     /// The name by which a ROUTER knows this peer: 1 to 255 bytes, the first not 0.
     package var routingID: [UInt8]?
-    /// Whether messages are queued only for peers that completed their handshake; else also for those not yet connected.
+    /// Whether messages are queued only for peers that have completed their handshake. If false, messages are also
+    /// queued for peers that are not connected yet.
     package var immediate = false
-    /// The first pause before connecting again; libzmq: 100 ms.
+    /// The first pause before connecting again. libzmq's default is 100 ms.
     package var reconnectInterval: Duration?
-    /// The pause doubles up to this limit; libzmq: it does not grow.
+    /// The pause doubles up to this limit. By libzmq's default it does not grow.
     package var reconnectIntervalMax: Duration?
 
     package init() {}

@@ -10,7 +10,7 @@ import Testing
             ([UInt8](repeating: 0, count: 32), 0x8A91_36AA), ([UInt8](repeating: 0xFF, count: 32), 0x62A8_AB43),
             ([UInt8](0..<32), 0x46DD_794E), ([UInt8]((0..<32).reversed()), 0x113F_DB5C),
         ] as [([UInt8], UInt32)])
-    func `known checksums are computed`(bytes: [UInt8], crc: UInt32) {
+    func `known inputs have their published checksums`(bytes: [UInt8], crc: UInt32) {
         #expect(bytes.withUnsafeBytes { CRC32C.checksum($0) } == crc)
     }
 
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [3071, 3072, 3073, 3080, 6144, 9999, 100_000])
-    func `long texts have the checksum that the tables compute`(count: Int) {
+    func `long inputs have the checksum that the tables compute`(count: Int) {
         let seed = Seeded.ofThisRun
         var random = Seeded(seed)
         let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }

@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `every flipped bit is found`() throws {
+    @Test func `every flipped bit of a segment is found`() throws {
         let scratch = Scratch()
         let path = try threeBatches(scratch)
         let whole = try bytes(of: path)

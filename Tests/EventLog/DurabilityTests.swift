@@ -21,7 +21,7 @@ private final class SlowDisk: Sendable {
         return -1
     }
 
-    /// Opening a log syncs once, without waiting.
+    /// Opens a log. The one sync of the opening does not wait for the test.
     func writer(_ scratch: Scratch, _ policy: SyncPolicy) throws -> EventLogWriter {
         var options = scratch.options(sync: policy)
         options.calls.sync = { _ in self.sync() }
@@ -35,7 +35,7 @@ private final class SlowDisk: Sendable {
 
 @Suite struct DurabilityTests {
     @Test(.timeLimit(.minutes(5)))
-    func `with always one sync makes all waiting batches durable`() throws {
+    func `with the policy always, one sync makes all waiting batches durable`() throws {
         let (scratch, disk) = (Scratch(), SlowDisk())
         let writer = try disk.writer(scratch, .always)
         let (told, calls) = (DispatchSemaphore(value: 0), Log())
@@ -88,7 +88,7 @@ private final class SlowDisk: Sendable {
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: [SyncPolicy.interval(.seconds(3600)), .never])
-    func `with interval and never written batches count as durable`(policy: SyncPolicy) throws {
+    func `with the policies interval and never, written batches count as durable`(policy: SyncPolicy) throws {
         let (scratch, disk) = (Scratch(), SlowDisk())
         for _ in 0..<4 { disk.gate.signal() }
         var options = scratch.options(sync: policy)
@@ -99,14 +99,14 @@ private final class SlowDisk: Sendable {
         #expect(writer.durableSequence == 1)
         #expect(disk.count.withLock { $0 } == 0)
         try writer.flush()
-        #expect(disk.count.withLock { $0 } == 1, "a flush must sync under any policy")
+        #expect(disk.count.withLock { $0 } == 1, "the flush did not sync")
         try writer.append([event(2)])
         try writer.close()
         #expect(disk.count.withLock { $0 } == (policy == .never ? 1 : 2))
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `with interval the log syncs on its own`() throws {
+    func `with the policy interval, the log syncs on its own`() throws {
         let (scratch, disk) = (Scratch(), SlowDisk())
         let writer = try disk.writer(scratch, .interval(.milliseconds(1)))
         for number in 1...3 {
@@ -118,7 +118,7 @@ private final class SlowDisk: Sendable {
         try writer.close()
     }
 
-    @Test func `with always a segment is durable before the next one begins`() throws {
+    @Test func `with the policy always, a segment is durable before the next one begins`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer(segmentBytesMax: 300, sync: .always)
         let calls = Log()

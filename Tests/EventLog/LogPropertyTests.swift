@@ -5,7 +5,7 @@ import Time
 
 @Suite struct LogPropertyTests {
     /// Appends at random, reopens the log at random points, and tears it at random positions.
-    @Test func `a log equals an array of its batches`() throws {
+    @Test func `a log has exactly the batches that were appended`() throws {
         let seed = Seeded.ofThisRun
         var random = Seeded(seed)
         for _ in 0..<8 { try check(&random, "BELFRY_SEED=\(seed)") }

@@ -66,7 +66,7 @@ import Time
         #expect(try EventLogs.verify(directory: scratch.log).isSound)
     }
 
-    @Test func `files of another log, and files without later events, prove nothing`() throws {
+    @Test func `files of another log and files without later events do not prove a lost end`() throws {
         let scratch = Scratch()
         try log(scratch)
         try addSnapshot(scratch, at: 10)

@@ -92,7 +92,7 @@ import Testing
         #expect(report.problems.map(\.sequence) == [2] && report.tornTail == nil)
     }
 
-    @Test func `text of another program at the end is damage`() throws {
+    @Test func `foreign text at the end of a segment is damage`() throws {
         let scratch = Scratch()
         let (path, last) = try log(scratch)
         let whole = try bytes(of: path)

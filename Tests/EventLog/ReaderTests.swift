@@ -56,7 +56,7 @@ import Time
         #expect(accesses == paths.map { _ in 1_000 })
     }
 
-    @Test func `a reader starts at the end and after it`() throws {
+    @Test func `a reader starts at the end of a log or beyond it`() throws {
         let scratch = Scratch()
         let last = try log(scratch).reduce(0) { $0 + $1.events.count }
         let end = try EventLogReader(directory: scratch.log, from: .end)

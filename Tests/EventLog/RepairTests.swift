@@ -43,7 +43,8 @@ import Time
         let before = try Dictionary(uniqueKeysWithValues: scratch.segments.map { ($0, try bytes(of: $0)) })
         let plan = try LogRepair(directory: scratch.log).plan
         #expect(plan.damage == (try EventLogs.verify(directory: scratch.log).problems.first), seed)
-        #expect(try scratch.segments.allSatisfy { try bytes(of: $0) == before[$0] }, "nothing was changed")
+        #expect(
+            try scratch.segments.allSatisfy { try bytes(of: $0) == before[$0] }, "making the plan changed a segment")
         let copy = try #require(try LogRepair(directory: scratch.log).apply(at: now), seed)
         #expect(copy == scratch.log + "/damaged-1970-01-01T00:00:01Z")
         #expect(
@@ -156,7 +157,7 @@ import Time
     }
 
     /// With one wrong digit in `log.json`, every segment looks like that of another log.
-    @Test func `a wrong identity in the manifest cuts no segment`() throws {
+    @Test func `a repair of a wrong identity in the manifest cuts no segment`() throws {
         for source in ["nothing", "reader", "snapshot", "index"] {
             let scratch = Scratch()
             let batches = try log(scratch)
@@ -197,7 +198,7 @@ import Time
     }
 
     @Test(arguments: [(1, 0), (0, 1), (3, 3)])
-    func `settings of the part that is cut are removed`(after: UInt64, now later: UInt64) throws {
+    func `a repair removes the settings of the part that it cuts off`(after: UInt64, now later: UInt64) throws {
         let scratch = Scratch()
         _ = try log(scratch, upstream: UpstreamNote(log: "changes", identity: .random()))
         let cut = try scratch.facts()[2]
@@ -216,7 +217,7 @@ import Time
         #expect(try bytes(of: path) == kept && bytes(of: copy + "/settings.ndjson") == all)
     }
 
-    @Test func `a missing beginning is not mistaken for a trim`() throws {
+    @Test func `a log whose beginning is missing is not taken for a trimmed log`() throws {
         let scratch = Scratch()
         let batches = try log(scratch)
         let facts = try scratch.facts()
@@ -236,7 +237,7 @@ import Time
         #expect(try EventLogReader.all(scratch.log) == batches.filter { $0.first > missing.upperBound })
     }
 
-    @Test func `a gap is reported with both ends`() throws {
+    @Test func `a gap is reported with its first and last sequence`() throws {
         let scratch = Scratch()
         _ = try log(scratch)
         let gone = try scratch.facts()[2]

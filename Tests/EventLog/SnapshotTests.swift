@@ -134,7 +134,7 @@ import Time
         }
     }
 
-    @Test func `an unfinished file of a crash is not a snapshot`() throws {
+    @Test func `an unfinished file that a crash left is not read as a snapshot`() throws {
         let store = scratch.snapshots
         let path = try store.write(.at(1, position: 1), "state").path
         let whole = try bytes(of: path)
@@ -209,7 +209,7 @@ extension LogSummary {
 }
 
 extension FileCalls {
-    /// All calls after the first few fail.
+    /// Calls that succeed `count` times and then always fail.
     fileprivate static func failing(after count: Int, code: CInt) -> FileCalls {
         let disk = FailingDisk(after: count, code: code)
         var calls = FileCalls()

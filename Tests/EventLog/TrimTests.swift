@@ -6,7 +6,8 @@ import Time
 @testable import EventLog
 
 @Suite struct TrimTests {
-    /// Five segments or more, one event a batch, `now` ten microseconds a batch.
+    /// A log of five segments or more. Each batch has one event, and is ten microseconds later than the batch before
+    /// it.
     private func log(_ scratch: Scratch) throws -> EventLogWriter {
         let writer = try scratch.writer(segmentBytesMax: 500)
         for number in 1...20 {
@@ -17,7 +18,7 @@ import Time
         return writer
     }
 
-    @Test func `facts have each segment's events and times`() throws {
+    @Test func `the facts about a segment have its events and times`() throws {
         let scratch = Scratch()
         let writer = try log(scratch)
         let facts = try writer.segments()

@@ -56,7 +56,7 @@ import Time
         #expect(problem.reason == "the cursor goes back from sequence 4 of 'changes' to 3")
     }
 
-    @Test func `another upstream log is reported`() throws {
+    @Test func `an upstream log with another identity is reported`() throws {
         let scratch = Scratch()
         try changes(scratch, events: 5)
         try matches(scratch, done: [1], of: LogIdentity(seed: "other", name: "changes"))

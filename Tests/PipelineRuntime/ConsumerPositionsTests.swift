@@ -22,7 +22,7 @@ import Testing
         #expect(again.first(of: ["match", "audit", "never"]) == 1)
     }
 
-    @Test func `a stage that needs more than before is noticed`() throws {
+    @Test func `a stage that needs earlier events than before is noticed`() throws {
         let folder = try Folder()
         var positions = try ConsumerPositions(logDirectory: folder.path)
         do {
@@ -40,7 +40,7 @@ import Testing
         #expect(positions.first(of: ["match"]) == 1)
     }
 
-    @Test func `a changed file is refused by name`() throws {
+    @Test func `the error for a changed file names the file`() throws {
         let folder = try Folder()
         try folder.write("[{\"name\":\"match\"}]", to: "consumers.json")
         #expect(throws: AtomicTextFileError.self) { try ConsumerPositions(logDirectory: folder.path) }

@@ -5,14 +5,14 @@ import Time
 
 @testable import PipelineRuntime
 
-/// What a host does with events during which the process before it ended.
+/// A host sets aside an event on which its process has crashed three times.
 @Suite struct CrashJournalTests {
     private let folder: Folder
     private let log = LogIdentity(seed: "test", name: "matches")
 
     init() throws { folder = try Folder() }
 
-    /// Another process, which ends while it processes these events; nil: between events.
+    /// Starts another process, which ends while it processes these events, or between events if `events` is nil.
     private func crash(at events: ClosedRange<UInt64>?, boot: UInt64 = 1) throws {
         let journal = try start(boot: boot)
         journal.note(1...1_000)

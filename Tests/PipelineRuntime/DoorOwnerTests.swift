@@ -61,7 +61,7 @@ import ZeroMQ
         #expect(try gate.events() == [#"{"n":1}"#, #"{"n":2}"#])
     }
 
-    @Test func `a greeting alone does not take a name`() async throws {
+    @Test func `a producer that only says hello does not become the owner of a name`() async throws {
         let folder = try Folder()
         _ = try await atDoor(of: .gateAndRelay(in: folder)) { peer in
             try peer.say(Self.hello("the one who only asks"))
@@ -71,7 +71,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a producer takes a name even if all its lines are refused`() async throws {
+    @Test func `a producer becomes the owner of a name even if all its lines are refused`() async throws {
         let folder = try Folder()
         _ = try await atDoor(of: .gateAndRelay(in: folder)) { peer in
             try peer.say(Self.produce("who sends garbage"), Array(text: "garbage\ngarbage\n"))
@@ -173,7 +173,7 @@ import ZeroMQ
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
         #expect(throws: ProducerSecretError.self) { try ProducerSecret.kept(in: path) }
     }
-    @Test func `a secret that is not text is refused, and nobody is told to remove it`() throws {
+    @Test func `the error for a secret that is not text says to restore the file, not to remove it`() throws {
         let folder = try Folder()
         let path = folder.file("producer.secret")
         try Data([0xFF, 0xFE, 0xFD]).write(to: URL(fileURLWithPath: path))

@@ -61,7 +61,7 @@ import ZeroMQ
                     name: "a gap", frames: [produce("9"), line], code: "door.gap",
                     says: "line 9 of 'p' came, line 1 is next"),
                 Case(
-                    name: "a gap as wide as can be", frames: [produce("9223372036854775807"), line], code: "door.gap"),
+                    name: "the widest gap", frames: [produce("9223372036854775807"), line], code: "door.gap"),
             ]
     }
 

@@ -176,7 +176,7 @@ private struct Happened {
     init() {}
     private init(events: [Event]) { self.events = events }
 
-    /// Draws one of the events that may happen now.
+    /// Makes something happen, drawn from the events that are possible now.
     mutating func happen(_ state: inout HostState, _ draw: inout Seeded) {
         guard began != nil else {
             let committed = UInt64(draw.below(3))

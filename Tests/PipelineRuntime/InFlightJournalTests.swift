@@ -7,7 +7,8 @@ import Time
 
 @testable import PipelineRuntime
 
-/// Which answers say that a push may arrive twice, after a process died at various moments.
+/// After a process has died, some answers must say that their push may arrive twice. These tests call such a push
+/// marked.
 @Suite struct InFlightJournalTests {
     private let folder: Folder
 
@@ -21,7 +22,7 @@ import Time
         #expect(second.marked(answers(1, 2)) == [])
     }
 
-    @Test func `a push whose answer is on record is not marked`() throws {
+    @Test func `a push whose answer is in the log is not marked`() throws {
         var first = start(after: 10)
         try first.note(pushes(1, 2)[...], after: 10)
         #expect(first.marked(answers(1, 2)) == [])
@@ -68,7 +69,7 @@ import Time
         #expect(reloaded.marked(answers(1, 2, 3)) == [3])
         var restarted = start(after: 13, sessions: ["apns": 70, "hook": 90], recorded: late)
         #expect(restarted.marked(answers(1, 2, 3)) == [1, 3])
-        // The answers came, but are not on record.
+        // The answers came, but they are not in the log.
         var cut = start(after: 10, sessions: ["apns": 70, "hook": 80])
         #expect(cut.marked(answers(1, 2, 3)) == [1, 2, 3])
     }
@@ -113,7 +114,7 @@ import Time
         #expect(second.marked(answers(1, 40, 41)) == [1, 40])
         try second.note(pushes(2)[...], after: 11)
         var third = start(after: 12, boot: 2, through: 50)
-        #expect(third.marked(answers(40, 41)) == [40], "until they are answered")
+        #expect(third.marked(answers(40, 41)) == [40], "push 40 is no longer marked, or push 41 is marked")
     }
 
     @Test func `after the log has lost events every unfinished push is marked`() throws {

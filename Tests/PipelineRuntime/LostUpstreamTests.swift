@@ -9,7 +9,9 @@ import ZeroMQ
 
 /// A stage whose upstream no longer has the events that the stage may ask for.
 @Suite struct LostUpstreamTests {
-    @Test func `a stage whose needed events were trimmed by hand says which are gone`() async throws {
+    @Test func `a stage that needs events which were trimmed by hand ends with an error that says which are gone`()
+        async throws
+    {
         let folder = try Folder()
         let context = try HostContext()
         let file = try PipelineFile.gateAndRelay(in: folder)
@@ -27,7 +29,7 @@ import ZeroMQ
         try writer.close()
         #expect(first > 2)
         gate = try RunningHost("gate", of: file, context)
-        // It takes no snapshots, so it asks for everything.
+        // The relay takes no snapshots, so it asks for all events.
         let failure = await (try RunningHost("relay", of: file, context)).failure() as? LinkError
         try await gate.stop()
         guard case .refused(_, "link.gone", let reason) = failure else {
@@ -100,7 +102,8 @@ import ZeroMQ
         #expect(asked[0].contains("\"after\":9"), "\(asked[0])")
         #expect(asked[1].contains("\"after\":5"), "\(asked[1])")
         #expect(try host.events().map { $0.prefix(8) } == ["{\"n\":5,\"", "{\"n\":20,"])
-        #expect(!(try store.positions.contains(9)), "it includes events that the upstream has lost")
+        #expect(
+            !(try store.positions.contains(9)), "the snapshot with events that the upstream has lost was not removed")
         withExtendedLifetime(folder) {}
     }
 
@@ -120,7 +123,9 @@ import ZeroMQ
         try await host.stop()
     }
 
-    @Test func `an upstream that has lost events of our log is refused with both positions`() async throws {
+    @Test func `an upstream that has lost events which the stage's log includes is refused with both positions`()
+        async throws
+    {
         let context = try HostContext()
         let (file, _, folder) = try await Self.died(context)
         let host = try RunningHost("relay", of: file, context)

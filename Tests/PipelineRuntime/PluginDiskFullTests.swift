@@ -28,7 +28,7 @@ import ZeroMQ
             try plugin.say(outputs(through: 1), Array(text: "{\"out\":1}\n"))
             try plugin.stay { relay.host.control.report.phase == .diskFull }
             let report = relay.host.control.report
-            // While it waits, it takes neither input nor answers.
+            // While the host waits for room, it takes neither input nor answers.
             try upstream.batch(2, 2, "{\"n\":2}\n{\"n\":3}\n")
             try plugin.say(outputs(through: 1), Array(text: "{\"out\":\"again\"}\n"))
             disk.isFull = false

@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `the largest number of the longest names fits a cursor`() {
+    @Test func `the maximum number of names of the maximum length fits in a cursor`() {
         let name = 200
         let entry = "sum ".utf8.count + 32 + 1 + name
         #expect(entry <= EventLogLimits.cursorNameBytesMax)

@@ -26,7 +26,7 @@ import ZeroMQ
             try gate.send(6)
             clock.advance(by: .seconds(50))
             try gate.send(2)
-            #expect(gate.first == 1, "relay needs all")
+            #expect(gate.first == 1, "an event that relay needs was removed")
             try gate.need(from: 4, "relay")
             try gate.send(1)
             try gate.stay(for: "all but what relay needs to go") { gate.first == 4 }
@@ -47,11 +47,11 @@ import ZeroMQ
         try await RetainedGate.run(file) { gate in
             try gate.open("relay", keep: 1)
             try gate.send(8)
-            #expect(gate.first == 1, "relay needs all")
+            #expect(gate.first == 1, "an event that relay needs was removed")
             try gate.need(from: 100, "relay")
             try gate.open("tap", keep: 3)
             try gate.send(1)
-            try gate.stay(for: "all but event 3, where someone is, to go") { gate.first == 3 }
+            try gate.stay(for: "all but event 3, which tap may ask for, to go") { gate.first == 3 }
             try gate.close("tap")
             try gate.send(2)
             // Four segments of 40 KiB are less than 200 KiB, five are more.
@@ -59,7 +59,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `snapshots that nothing can follow are removed too, but never the two newest`() async throws {
+    @Test func `snapshots that a stage can no longer start from are removed, but never the two newest`() async throws {
         let folder = try Folder()
         let file = try Self.file(folder, "{bytes: 64KiB}")
         let store = try await RetainedGate.run(file) { gate in
@@ -74,7 +74,7 @@ import ZeroMQ
     }
 
     @Test(arguments: [true, false])
-    func `a stage's own snapshots keep its log`(takesSnapshots: Bool) async throws {
+    func `a stage's own log is kept from its snapshots on`(takesSnapshots: Bool) async throws {
         let folder = try Folder()
         let file = try Self.file(
             folder, "{bytes: 64KiB}", relay: takesSnapshots ? "{from: gate, stage: fifth}" : "{from: gate}")
@@ -121,13 +121,13 @@ import ZeroMQ
             try gate.send(2)
             #expect(removal.isUnderWay)
             removal.goOn()
-            // One more if the seventh snapshot exists before the seventh segment begins.
+            // One more segment goes if the seventh snapshot exists before the seventh segment begins.
             try gate.stay(for: "the beginning to go") { gate.first >= 5 }
         }
         #expect(try EventLogs.summary(directory: folder.path + "/logs/gate").firstSequence >= 5)
     }
 
-    @Test func `a consumer that asks for removed events is told how far they are gone`() async throws {
+    @Test func `a consumer that asks for removed events is told up to which event they are gone`() async throws {
         let folder = try Folder()
         try await RetainedGate.run(Self.file(folder, "{bytes: 64KiB}")) { gate in
             try gate.open("relay", keep: 1_000)

@@ -29,7 +29,7 @@ import Time
         #expect(try SettingsHistory(logDirectory: folder.path).entries == [entry(0, "1s")])
     }
 
-    @Test func `a damaged file is named`() throws {
+    @Test func `the error for a damaged file names the file`() throws {
         let folder = try Folder()
         try folder.write("{\"after\":0}\n", to: "settings.ndjson")
         #expect {

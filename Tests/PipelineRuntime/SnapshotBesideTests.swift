@@ -25,10 +25,10 @@ import ZeroMQ
         }
         #expect(Sluggish.first.isUnderWay)
         try await relay.stop()
-        #expect(Sluggish.first.isUnderWay, "the stop did not wait for the snapshot")
+        #expect(Sluggish.first.isUnderWay, "the stop waited for the snapshot")
         let store = SnapshotStore(logDirectory: relay.logDirectory)
         let left = try store.list().compactMap { $0.header?.position }
-        #expect(left == [300], "the snapshot that the stage made when it stopped")
+        #expect(left == [300], "there is another snapshot than the one that the stage made when it stopped")
         Sluggish.first.goOn()
         try await SocketThread.run(name: "waiting") {
             try Peer(context.zmq).stay(for: "the end of the background snapshot") { Sluggish.first.isOver }

@@ -6,7 +6,8 @@ import Testing
 
 @testable import PipelineRuntime
 
-/// Another file is taken by all stages or by none. Shell scripts stand in for stages, and answer before they are asked.
+/// Either all stages switch to another pipeline file, or none does. Shell scripts replace the stages here. They answer
+/// before they are asked.
 @Suite(.timeLimit(.minutes(5))) struct Supervisors {
     private static let first = PipelineText(path: "p.yaml", folder: "/tmp", text: "first")
     private static let next = PipelineText(path: "p.yaml", folder: "/tmp", text: "next")
@@ -41,7 +42,7 @@ import Testing
         close(ends[1])
     }
 
-    @Test func `a process is told how the one before it ended`() async throws {
+    @Test func `a process is told how the process before it ended`() async throws {
         let folder = try Folder()
         let script = #"echo "$BELFRY_ENDED" >> \#(folder.file("ends")); kill -ILL $$"#
         let (ends, end) = AsyncStream.makeStream(of: Void.self)

@@ -32,7 +32,7 @@ import Testing
         #expect(route.sent == ["1 a", "2 b"])
     }
 
-    @Test func `a transport without answers of their own gets batches, one at a time`() {
+    @Test func `a transport that answers whole batches gets one batch at a time`() {
         let route = RecordedRoute(room: 3, isContinuous: false)
         let dispatcher = TransportDispatcher(routes: ["file": route.route])
         dispatcher.append((1...5).map { push($0, "a", to: "file") })
@@ -73,7 +73,7 @@ import Testing
         #expect(route.sent == ["1 slow", "3 a", "4 b"])
         dispatcher.append([push(1, "slow")])
         dispatcher.dispatch()
-        #expect(route.sent.last == "1 slow", "the status query does not wait behind other pushes")
+        #expect(route.sent.last == "1 slow", "the status query waited behind other pushes")
         dispatcher.answer(push(1, "slow"))
         dispatcher.dispatch()
         #expect(route.sent.last == "2 slow")
@@ -156,7 +156,7 @@ import Testing
         #expect(route.sent == ["2 b", "1 a"])
     }
 
-    @Test func `a room of zero counts as one`() {
+    @Test func `a transport with room for no push still gets one at a time`() {
         let route = RecordedRoute(room: 0)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append([push(1, "a"), push(2, "b")])
@@ -164,7 +164,7 @@ import Testing
         #expect(route.sent == ["1 a"])
     }
 
-    @Test func `pushes that cannot be noted are sent later, in order`() {
+    @Test func `pushes that cannot be noted in the journal are sent later, in order`() {
         let route = RecordedRoute(room: 2)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append([push(1, "a"), push(2, "a"), push(3, "b")])

@@ -31,7 +31,8 @@ import Time
         }
     }
 
-    /// Delays all notifications of the first part of each ten seconds until its end.
+    /// Holds each notification that comes in the first `until` microseconds of every ten seconds, until these have
+    /// passed.
     private struct Nights: CoalescingPolicy {
         struct Settings: PluginSettings {
             let until: Int

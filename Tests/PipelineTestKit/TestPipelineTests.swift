@@ -64,7 +64,7 @@ import Testing
 
     @Test func `many pipelines can run at the same time`() async throws {
         try await withThrowingTaskGroup(of: [String].self) { group in
-            // Under the thread sanitizer the threads of many pipelines wait for one lock of the Swift runtime's.
+            // Under the thread sanitizer the threads of many pipelines wait for one lock of the Swift runtime.
             for _ in 0..<(Sanitizer.isThread ? 2 : Tier.rounds(3, full: 6)) {
                 group.addTask {
                     let belfry = try await TestPipeline.start(yaml: Self.yaml)

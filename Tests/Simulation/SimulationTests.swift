@@ -34,7 +34,8 @@ import Testing
         for fault in Fault.allCases { #expect(faults[fault] > 0, "\(fault.rawValue) has never happened") }
     }
 
-    /// 178475: a late answer came in the turn in which its push was handed out again, over another transport.
+    /// In the world of seed 178475, a late answer came in the turn in which its push was handed out again, over another
+    /// transport.
     @Test(arguments: [178_475]) func `a world that once found a defect stays sound`(_ seed: UInt64) throws {
         let world = try World(seed: seed, context: try HostContext())
         let problems = try world.run()

@@ -5,7 +5,8 @@ package final class Folder: Sendable {
     package let path: String
     private let isOurs: Bool
 
-    /// The folder in which tests make folders: `TMPDIR`, which `deploy/test` sets to memory in the ordinary check.
+    /// The folder in which tests make folders: `TMPDIR`. In the ordinary check, `deploy/test` sets it to a folder in
+    /// memory.
     package static let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
 
     package init(in parent: String = Folder.parent) throws {

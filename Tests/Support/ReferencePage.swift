@@ -20,8 +20,8 @@ package struct ReferencePage: Sendable {
 
     /// Expects these rows in the first table below a heading.
     ///
-    /// - Parameter rows: Cells in Markdown. A row may have fewer cells than the table: people write the others in the page,
-    ///   and they are kept by the first cell.
+    /// - Parameter rows: Cells in Markdown. If a row has fewer cells than the table, people write the other cells in
+    ///   the page. These are kept for the row with the same first cell.
     package func expect(
         rows: [[String]], under heading: String, at place: SourceLocation = #_sourceLocation
     ) throws {

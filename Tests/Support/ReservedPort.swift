@@ -2,7 +2,8 @@ import Glibc
 
 /// A TCP port of this machine that no other program gets while this object lives.
 ///
-/// Connections to it are refused, and servers cannot listen on it. With `forServer`, a server with `SO_REUSEADDR` can.
+/// Connections to it are refused, and servers cannot listen on it. If `forServer` is true, a server with `SO_REUSEADDR`
+/// can listen on it.
 package final class ReservedPort: Sendable {
     package let number: Int
     private let descriptor: Int32

@@ -14,7 +14,7 @@ package final class RewrittenLogs {
     /// Rewrites a log.
     ///
     /// - Parameters:
-    ///   - segmentBytes: The largest size of a segment; nil: the usual size.
+    ///   - segmentBytes: The largest size of a segment; nil for the usual size.
     ///   - change: Gets each event with its sequence, and returns the events that replace it.
     package func rewrite(
         _ log: String, segmentBytes: Int? = nil, _ change: (UInt64, String) -> [String] = { [$1] }
@@ -22,8 +22,8 @@ package final class RewrittenLogs {
         try rewrite(log, segmentBytes: segmentBytes, batches: .max, change)
     }
 
-    /// Removes the batches after the first ones, and the snapshots and other files of the stage: as if the stage had been
-    /// killed at that moment.
+    /// Keeps only the first batches of a log, and removes the stage's snapshots and other files, as if the stage had
+    /// been killed at that moment.
     package func cut(_ log: String, after batches: Int) throws { try rewrite(log, batches: batches) { [$1] } }
 
     private func rewrite(

@@ -25,7 +25,7 @@ extension Trait where Self == ConditionTrait {
     package static var full: Self { .enabled(if: Tier.current == .full, "runs in deploy/test --full") }
 }
 
-/// What makes a test slow. `deploy/test` adds up the costs of each test.
+/// A kind of work that makes a test slow. `deploy/test` adds up the costs of each test.
 package enum Cost: String, Sendable {
     /// Programs that the test starts, including the stages that `belfry up` starts.
     case processes

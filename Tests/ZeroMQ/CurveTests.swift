@@ -11,7 +11,7 @@ import Testing
         #expect(try CurveKeyPair(secretKey: CurveSecretKey(z85: pair.secretKey.z85)).publicKey == pair.publicKey)
     }
 
-    // Without the check, one public key in 85 would.
+    // Without the check, one public key in 85 would begin with a hyphen.
     @Test func `a generated public key never begins with a hyphen`() throws {
         for _ in 0..<500 { #expect(try !CurveKeyPair.generate().publicKey.z85.hasPrefix("-")) }
     }
@@ -26,7 +26,7 @@ import Testing
         "", "short", String(repeating: "a", count: 39), String(repeating: "a", count: 41),
         String(repeating: "\"", count: 40), String(repeating: "é", count: 20), String(repeating: "\0", count: 40),
         String(repeating: "#", count: 40),
-    ]) func `a bad key is an error`(text: String) throws {
+    ]) func `a text that is not a key is an error`(text: String) throws {
         #expect(try #require(throws: ZMQError.self) { try CurvePublicKey(z85: text) }.code == EINVAL)
         #expect(try #require(throws: ZMQError.self) { try CurveSecretKey(z85: text) }.code == EINVAL)
     }
@@ -152,7 +152,7 @@ import Testing
         return try server(authorization, domain: "door")
     }
 
-    /// Keys that are their own user IDs.
+    /// Gives each key its own text as the user ID.
     private func ownNames(_ keys: Set<CurvePublicKey>) -> [CurvePublicKey: String] {
         Dictionary(uniqueKeysWithValues: keys.map { ($0, $0.z85) })
     }

@@ -24,7 +24,7 @@ import Testing
         #expect(poller.ready(at: items.1) == [])
     }
 
-    @Test func `the interest in an item can be changed`() throws {
+    @Test func `the events that a poller waits for at an item can be changed`() throws {
         let pair = try Pair()
         let poller = ZMQPoller()
         let item = poller.add(pair.bound, [.readable, .writable])
@@ -102,7 +102,7 @@ private let interruptions = Atomic(0)
         #expect(read(wake.fileDescriptor, &byte, byte.count) == 1)
     }
 
-    @Test func `no signal is lost between clearing and looking`() async throws {
+    @Test func `no signal is lost between clearing it and reading the queue`() async throws {
         let wake = try WakeSignal()
         let total = 20_000
         let box = Counter()

@@ -106,7 +106,7 @@ import Testing
 }
 
 @Suite struct ContextTests {
-    @Test func `the socket limit is an error`() throws {
+    @Test func `a socket beyond its context's limit is an error`() throws {
         let context = try ZMQContext(maxSockets: 1)
         let socket = try ZMQSocket(context, .pair)
         let error = try #require(throws: ZMQError.self) { try ZMQSocket(context, .pair) }
@@ -115,7 +115,7 @@ import Testing
         socket.close()
     }
 
-    @Test func `a wrong limit is an error`() {
+    @Test func `a socket limit out of range is an error`() {
         #expect(throws: ZMQError.self) { try ZMQContext(maxSockets: -1) }
     }
 

@@ -3,7 +3,8 @@ import Testing
 
 @testable import ZeroMQ
 
-/// In milliseconds: long enough for a loaded machine, short enough that a hang is noticed.
+/// How long a test waits, in milliseconds. This is long enough for a loaded machine, and short enough that a hang is
+/// noticed.
 let patienceMilliseconds = 20_000
 
 struct Silence: Error {}

@@ -32,7 +32,7 @@ extension ConformanceRule {
     public var sentence: String {
         switch self {
         case .opens: "The program opens its link with protocol 1 and a name."
-        case .answers: "It answers each batch once and in order, and sends nothing else."
+        case .answers: "The program answers each batch once and in order, and sends nothing else."
         case .json: "Each output is one JSON object on a line of its own, and fits into the log."
         case .repeats: "The same events at the same times always give the same output."
         case .cuts: "The output does not depend on how events are cut into batches, or long outputs into parts."
@@ -45,8 +45,8 @@ extension ConformanceRule {
         case .recalls: "A source that has read back its own log gives the same output as one without a restart."
         case .restarts: "A program that is killed between two batches and started again gives the same output."
         case .frames: "Control frames of an unknown type are ignored."
-        case .gaps: "It continues after an event that was set aside: the next batch begins one sequence later."
-        case .ends: "It ends soon after `close`, after SIGTERM, and when its standard input ends."
+        case .gaps: "The program continues after an event that was set aside: the next batch begins one sequence later."
+        case .ends: "The program ends soon after `close`, after SIGTERM, and when its standard input ends."
         }
     }
 }
@@ -77,14 +77,14 @@ public struct ConformanceResult: Hashable, Sendable {
     }
 }
 
-/// A rule that does not apply.
+/// Thrown when a rule does not apply.
 struct NothingToTry: Error {
     let reason: String
 
     init(_ reason: String) { self.reason = reason }
 }
 
-/// A stage whose wakes do not end. No other rule can be tested with it.
+/// Thrown when a stage's wakes do not end. Then no other rule can be tested with the stage.
 struct WakesWithoutEnd: Error, CustomStringConvertible {
     let description: String
 

@@ -3,7 +3,7 @@ import Events
 import JSON
 import PipelineRuntime
 
-/// Checks single outputs, and reads what the other rules need.
+/// Checks single outputs, and reads their causes for the other rules.
 struct OutputCheck: ~Copyable {
     private var parser = JSONParser(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax - 1))
 
@@ -49,7 +49,7 @@ struct OutputCheck: ~Copyable {
         }
     }
 
-    /// Equal for events with the same content.
+    /// The event in a form that is equal for events with the same content.
     mutating func canonical(_ line: String) -> String {
         line.withJSON { String(decoding: $0.canonical, as: UTF8.self) } ?? line
     }

@@ -179,7 +179,7 @@ private final class TestedProgram {
         repeatsItself = true
     }
 
-    /// Comparing two runs means something only if equal runs have equal outputs.
+    /// Skips a rule that compares runs if even two equal runs have different outputs.
     private func checkThatItRepeats() throws {
         if !repeatsItself { throw NothingToTry("the same events give other output each time") }
     }
@@ -231,7 +231,7 @@ private final class TestedProgram {
 
     // MARK: State
 
-    /// A program that is started again gets only events without an answer. So its output must not depend on earlier events.
+    /// A restarted program gets only the unanswered events. So its output must not depend on earlier events.
     private func checkRestarts() throws {
         try checkThatItRepeats()
         let cut = samples.count / 2

@@ -17,7 +17,7 @@ final class ProgramRig {
         var name: String?
         /// The lines of the second frame; nil if there is none.
         var lines: [String]?
-        /// The mistake in the lines.
+        /// The mistake in the lines; nil if there is none.
         var fault: String?
     }
 
@@ -29,7 +29,8 @@ final class ProgramRig {
     private var parser = JSONParser(limits: JSONLimits(bytesMax: 64 << 10, depthMax: 8))
     private var peer: [UInt8]?
     private let limit: Duration
-    /// The time of all batches, so that it does not depend on how events are cut into batches.
+    /// The time of all batches. It is always the same, so that outputs do not depend on how events are cut into
+    /// batches.
     private let now: Instant
     private let log = LogIdentity(seed: "conformance", name: "upstream")
 

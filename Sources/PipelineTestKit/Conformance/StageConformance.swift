@@ -98,7 +98,7 @@ private struct TestedStage<S: Stage>: Sendable {
         }
     }
 
-    /// Comparing two runs means something only if equal runs have equal outputs.
+    /// Skips a rule that compares runs if even two equal runs have different outputs.
     private func checkThatItRepeats() throws {
         guard try drive().outputs != drive().outputs else { return }
         throw NothingToTry("the same events give other output each time")
@@ -162,7 +162,7 @@ private struct TestedStage<S: Stage>: Sendable {
         for odd in SampleEvents.odd(samples) {
             let before = drive.steps.count
             try drive.receive(SampleEvent(time: drive.clock.now, line: odd.line))
-            // If other outputs are not JSON either, odd events are not the cause.
+            // If outputs for normal events are not JSON either, the odd event is not the cause.
             if isJSON { for output in drive.steps[before...].flatMap(\.lines) { try outputs.check(output) } }
         }
         try drive.wake(through: .distantFuture)

@@ -1,7 +1,7 @@
 import JSON
 import PipelineKit
 
-/// Checks whether a transport follows the rules that deliver relies on.
+/// Checks whether a transport follows the rules that the deliver stage relies on.
 ///
 ///     let check = try TransportCheck(Pager.self, settings: "url: http://127.0.0.1:\(pager.port)/", peer: pager.peer)
 ///     let problems = await check.problems()
@@ -11,8 +11,8 @@ import PipelineKit
 /// unreadable pushes, pushes before `open()` and after `close()`, cancellation, a slow server, and the resources of closed
 /// transports.
 ///
-/// Sends to the server in the settings, which must accept every push; best use a server inside the test. Threads and files
-/// are counted in the whole process, so other tests should not run at the same time.
+/// The pushes go to the server in the settings, which must accept them all. A server inside the test is best. Threads
+/// and files are counted in the whole process, so other tests should not run at the same time.
 public struct TransportCheck: Sendable {
     let peer: TransportPeer
     let samples: SamplePushes
@@ -94,7 +94,8 @@ public struct TransportPeer: Sendable {
     let readsPushes: Bool
 
     /// - Parameters:
-    ///   - readsPushes: False for a transport that sends bytes without reading them: it accepts unreadable pushes too.
+    ///   - readsPushes: False for a transport that sends bytes without reading them, and so accepts unreadable pushes
+    ///     too.
     ///   - arrivals: The `apns-id`s of all pushes that arrived so far, in order, with repeats.
     ///   - pause: Stops answering pushes. Not needed for a server that cannot be slow.
     ///   - resume: Answers again, including the pushes that arrived meanwhile.

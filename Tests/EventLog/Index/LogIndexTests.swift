@@ -63,7 +63,7 @@ import Testing
         #expect(throws: EventLogError.gone(directory: scratch.log, sequence: 0, first: 1)) { try index.event(at: 0) }
     }
 
-    @Test func `blocks without a key are not read`() throws {
+    @Test func `a search does not read blocks without its key`() throws {
         let scratch = Scratch()
         try log(scratch)
         let index = try IndexedLog.index(scratch)
@@ -127,7 +127,7 @@ import Testing
         try IndexedLog.expectRight(index, IndexedLog.scan(scratch))
     }
 
-    @Test func `progress ends with the whole log`() throws {
+    @Test func `the last progress report covers the whole log`() throws {
         let scratch = Scratch()
         try log(scratch)
         let index = try LogIndex(directory: scratch.log, scheme: IndexedLog.scheme(), limits: IndexedLog.limits)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PipelineKit
 
-/// A file that must be refused, and every line that says why.
+/// A pipeline file that must be refused, and the lines of the error.
 struct BadFile: Sendable, CustomTestStringConvertible {
     let name: String
     let text: String
@@ -35,27 +35,28 @@ struct BadFile: Sendable, CustomTestStringConvertible {
         BadFile("private use", "pipeline: \u{E000}\n", "p.yaml:1:11: U+E000 is not allowed in the file"),
         BadFile("too large", String(repeating: "#", count: 1 << 20) + "\n", "p.yaml: the file is larger than 1 MiB"),
         BadFile(
-            "tab", "pipeline: a\nstages:\n\tingest: {}\n",
+            "a tab", "pipeline: a\nstages:\n\tingest: {}\n",
             "p.yaml:3:1: found character that cannot start any token while scanning for the next token; "
                 + "YAML is indented with spaces, this is a tab"),
         BadFile(
-            "unclosed", "pipeline: [a\n",
+            "an unclosed list", "pipeline: [a\n",
             "p.yaml:2:1: did not find expected ',' or ']' while parsing a flow sequence"),
         BadFile(
             "two documents", "pipeline: a\n---\npipeline: b\n",
             "p.yaml:2:1: a second YAML document begins; write one pipeline for each file"),
         BadFile(
-            "nesting", String(repeating: "[", count: 5000),
+            "deep nesting", String(repeating: "[", count: 5000),
             "p.yaml:1:1: nested too deeply"),
         BadFile(
-            "lost alias", "pipeline: *name\nstages: {a: {}}\n",
+            "an alias without an anchor", "pipeline: *name\nstages: {a: {}}\n",
             "p.yaml:1:11: pipeline: *name refers to no anchor above it; put text that begins with * in quotes"),
         BadFile(
-            "tag", "pipeline: !secret a\nstages: {a: {}}\n",
+            "a tag", "pipeline: !secret a\nstages: {a: {}}\n",
             "p.yaml:1:11: pipeline: tags like !text are not supported"),
         BadFile(
-            "odd key", "pipeline: a\n[1]: 2\nstages: {a: {}}\n", "p.yaml:2:1: a key is a word, not a list or a mapping"),
-        BadFile("merge", "pipeline: a\n<<: {}\nstages: {a: {}}\n", "p.yaml:2:1: <<: unknown key; known: \(top)"),
+            "a list as a key", "pipeline: a\n[1]: 2\nstages: {a: {}}\n",
+            "p.yaml:2:1: a key is a word, not a list or a mapping"),
+        BadFile("a merge key", "pipeline: a\n<<: {}\nstages: {a: {}}\n", "p.yaml:2:1: <<: unknown key; known: \(top)"),
         BadFile(
             "nothing required", "data: x\n", "p.yaml:1:1: pipeline: required", "p.yaml:1:1: stages: required"),
         BadFile("no stages", "pipeline: a\nstages:\n", "p.yaml:2:8: stages: is empty"),
@@ -108,7 +109,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "pipeline: a\nstages:\n  s: {}\n  a: {from: c}\n  b: {from: a}\n  c: {from: b}\n  d: {from: c}\n",
             "p.yaml:4:13: stages.a.from: reads its own output: a from c from b from a"),
         BadFile(
-            "itself", "pipeline: a\nstages:\n  a: {from: a}\n",
+            "a stage that reads itself", "pipeline: a\nstages:\n  a: {from: a}\n",
             "p.yaml:3:13: stages.a.from: reads its own output: a from a"),
         BadFile(
             "one log for two", "pipeline: a\nstages:\n  deliver: {}\n  more: {from: deliver, log: deliver}\n",
@@ -180,7 +181,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "a directory alone", stage("directory: x"),
             "p.yaml:3:18: stages.s.directory: only a command has a directory"),
         BadFile(
-            "curve", stage("curve: {publicKey: short, secretKey: inline, reader: {}}"),
+            "wrong values under curve", stage("curve: {publicKey: short, secretKey: inline, reader: {}}"),
             "p.yaml:3:26: stages.s.curve.publicKey: expected a Z85 key of 40 characters; keys with punctuation need quotes",
             "p.yaml:3:44: stages.s.curve.secretKey: a secret is not allowed here; write {$file: PATH}, {$env: NAME} "
                 + "or {$credential: NAME}",
@@ -227,7 +228,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "snapshots all the time", log("snapshotBytes: 1"),
             "p.yaml:2:22: log.snapshotBytes: must be between 4 KiB and 1 TiB, is 1"),
         BadFile(
-            "retention", log("retention: {age: 30, size: 1GiB, deadLetters: 0s}"),
+            "wrong values under retention", log("retention: {age: 30, size: 1GiB, deadLetters: 0s}"),
             "p.yaml:2:24: log.retention.age: 30 has no unit; write 30s or 30d",
             "p.yaml:2:28: log.retention.size: unknown key; known: age, bytes, deadLetters",
             "p.yaml:2:53: log.retention.deadLetters: must be between 1s and 36500d, is 0s"),

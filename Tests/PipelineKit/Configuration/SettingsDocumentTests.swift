@@ -11,14 +11,14 @@ import Testing
         #expect(reader.keys == ["a", "b", "c", "d"])
     }
 
-    @Test func `the last anchor of a name counts`() throws {
+    @Test func `an alias takes the last anchor of its name before it`() throws {
         var reader = try SettingsReader(text: "a: &x 1\nb: *x\nc: &x 2\nd: *x\n", file: "s.yaml")
         #expect(try [reader.string("b"), reader.string("d")] == ["1", "2"])
         var chain = try SettingsReader(text: "a: &x 1\nb: &y *x\nc: *y\n", file: "s.yaml")
         #expect(try chain.string("c") == "1")
     }
 
-    @Test func `an anchor does not contain itself`() {
+    @Test func `an alias inside its own anchor is refused`() {
         let error = #expect(throws: PipelineFileError.self) {
             try SettingsReader(text: "a: &x [*x]\n", file: "s.yaml")
         }
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: ["c: *l29", "? *l29\n: c", "*l29 : c", "? [*l29, {*l29 : *l29}]\n: c"])
-    func `a billion laughs are refused at once`(_ last: String) {
+    func `aliases that would expand to a billion values are refused at once`(_ last: String) {
         var text = "l0: &l0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n"
         for level in 1..<30 {
             let alias = "*l\(level - 1)"

@@ -164,13 +164,13 @@ import Testing
         }
     }
 
-    @Test func `nested settings keep their names`() throws {
+    @Test func `settings in named mappings keep their names`() throws {
         let text = "url: u\ntransports: {b: {attempts: 2}, a: }\n"
         let delivery = try SettingsReader(text: text, file: "s.yaml").decode(Delivery.self)
         #expect(delivery.transports == ["a": 3, "b": 2])
     }
 
-    @Test func `one reading finds every mistake`() throws {
+    @Test func `decoding reports every mistake at once`() throws {
         let text = """
             window: 2
             hold: 500ms
@@ -249,7 +249,7 @@ import Testing
         return try reader.secret("key")
     }
 
-    @Test func `a credential is the file of its name in the folder that systemd names`() throws {
+    @Test func `a credential is read from the file of its name in systemd's folder`() throws {
         try withFolder { folder in
             let file = "\(folder)/apns-key"
             try Data("s3cret\n".utf8).write(to: URL(filePath: file))

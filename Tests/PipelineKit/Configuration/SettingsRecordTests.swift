@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `recorded settings read as the original ones`() throws {
+    @Test func `recorded settings decode to the original settings`() throws {
         let original = try SettingsReader(text: text, file: "s.yaml")
         let recorded = try #require(try reader(of: original.record(without: ["from"])))
         var first = original
@@ -47,7 +47,7 @@ import Testing
         #expect(recorded.record() == original.record(without: ["from"]))
     }
 
-    @Test func `the order of keys does not matter`() throws {
+    @Test func `a record does not depend on the order of keys`() throws {
         let lines = text.split(separator: "\n").reversed().joined(separator: "\n")
         #expect(
             try SettingsReader(text: lines, file: "s.yaml").record()

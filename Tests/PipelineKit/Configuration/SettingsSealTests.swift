@@ -5,7 +5,7 @@ import Testing
 
 @testable import PipelineKit
 
-/// Settings that name a secret count as changed once the secret has changed.
+/// Settings that name a file or a secret count as changed when its contents have changed.
 @Suite struct SettingsSealTests {
     private struct Transport: PluginSettings {
         let key: Secret
@@ -56,7 +56,7 @@ import Testing
         #expect(try sealed().record() == before.record())
     }
 
-    @Test func `a record with seals reads as the settings and is written again unchanged`() throws {
+    @Test func `a record with seals decodes to the settings and is written again unchanged`() throws {
         let record = try sealed().record()
         let again = try read(record)
         #expect(again.record() == record)
@@ -94,7 +94,7 @@ import Testing
         #expect(throws: PipelineFileError.self) { try sealed("key: {$file: key, $seal: 12ab}").decode(Transport.self) }
     }
 
-    @Test func `seals are copied to other settings where both are equal`() throws {
+    @Test func `a seal is copied to other settings only if the sealed value is equal`() throws {
         let past = try read(sealed().record())
         try write("another key", to: "key")
         let text = "key: {$file: key}\ntrust: other\ninner: {a: {$file: inner}, b: 1}"

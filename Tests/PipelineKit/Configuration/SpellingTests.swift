@@ -28,7 +28,7 @@ import Testing
         return reader
     }
 
-    /// One letter is added, left out, changed, or swapped with its neighbour.
+    /// The key with one letter added, left out, changed, or swapped with its neighbour.
     private static func slip(_ key: String, _ random: inout Seeded) -> String {
         var letters = Array(key)
         let place = Int.random(in: 0..<letters.count - 1, using: &random)
@@ -45,7 +45,7 @@ import Testing
     @Test(arguments: [
         ("", "abc", 3), ("ab", "ba", 1), ("ca", "abc", 3), ("Window", "window", 0), ("kitten", "sitting", 3),
     ])
-    func `the distance counts typing errors`(_ left: String, _ right: String, _ distance: Int) {
+    func `the distance between two words counts typing errors`(_ left: String, _ right: String, _ distance: Int) {
         #expect(Spelling.distance(left, right) == distance)
         #expect(Spelling.distance(right, left) == distance)
     }
@@ -55,7 +55,7 @@ import Testing
         #expect(Spelling.nearest(to: "x", among: Self.known) == nil)
     }
 
-    @Test func `advice prefers the nearest word, else names all`() {
+    @Test func `advice suggests the nearest word, or lists all words if none is near`() {
         #expect(Spelling.advice(for: "titel", among: ["subtitle", "title"]) == #"did you mean "title"?"#)
         #expect(Spelling.advice(for: "TITLE", among: ["subtitle", "title"]) == #"did you mean "title"?"#)
         #expect(Spelling.advice(for: "xyz", among: ["subtitle", "title"]) == "use subtitle or title")

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 struct ExplanationTests {
-    @Test func `an explanation is one JSON object, its details in their order`() {
+    @Test func `an explanation is written as one JSON object with its details in order`() {
         let clause = Explanation("match", .clauseFalse, "stars > 3 is false", [.init("field", "stars")])
         let explanation = Explanation(
             "match", .subscriptionNotMatched, "\"feed\" did not watch it", [.init("saved", 3), .init("b", true)],

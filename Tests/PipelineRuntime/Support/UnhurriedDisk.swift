@@ -2,7 +2,7 @@ import EventLog
 import Foundation
 import Synchronization
 
-/// Delayed writes wait until the test says so, and then run in reverse order.
+/// A disk whose delayed work waits until the test calls ``goOn()``, and then runs in reverse order.
 final class UnhurriedDisk: Sendable {
     private struct State {
         var works: [@Sendable () -> Void] = []

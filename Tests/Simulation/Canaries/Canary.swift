@@ -5,11 +5,11 @@ import PipelineRuntime
 
 /// A pipeline that is broken on purpose. The simulation must detect it.
 enum Canary: String, CaseIterable, Sendable {
-    /// Deliver loses some outcomes.
+    /// The deliver stage loses some outcomes.
     case lostOutcome
     /// A link passes some batches on twice.
     case repeatedBatch
-    /// Coalesce uses the machine's clock.
+    /// The coalesce stage uses the machine's clock.
     case impatientTimer
 
     /// The beginning of the problem that the simulation must report.

@@ -101,7 +101,7 @@ struct Conservation {
         }
     }
 
-    /// The host's answer for a transport whose process has ended.
+    /// The reason in the host's own answer for a transport whose process has ended.
     private static let lost = "its answer was lost"
 
     /// Each retired device must have one notice.
@@ -205,8 +205,8 @@ struct Conservation {
                 problems.append("conservation: \(id) was sent under another apns-id")
             }
         }
-        // A push whose last answer was lost with its process may end without an answer if a newer push replaced it. And
-        // the host answers for a transport whose process has ended.
+        // Two kinds of outcomes are not compared. A push whose last answer was lost with its process may end without an
+        // answer if a newer push replaced it. And the host itself answers for a transport whose process has ended.
         for (id, event) in recorded
         where event.answer != nil && event.reason != Self.lost && !event.isWithdrawn {
             let answer = given[id]

@@ -140,8 +140,8 @@ final class SimulatedTransports: Sendable {
         state.handouts += 1
         let receipt = "receipt \(state.handouts)"
         let (late, unasked) = (state.late.removeValue(forKey: delivery.id), state.unasked[delivery.id])
-        // Also counts when the same transport gets it again: until the answer is recorded, the push may have arrived. A
-        // status query sends nothing.
+        // This also counts if the same transport gets the push again, because the push may have arrived before its
+        // answer was recorded. A status query does not count, because it sends nothing.
         if unasked != life, !delivery.isStatusQuery { state.tally.noteSending(of: delivery.id, receipt) }
         if let late, late != life { faults.note(.lateRepeated) }
         if let former = late ?? unasked, former != life { state.tally.noteRepeat(of: delivery.id) }

@@ -27,7 +27,8 @@ struct CurvePlan: Sendable, Equatable {
         keys = try tool ?? CurvePlan.keys(of: curve.secretKey)
         guard tool != nil || curve.publicKeys.contains(keys.publicKey.z85) else {
             throw stage.settings.fail(
-                "curve", "publicKey is not the public half of secretKey", hint: "the public half is \(keys.publicKey.z85)")
+                "curve", "publicKey is not the public half of secretKey",
+                hint: "the public half is \(keys.publicKey.z85)")
         }
         publicKeys = try CurvePlan.keys(curve.publicKeys)
         let upstream = file.upstream(of: stage)?.curve?.publicKeys ?? []
