@@ -107,7 +107,7 @@ extension FixedHeader {
 
     enum Decoded {
         case header(FixedHeader)
-        /// The CRC is right, but the format is another version's.
+        /// The CRC is right, but the header has another version of the format.
         case otherVersion(Int)
         case wrong(String)
     }
@@ -140,7 +140,7 @@ extension FixedHeader {
 }
 
 extension LogIdentity {
-    /// Stored in each batch, so that another log's segment is recognised.
+    /// A digest of the identity. Each batch stores it, so that a segment of another log is recognised.
     var mark: UInt64 { high ^ low }
 }
 
@@ -161,7 +161,7 @@ extension [UInt8] {
         unsafe Swift.withUnsafeBytes(of: word.littleEndian) { unsafe append(contentsOf: $0) }
     }
 
-    /// Overwrites bytes that are there.
+    /// Overwrites bytes that exist already.
     mutating func put(_ word: some FixedWidthInteger, at offset: Int) {
         unsafe withUnsafeMutableBytes { unsafe $0.put(word, offset) }
     }

@@ -76,14 +76,14 @@ extension CRC32C {
     }
 
     private static let long = ThreeRuns(runBytes: 1024)
-    /// For single events, which usually have a few hundred bytes.
+    /// Short runs, for single events, which usually have a few hundred bytes.
     private static let short = ThreeRuns(runBytes: 128)
 }
 
 /// Computes the CRCs of three consecutive runs in parallel, and combines them.
 private struct ThreeRuns {
     private let runBytes: Int
-    /// For each byte of the register and each of its values: the register after a run of zeros.
+    /// The register after a run of zeros, for each byte of the register and each value of that byte.
     private let tables: [UInt32]
 
     init(runBytes: Int) {

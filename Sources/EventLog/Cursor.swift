@@ -1,6 +1,7 @@
-/// The last sequence that was processed of each upstream log or producer, by name.
+/// For each upstream log or producer, by name: the last sequence that was processed.
 ///
-/// A batch's cursor has only the entries that the batch advances. A log's cursor combines those of all its batches.
+/// A batch's cursor has only the entries that the batch advances. A log's cursor combines the cursors of all its
+/// batches.
 package struct Cursor: Hashable, Sendable {
     package var positions: [String: UInt64]
 

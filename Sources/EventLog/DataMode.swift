@@ -63,7 +63,7 @@ package struct DataMode: Hashable, Sendable {
         settle(folder, folders, path)
     }
 
-    /// Sets the mode of a new socket's file: whoever may write to the file may connect.
+    /// Sets the mode of a new socket's file. A user who may write to the file may connect to the socket.
     package func settleSocket(_ path: String) { unsafe chmod(path, files) }
 
     /// Sets the mode, which the umask may have changed. If root made the file in another user's folder, as `sudo belfry

@@ -24,7 +24,7 @@ package enum EventLogError: Error, Hashable, Sendable {
     case notALog(directory: String)
     /// The folder holds segments, but no `log.json`.
     case withoutManifest(directory: String)
-    /// A log's `settings.ndjson` is damaged or another log's. The events are not affected.
+    /// The `settings.ndjson` of a log is damaged or belongs to another log. The events are not affected.
     case wrongSettings(file: String, line: Int, reason: String)
 }
 

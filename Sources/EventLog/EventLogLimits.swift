@@ -1,14 +1,14 @@
 /// The limits of a log. Lengths that are read from a disk are checked against them.
 package enum EventLogLimits {
-    /// One event with its line feed.
+    /// The maximum size of one event with its line feed.
     package static let eventBytesMax = 2 << 20
-    /// The events of one batch.
+    /// The maximum size of the events of one batch.
     package static let batchBytesMax = 64 << 20
-    /// An encoded cursor: for each entry its name in UTF-8 and ten bytes.
+    /// The maximum size of an encoded cursor. Each entry takes ten bytes and its name in UTF-8.
     package static let cursorBytesMax = 1 << 20
-    /// The name of one cursor entry in UTF-8.
+    /// The maximum length of the name of a cursor entry, in UTF-8.
     package static let cursorNameBytesMax = 255
-    /// The name of a log.
+    /// The maximum length of a log's name.
     package static let nameBytesMax = 64
 
     /// Whether a log may have this name, which is also its folder's name.

@@ -61,7 +61,8 @@ package final class EventLogReader {
         try unsafe nextBatch(body: false, through: .max)?.header
     }
 
-    /// Blocks until there may be more batches. Call it when ``next(through:)`` has returned nil, then call that again.
+    /// Blocks until there may be more batches. Call this when ``next(through:)`` has returned nil, and afterwards call
+    /// ``next(through:)`` again.
     ///
     /// Does not miss a batch that is appended between the two calls, and does not poll.
     ///

@@ -64,8 +64,9 @@ import Time
 
     /// The last sequence that the log's policy promises to keep.
     ///
-    /// With ``SyncPolicy/always`` an `fdatasync` has covered it, so it survives a power failure. With the other policies
-    /// it is the last appended event, which survives `kill -9` of this process, but not a power failure.
+    /// With ``SyncPolicy/always`` an `fdatasync` has covered this sequence, so its event survives a power failure. With
+    /// the other policies it is the sequence of the last appended event, which survives `kill -9` of this process, but
+    /// not a power failure.
     package var durableSequence: UInt64 { commit.durableSequence }
 
     /// How many batches were appended since the log was opened.
@@ -77,9 +78,9 @@ import Time
 
     /// Sets the callback for durable batches.
     ///
-    /// With ``SyncPolicy/always`` it is called after each `fdatasync`, with the new ``durableSequence``. With any policy
-    /// it is called after a failed `fdatasync`: then ``check()`` throws. It runs on the log's own queue and delays the
-    /// next `fdatasync`.
+    /// With ``SyncPolicy/always`` the callback is called after each `fdatasync`, with the new ``durableSequence``. With
+    /// any policy it is called after a failed `fdatasync`; then ``check()`` throws. It runs on the log's own queue and
+    /// delays the next `fdatasync`.
     package func onDurable(_ body: @escaping @Sendable (UInt64) -> Void) {
         commit.onDurable(body)
     }
@@ -113,14 +114,14 @@ import Time
         return next - UInt64(count)
     }
 
-    /// Throws if the log cannot be appended to any more, such as after a failed `fdatasync`. Call it regularly while
-    /// waiting for events to become durable: after a failure they never do.
+    /// Throws if the log cannot be appended to any more, such as after a failed `fdatasync`. Call this regularly while
+    /// waiting for events to become durable, because after a failure they never become durable.
     package func check() throws(EventLogError) {
         precondition(lock != nil, "the log \(name) was closed")
         if let failure = failure ?? commit.failure { throw failure }
     }
 
-    /// Throws if the log's file was deleted: further events would be lost when the process ends.
+    /// Throws if the file of the last segment was deleted. Further events would be lost when the process ends.
     package func checkPlace() throws(EventLogError) {
         var status = stat()
         guard unsafe fstat(segment.descriptor, &status) == 0 else { throw .lastFailure("look at", segment.path) }

@@ -8,7 +8,8 @@ extension EventLogs {
     /// the cursor is not beyond the end of the upstream log, that each batch has as many lines as its header says, and
     /// that each line begins with `{` and ends with `}`. The log must also reach as far as its snapshots and its index.
     ///
-    /// After damage it goes on at the next intact batch. A batch that is being written at the moment counts as torn.
+    /// After damage, the verification continues at the next intact batch. A batch that is being written at the moment
+    /// counts as torn.
     ///
     /// - Parameters:
     ///   - directory: The log's own folder.

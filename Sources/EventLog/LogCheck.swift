@@ -2,7 +2,7 @@ import Time
 
 /// Checks files beside a log against the log, such as its index or its snapshots.
 ///
-/// ``EventLogs/verify(directory:checks:progress:)`` runs it after reading the log.
+/// ``EventLogs/verify(directory:checks:progress:)`` runs the check after reading the log.
 package protocol LogCheck {
     /// Whether the files are a cache, which is rebuilt when it is wrong. Then problems are only notes.
     var isOfCache: Bool { get }
@@ -42,7 +42,7 @@ struct UpstreamCheck {
         (self.directory, self.note) = (directory, note)
     }
 
-    /// Checks a batch's cursor against the one before.
+    /// Checks a batch's cursor against the cursor before it.
     mutating func take(_ header: BatchHeader, file: String, offset: UInt64) -> VerifyReport.Problem? {
         guard let position = header.cursor.positions[note.log] else { return nil }
         let before = last?.position ?? 0
@@ -52,7 +52,8 @@ struct UpstreamCheck {
         return position < before ? place : nil
     }
 
-    /// Checks the last cursor against the upstream log. Call it last: the upstream log may grow while this one is read.
+    /// Checks the last cursor against the upstream log. Must be called last, because the upstream log may grow while
+    /// this log is read.
     func finish() throws(EventLogError) -> VerifyReport.Problem? {
         let upstream = LogDirectory.split(directory).folder + "/" + note.log
         let summary: LogSummary

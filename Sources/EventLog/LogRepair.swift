@@ -120,7 +120,7 @@ private struct SettingsCut {
     let kept: SettingsFile
     let dropped: Int
 
-    /// Nil if every line stays, or if the file cannot be read: then verification reports it.
+    /// Nil if every line stays, or if the file cannot be read, which a verification reports.
     init?(of log: LogDirectory, cursor: Cursor, _ lastSequence: UInt64, _ lastNow: Instant) throws(EventLogError) {
         let note: UpstreamNote?
         let file: SettingsFile?

@@ -15,7 +15,7 @@ extension SegmentReader {
 
     /// Why a wrong batch is torn; nil if it is damaged.
     ///
-    /// A batch with an intact one after it is never torn: cutting it off would lose durable events.
+    /// A batch is never torn if an intact batch follows it, because cutting it off would lose durable events.
     func tear(_ suspect: Suspect) throws(EventLogError) -> String? {
         let (size, start) = (try file.size(), offset)
         let lost: Range<UInt64>?
@@ -59,8 +59,8 @@ private enum TornBatch {
     /// The unit in which Linux writes files to the disk.
     static let pageBytes: UInt64 = 4096
 
-    /// An intact batch without events may end in that many zeros: the header from the first sequence on, or the last
-    /// cursor entry. So they do not prove that a page was never written.
+    /// An intact batch without events may end in this many zeros. They may be the end of its header, from the first
+    /// sequence on, or its last cursor entry. So these zeros do not prove that a page was never written.
     static let trailingZerosMax = BatchFormat.headerBytes - 24
 }
 

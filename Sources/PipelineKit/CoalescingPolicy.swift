@@ -21,8 +21,8 @@ public protocol CoalescingPolicy: Sendable {
     /// How long ``CoalescingArrival/lastLeft`` is remembered for a key; zero to remember nothing.
     var memory: Duration { get }
 
-    /// When the arrival's notification leaves, which replaces any held one of the same key. A time that is not after
-    /// the arrival means at once.
+    /// When the arrival's notification leaves. It replaces a held notification of the same key. A time that is not
+    /// after the arrival means at once.
     ///
     /// Called at each arrival, even if a notification of the same key is held. The notification leaves no later than
     /// the maximum delay allows.
@@ -33,11 +33,11 @@ extension CoalescingPolicy {
     public var memory: Duration { .zero }
 }
 
-/// The times in a pipeline file's settings of coalesce, which all policies share.
+/// The times in the settings of the coalesce stage, which all policies share.
 public struct CoalescingTimes: Sendable, Hashable {
     /// How long a notification may wait for a newer one.
     public var window: Duration
-    /// The longest time that newer notifications may delay one; at least the window.
+    /// The longest time for which newer notifications may delay a notification. It is at least as long as the window.
     public var maximumDelay: Duration
 
     /// Makes times from values that were checked before.
@@ -53,12 +53,12 @@ public struct CoalescingArrival: ~Escapable {
     public struct Held: Sendable, Hashable {
         /// When the first change came that the held notification stands for.
         public var since: Instant
-        /// When it would leave without the arrival.
+        /// When the held notification would leave without the arrival.
         public var due: Instant
         /// How many changes the held notification stands for.
         public var changes: Int
 
-        /// For tests of a policy; coalesce makes its own.
+        /// For tests of a policy. The coalesce stage makes its own.
         public init(since: Instant, due: Instant, changes: Int) {
             self.since = since
             self.due = due
@@ -75,7 +75,7 @@ public struct CoalescingArrival: ~Escapable {
     /// When the last notification of the same key left; nil if that was longer ago than ``CoalescingPolicy/memory``.
     public var lastLeft: Instant?
 
-    /// For tests of a policy; coalesce makes its own.
+    /// For tests of a policy. The coalesce stage makes its own.
     @_lifetime(copy match)
     public init(now: Instant, match: JSONView, held: Held? = nil, lastLeft: Instant? = nil) {
         self.now = now

@@ -6,7 +6,7 @@ public struct DeliveredPush: ~Escapable {
     /// The whole line.
     public let json: JSONView
 
-    /// The user whose device it is for.
+    /// The user whose device the push is for.
     public var user: JSONView? { @_lifetime(copy self) get { json[.user] } }
     /// The name under which the user registered the device.
     public var device: JSONView? { @_lifetime(copy self) get { json[.device] } }

@@ -9,7 +9,7 @@ public struct Delivery: Sendable {
         public let push: UInt64
         /// The name under which its user registered the device.
         public let device: String
-        /// When the retired device had been registered, for a retirement notice; nil for a push.
+        /// For the notice that a device was retired: when the device had been registered. Nil for a push.
         public let retired: Instant?
         /// A hash of the other members. Two deliveries in flight practically never have the same hash (one case in
         /// 2^64). Files contain hashes, so their computation must never change.

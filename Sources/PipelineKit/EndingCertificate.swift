@@ -1,7 +1,7 @@
 import Synchronization
 import Time
 
-/// A certificate that has expired, or will within thirty days.
+/// A certificate that has expired, or will expire within thirty days.
 public struct EndingCertificate: Hashable, Sendable {
     private static let notice = Duration.seconds(30 * 86_400)
 

@@ -1,11 +1,11 @@
-/// A subscription that a source accepted, as the answer to the producer names it. The host adds the sequence from which
-/// the subscription is active.
+/// A subscription that a source accepted, as the answer to its producer describes it. The host adds the sequence from
+/// which the subscription is active.
 public struct SavedSubscription: Hashable, Sendable {
     /// An allowed but probably unintended property of the subscription.
     public struct Warning: Hashable, Sendable {
         /// A stable word for programs, such as `predicate.never`.
         public var code: String
-        /// Where in the command, as a dotted path: `subscription.query.predicate`.
+        /// The place in the command, as a dotted path: `subscription.query.predicate`.
         public var path: String
         /// Byte offset in a predicate's text; nil for any other warning.
         public var offset: Int?

@@ -170,7 +170,7 @@ public struct Admission: Sendable, Hashable {
 
     /// How many commands the door accepted.
     public internal(set) var accepted = 0
-    /// One for each `subscription.save` that was accepted.
+    /// The saved subscriptions, one for each accepted `subscription.save`.
     public internal(set) var saved: [Saved] = []
     /// The refused commands, in order.
     public internal(set) var refusals: [Refusal] = []

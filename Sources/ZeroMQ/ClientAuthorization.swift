@@ -45,8 +45,8 @@ package final class ClientAuthorization: Sendable {
     }
 }
 
-// @unchecked holds because only `init`, before the thread exists, and then that thread use the socket and the message.
-// `ClientAuthorization` joins the thread before it releases this object. All other members are Sendable.
+// @unchecked holds because `init` uses the socket and the message before the thread exists, and then only that thread
+// uses them. `ClientAuthorization` joins the thread before it releases this object. All other members are Sendable.
 private final class ZAPResponder: @unchecked Sendable {
     let userIDs = Mutex<[String: [CurvePublicKey: String]]>([:])
     private let endpoint = "inproc://zeromq.zap.01"

@@ -71,7 +71,7 @@ package struct CurveKeyPair: Sendable {
     }
 }
 
-// Z85 writes each group of 4 bytes as 5 characters, so 32 bytes have 40 (ZeroMQ RFC 32/Z85).
+// Z85 writes each group of 4 bytes as 5 characters, so a key of 32 bytes has 40 characters (ZeroMQ RFC 32/Z85).
 private let keyBytes = 32
 private let keyCharacters = 40
 

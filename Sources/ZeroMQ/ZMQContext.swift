@@ -4,7 +4,7 @@ import Synchronization
 
 /// The I/O threads and the `inproc` name space that sockets share.
 ///
-/// Sockets keep their context alive. When the last of them and the last reference are gone, `deinit` waits for
+/// Sockets keep their context alive. When the last socket and the last other reference are gone, `deinit` waits for
 /// messages still queued, at most for the linger time of each socket (0 unless a socket sets one).
 // @unchecked holds because the handle never changes and libzmq documents contexts as thread safe.
 @safe package final class ZMQContext: @unchecked Sendable {
@@ -12,7 +12,7 @@ import Synchronization
     private let maxSockets: Int
     private let openSockets = Atomic(0)
 
-    /// - Parameter maxSockets: Creating more throws `EMFILE`.
+    /// - Parameter maxSockets: The most open sockets. Creating one more throws `EMFILE`.
     package init(maxSockets: Int = 1023) throws(ZMQError) {
         guard let handle = unsafe zmq_ctx_new() else { throw .last("create context") }
         unsafe self.handle = handle

@@ -74,7 +74,9 @@ import ZeroMQ
     }
 
     @Test(arguments: [true, false])
-    func `a stage's own log is kept from its snapshots on`(takesSnapshots: Bool) async throws {
+    func `a log keeps the events that a stage with or without snapshots needs to start again`(takesSnapshots: Bool)
+        async throws
+    {
         let folder = try Folder()
         let file = try Self.file(
             folder, "{bytes: 64KiB}", relay: takesSnapshots ? "{from: gate, stage: fifth}" : "{from: gate}")

@@ -2,9 +2,9 @@ import Time
 
 /// The on-disk format of an index, version 1. Only this file knows it.
 ///
-/// The folder `index` of a log has a file for each segment, with the segment's name: `00000000000000000001.index`. It may
-/// be deleted, because it can be made again from the segment. It is a header and blocks in the segment's order. A block
-/// covers whole batches. Integers are little-endian.
+/// The folder `index` of a log has a file for each segment, with the segment's name: `00000000000000000001.index`. Such
+/// a file may be deleted, because it can be made again from the segment. It consists of a header, and of blocks in the
+/// segment's order. A block covers whole batches. Integers are little-endian.
 ///
 ///     header                                            block
 ///     offset  bytes                                     offset  bytes

@@ -1,4 +1,4 @@
-/// The distinct keys of a block. It is reused for the next block to keep its memory.
+/// The distinct keys of a block. The set is reused for the next block, so that its memory is kept.
 struct KeySet {
     /// An open-addressing hash table. Its size is a power of two; 0 means an empty slot.
     private var table = [UInt64](repeating: 0, count: 1 << 10)

@@ -52,7 +52,8 @@ extension SegmentIndex {
         file?.finish()
     }
 
-    /// Loads the blocks from the file, and keeps those that are only in memory. Drops all if the segment has changed.
+    /// Loads the blocks from the file, and keeps the blocks that are only in memory. Drops all blocks if the segment
+    /// has changed.
     private mutating func load(_ file: inout IndexFile?, _ segment: OpenFile) throws(EventLogError) {
         // A last block that is not full is made again, because it is small.
         let kept = isComplete ? blocks : blocks.dropLast()

@@ -19,7 +19,7 @@ public struct ChangedDefault: Sendable, Hashable {
 }
 
 extension SettingsReader {
-    /// The same settings, in which each of these settings has a value: `meaning` gives it to those that are missing.
+    /// The same settings, with a value for each setting in `defaults` that is missing. `meaning` chooses the value.
     package func spelt(_ defaults: [ChangedDefault], as meaning: (ChangedDefault) -> String) -> SettingsReader {
         defaults.filter { !contains($0.key) }.reduce(self) { $0.setting([$1.key], to: meaning($1)) }
     }

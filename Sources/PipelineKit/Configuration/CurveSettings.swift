@@ -14,8 +14,8 @@ package struct CurveSettings: PluginSettings {
     package let publicKeys: [String]
     /// The stage's secret key. It is read when the stage starts.
     package let secretKey: Secret
-    /// The upstream stage must prove that it has one of these keys. If empty, the keys count that this file gives for
-    /// the upstream stage.
+    /// The upstream stage must prove that it has one of these keys. If empty, the keys are used that this file gives
+    /// for the upstream stage.
     package let upstreamKeys: [String]
     /// The programs that may send through the stage's door.
     package let producers: [Client]

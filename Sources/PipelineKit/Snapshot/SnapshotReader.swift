@@ -48,7 +48,7 @@ public struct SnapshotReader: ~Escapable {
     @inline(__always)
     private func byte(at offset: Int) -> UInt8 { bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
 
-    /// Reads an `Instant`: from ``EventLog/Instant/epoch`` to ``EventLog/Instant/distantFuture``, any other time is an
+    /// Reads an `Instant`. A time before ``EventLog/Instant/epoch`` or after ``EventLog/Instant/distantFuture`` is an
     /// error.
     public mutating func instant() throws(SnapshotError) -> Instant {
         let start = offset

@@ -64,9 +64,9 @@ extension StageCore {
 public struct StageContext: Sendable {
     /// The identity of the stage's own log.
     public var log: LogIdentity
-    /// The identity of the log it reads; its own for a source.
+    /// The identity of the log that the stage reads; for a source, of its own log.
     public var upstream: LogIdentity
-    /// The name of the log it reads.
+    /// The name of the log that the stage reads.
     public var upstreamName: String
     /// The plugins that the stage's settings may choose from.
     public var registry: Registry
@@ -84,7 +84,7 @@ public struct StageContext: Sendable {
 
 /// One event as a stage receives it. The compiler refuses to keep the event, or a view of it, beyond the call.
 public struct InputEvent: ~Copyable, ~Escapable {
-    /// Position in the log it comes from; for a source, the producer's line number.
+    /// The event's position in its log; for a source, the producer's line number.
     public let sequence: UInt64
     /// The event, which is a JSON object.
     public let json: JSONView

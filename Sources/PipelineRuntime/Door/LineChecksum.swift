@@ -2,8 +2,8 @@ import EventLog
 
 /// The CRC-32C of all lines that a producer has sent so far, each with its line feed.
 ///
-/// When a producer resumes, it skips the lines that the door already has. It computes the checksum of the skipped lines
-/// and compares the two, to detect that its input is not the same as before.
+/// When a producer resumes, it skips the lines that the door already has. It computes the checksum of the lines that it
+/// skips, and compares it with the door's checksum. If the two differ, its input is not the same as before.
 package struct LineChecksum: Equatable {
     package private(set) var value: UInt32
 

@@ -10,8 +10,8 @@ struct ProducerOwner: Hashable {
     /// The owners that a producer with this key and this secret may act as. If a name has no owner yet, it gets the
     /// first of these.
     ///
-    /// A client with a stage's own key is a tool of the pipeline. Its names belong to the secret in the data folder, so that
-    /// it keeps them when the stage is renamed or loses its keys.
+    /// A client with a stage's own key is a tool of the pipeline. Its names belong to the secret in the data folder, so
+    /// that the tool keeps them when the stage is renamed or loses its keys.
     static func owners(client: String?, secret: String?) -> [ProducerOwner] {
         let client = client.map { (owner: ProducerOwner(client: $0), isStage: CurvePlan.isStage($0)) }
         let owners = [client?.owner, secret.map { ProducerOwner(secret: $0) }]

@@ -27,8 +27,8 @@ package enum ConnectionRefusal: Sendable, Hashable {
 /// A connecting socket that finds out why it is refused, and connects again.
 ///
 /// libzmq 4.3 gives up a connection when the other side refuses its key, and it accepts only one server key for a
-/// connection. So this socket disconnects and connects again, after a pause, and tries the next of the server keys in
-/// turn.
+/// connection. After a refusal, this socket disconnects, and connects again after a pause. If the server may have the
+/// other of two keys, it connects again at once with that key.
 package final class ClientSocket: MessageSocket {
     private static let pause = Duration.milliseconds(500)
     /// After this many closed connections the other side is said to have another key. Fewer prove nothing, because a

@@ -114,7 +114,7 @@ package final class LinkServer {
     /// For virtual time: promises consumers that no later event has a time before `now`, and passes on a mark.
     package func promise(now: Instant, mark: UInt64) { promise = Promise(now: now, mark: mark) }
 
-    /// Sends lagging consumers as much as their credit allows. Returns whether one could take more.
+    /// Sends lagging consumers as much as their credit allows. Returns whether one of them could take more.
     package func serve() throws -> Bool {
         var isBusy = false
         for peer in Array(consumers.keys) {

@@ -13,7 +13,7 @@ package final class HostControl: Sendable {
         var waiters: [@Sendable (HostReport) -> Bool] = []
     }
 
-    /// - Throws: Where the process has no file descriptors left.
+    /// - Throws: If the process has no file descriptors left.
     package init() throws { wake = try WakeSignal() }
 
     /// Asks the host to finish the current batch, make it durable and return.
@@ -25,7 +25,7 @@ package final class HostControl: Sendable {
     /// The host's state at its last turn.
     package var report: HostReport { state.withLock { $0.report } }
 
-    /// Calls `body` after every turn until it returns true. It runs on the host's thread, so it must be short.
+    /// Calls `body` after every turn until it returns true. `body` runs on the host's thread, so it must be short.
     func observe(_ body: @escaping @Sendable (HostReport) -> Bool) {
         state.withLock { state in
             if !body(state.report) { state.waiters.append(body) }
@@ -83,7 +83,7 @@ package struct HostReport: Sendable, Hashable {
     package struct Shortage: Sendable, Hashable {
         /// The file that could not be written.
         package var file: String
-        /// 0 where it is unknown.
+        /// How many bytes the write needed; 0 if that is unknown.
         package var bytesNeeded: Int
     }
 

@@ -7,7 +7,7 @@ import PipelineKit
 struct HostHealth {
     var plan: HostPlan
     var report: HostReport
-    /// Nil before the log is open.
+    /// The stage's log; nil before it is open.
     var log: EventLogWriter?
     var consumers: [(name: String, next: UInt64, credit: Int)] = []
     var pauses: [PauseMeter.Pause] = []

@@ -13,7 +13,8 @@ extension ConsumerLoop {
         let hasTransports = !S.transports(of: timeline.today).isEmpty
         var resumption = unfinished(log)
         if hasTransports, let step = resumption {
-            // The step is a push to many devices, of which a part is in the log. So all its deliveries were handed out.
+            // The step is a push to many devices. The log holds a part of its outputs, so all its deliveries were
+            // handed out.
             if step.kind == .event { committed += 1 }
             resumption = nil
         }

@@ -76,8 +76,8 @@ extension ConsumerLoop {
 
     // MARK: Going on after a restart
 
-    /// An unfinished wake goes on at once, since it needs no input. An unfinished event comes again from the upstream, and
-    /// ends under the settings under which it began.
+    /// Continues the unfinished step. A wake continues at once, since it needs no input. An event comes again from the
+    /// upstream, and ends under the settings under which it began.
     func resume() throws {
         guard state.resumption?.kind == .wake else {
             while let settings = periods?.next(beforeEvent: state.committed + 1) { try adopt(settings) }

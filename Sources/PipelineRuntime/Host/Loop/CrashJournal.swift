@@ -21,7 +21,7 @@ final class CrashJournal {
     private let log: LogIdentity
     private let file: CInt
     private(set) var record: CrashRecord
-    /// How the process before this one ended, where its supervisor reported it.
+    /// How the process before this one ended, if its supervisor reported it.
     private let end: String?
 
     /// Nil if the file cannot be written. Then no event is set aside.
@@ -124,7 +124,7 @@ extension CrashRecord {
         case foreign
     }
 
-    /// Nil where there is no file, or an empty one.
+    /// Reads the file; nil if it is missing or empty.
     static func read(_ path: String, of log: LogIdentity) -> Reading? {
         let words: [UInt64]
         do throws(AtomicTextFileError) {
@@ -196,7 +196,7 @@ package enum SetAsideEvents {
     /// The code of the dead letters for these events.
     package static let code = "stage.crashed"
 
-    /// In ascending order.
+    /// The sequences of these events, in ascending order.
     package static func of(log directory: String) throws(EventLogError) -> [UInt64] {
         guard try EventLogs.cursor(directory: directory).setAside != nil else { return [] }
         let reader = try EventLogReader(directory: directory, from: .beginning)

@@ -3,7 +3,7 @@ import JSON
 import PipelineKit
 import Time
 
-/// A stage's log, the link that serves it, and its dead letters. All appends go through it.
+/// A stage's log, the link that serves it, and its dead letters. All appends to either log go through this object.
 final class StageOutlet {
     let log: EventLogWriter
     let server: LinkServer
@@ -70,7 +70,7 @@ final class StageOutlet {
     /// Appends one turn's outputs as one batch and publishes it. The batch's cursor says which input the outputs
     /// answer.
     ///
-    /// After ``Commit/noRoom`` call it again with the same cursor and no further outputs, until it succeeds.
+    /// After ``Commit/noRoom``, call this again with the same cursor and no further outputs, until it succeeds.
     ///
     /// - Parameter always: Append even without events, to record the cursor or a wake.
     func commit(_ out: inout Outbox, cursor: Cursor, now: Instant, always: Bool = false) throws -> Commit {
@@ -98,7 +98,8 @@ final class StageOutlet {
         return .appended
     }
 
-    /// Runs work that writes beside the log; false where the disk is full, to try again later.
+    /// Runs work that writes files beside the log. Returns false if the disk is full; the caller then tries again
+    /// later.
     func attempt(_ work: () throws(EventLogError) -> Void) throws -> Bool {
         guard room.mayTry(at: steady()) else { return false }
         do throws(EventLogError) { try work() } catch {

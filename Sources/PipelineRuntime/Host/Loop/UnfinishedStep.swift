@@ -3,8 +3,9 @@ import EventLog
 /// The step that a stage had not finished when its log's last batch was written. A step is one event or wake; its
 /// outputs may fill several batches.
 ///
-/// The cursor of such a batch does not include the event. It has an additional entry, named after the upstream's log and
-/// `/event` or `/wake`, with the sequence of the step's first output. The batch with the last output sets it to 0.
+/// If a batch holds only a part of the outputs for an event, its cursor does not include the event. It has an
+/// additional entry, named after the upstream's log and `/event` or `/wake`, with the sequence of the step's first
+/// output. The batch with the last output sets it to 0.
 package struct UnfinishedStep: Hashable, Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         /// The event after the cursor.

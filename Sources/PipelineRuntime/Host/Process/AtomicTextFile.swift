@@ -3,14 +3,14 @@ import Glibc
 
 /// Reads and writes small text files. A write is durable, and a crash leaves either the old text or the new text.
 package enum AtomicTextFile {
-    /// Nil where there is no such file. A file longer than `bytesMax` is an error.
+    /// The file's text; nil if there is no such file. A file longer than `bytesMax` is an error.
     static func read(_ path: String, bytesMax: Int) throws(AtomicTextFileError) -> String? {
         guard let bytes = try readBytes(path, bytesMax: bytesMax) else { return nil }
         guard let text = String(validating: bytes, as: UTF8.self) else { throw .unreadable(path) }
         return text
     }
 
-    /// Nil where there is no such file.
+    /// The file's bytes; nil if it does not exist.
     static func readBytes(_ path: String, bytesMax: Int = .max) throws(AtomicTextFileError) -> [UInt8]? {
         let file = uninterrupted { open(path, O_RDONLY | O_CLOEXEC) }
         guard file >= 0 else {

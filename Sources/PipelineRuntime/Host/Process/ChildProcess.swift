@@ -20,8 +20,8 @@ package final class ChildProcess: Sendable {
 
     /// The child's standard input and output.
     package enum Standard: Sendable {
-        /// The input is a socket that closes when this process ends, however that happens, so a child that watches it never
-        /// outlives us. See ``SupervisorLine``. The output is our descriptor `output`.
+        /// The input is a socket that closes when this process ends, even by a crash. So a child that watches its input
+        /// never outlives us. See ``SupervisorLine``. The output is our descriptor `output`.
         case lifeline(output: Int32)
         case descriptor(Int32)
     }
@@ -142,7 +142,7 @@ package final class ChildProcess: Sendable {
         return exited
     }
 
-    /// Nil while the child runs.
+    /// How the child ended; nil while it runs.
     package var exited: Exit? { exit.withLock { $0 } }
 
     private var noted: Exit {

@@ -49,7 +49,7 @@ final class Retention {
         return nil
     }
 
-    /// Sets a callback, on any thread, for when ``turn(_:_:)`` can remove segments.
+    /// Sets the callback that is called when ``turn(_:_:)`` can remove segments. It is called on any thread.
     func onReady(_ body: @escaping @Sendable () -> Void) { files.onReady(body) }
 
     func finish() { files.wait() }

@@ -13,7 +13,7 @@ extension LogTime {
             + "agree; the stage does not wait for that"
     }
 
-    /// For people: in the largest unit that gives two or more.
+    /// The difference for people, in the largest unit of which it has two or more.
     package static func text(_ difference: Duration) -> String {
         let seconds = abs(difference.components.seconds)
         for (unit, length) in [("days", Int64(86_400)), ("h", 3_600), ("min", 60)] where seconds >= 2 * length {

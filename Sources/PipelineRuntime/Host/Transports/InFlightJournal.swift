@@ -77,7 +77,7 @@ struct InFlightJournal {
 
     // MARK: Pushes
 
-    /// Records pushes before they are sent, `after` the log's last sequence. All earlier answers must be in the log.
+    /// Records pushes before they are sent. `after` is the log's last sequence; all earlier answers must be in the log.
     mutating func note(_ deliveries: some Sequence<Delivery>, after: UInt64) throws(EventLogError) {
         var former: [(push: UInt64, session: UInt64?)] = []
         for delivery in deliveries {
@@ -108,7 +108,7 @@ struct InFlightJournal {
 
     // MARK: At rest
 
-    /// Records that no push is in flight, `after` the log's last sequence. All answers must be in the log.
+    /// Records that no push is in flight. `after` is the log's last sequence; all answers must be in the log.
     mutating func rest(after: UInt64) throws(EventLogError) {
         var record = record(after: after)
         record.isAtRest = true

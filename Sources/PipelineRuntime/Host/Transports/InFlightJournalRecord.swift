@@ -10,7 +10,7 @@ struct InFlightJournalRecord: Hashable {
     /// One push to one device, in one transport's session.
     struct Entry: Hashable {
         var push: UInt64
-        /// The transport's session number; 0 after the session.
+        /// The transport's session number; 0 after the session has ended.
         var session: UInt64
     }
 

@@ -94,7 +94,7 @@ final class TransportDispatcher: Sendable {
     /// Whether no push is in flight and no answer waits.
     var isResting: Bool { state.withLock { $0.answers.isEmpty && $0.queues.allSatisfy { $0.inFlight == 0 } } }
 
-    /// Whether, in addition, no push waits.
+    /// Whether no push is in flight, no answer waits and no push waits.
     var isIdle: Bool {
         state.withLock { $0.answers.isEmpty && $0.queues.allSatisfy { $0.inFlight == 0 && $0.waitingCount == 0 } }
     }
