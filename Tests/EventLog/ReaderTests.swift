@@ -118,7 +118,7 @@ import Time
         #expect(try early.rest().flatMap(\.events) == [event(1)])
     }
 
-    @Test func `a list has the facts about each log`() throws {
+    @Test func `the list of logs describes each log in a folder`() throws {
         let scratch = Scratch()
         let batches = try log(scratch)
         _ = try EventLogWriter(EventLogOptions(directory: scratch.path, name: "empty"))

@@ -31,7 +31,7 @@ import Time
         }
     }
 
-    @Test func `every changed byte and every lost line is found`() throws {
+    @Test func `reading a settings file with a changed byte or a lost line fails`() throws {
         let scratch = try scratch()
         let text = SettingsFile(lines: [line(0), line(7, window: "5s"), line(9)]).text
         let bytes = Array(text.utf8)
@@ -70,7 +70,7 @@ import Time
         #expect(try read(scratch, SettingsFile(lines: [line(0)]).text)?.log == nil, "a log was named")
     }
 
-    @Test func `every changed byte of the identity is found`() throws {
+    @Test func `reading a settings file with a changed bit fails if the file names its log`() throws {
         let scratch = try scratch()
         let bytes = Array(SettingsFile(lines: [line(0), line(7)], of: LogIdentity(seed: "a", name: "b")).text.utf8)
         for place in bytes.indices {

@@ -6,7 +6,7 @@ import Testing
 import Time
 
 @Suite struct WriterTests {
-    @Test func `appended events are read`() throws {
+    @Test func `a reader returns the batches that a writer appended`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer()
         #expect(try writer.append(["{}", event(2)], cursor: Cursor(["changes": 7]), now: 10) == 1)

@@ -69,7 +69,7 @@ import ZeroMQ
         Array(text: #"{"type":"produce","producer":"p","secret":"\#(Peer.secret)","first":\#(first)}"#)
     }
 
-    @Test func `a bad frame gets an error that names the rule, and the door stays open`() async throws {
+    @Test func `the door answers a bad frame with an error that names the broken rule, and stays open`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let gate = try RunningHost("gate", of: .gateAndRelay(in: folder), context)

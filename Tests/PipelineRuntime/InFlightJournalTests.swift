@@ -40,7 +40,7 @@ import Time
         #expect(second.marked(answers(1, 2, 3)) == [1])
     }
 
-    @Test func `a second kill forgets no push`() throws {
+    @Test func `pushes in flight at a first kill are still marked after a second kill`() throws {
         var first = start(after: 10)
         try first.note(pushes(1, 2, 3)[...], after: 10)
         var second = start(after: 10)
@@ -168,7 +168,7 @@ import Time
     }
 
     /// A process was killed in the middle of a write. The pushes of this write were not sent.
-    @Test func `if one file is torn, the record before it counts`() throws {
+    @Test func `if one file of the journal is torn, the older record in the other file is used`() throws {
         var first = start(after: 10)
         try first.note(pushes(1, 2)[...], after: 10)
         var second = start(after: 10)
@@ -185,7 +185,7 @@ import Time
         }
     }
 
-    @Test func `if both files are torn, every unfinished push is marked`() throws {
+    @Test func `if both files of the journal are torn, every unfinished push is marked`() throws {
         var first = start(after: 10)
         try first.note(pushes(1)[...], after: 10)
         for path in paths {
@@ -196,7 +196,7 @@ import Time
         #expect(second.marked(answers(5, 6)) == [5])
     }
 
-    @Test func `a write that fails changes nothing`() throws {
+    @Test func `a failed write leaves the older record of the journal valid`() throws {
         var first = start(after: 10)
         try first.note(pushes(1)[...], after: 10)
         var calls = FileCalls()

@@ -83,7 +83,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a bad frame gets an error that names the rule`() async throws {
+    @Test func `the link server answers a bad frame with an error that names the broken rule`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let gate = try await gate(folder, context)

@@ -60,7 +60,8 @@ import ZeroMQ
         try .gateAndRelay(in: folder, relay: "{from: gate, stage: fifth}", log: "{sync: never, snapshotBytes: 4KiB}")
     }
 
-    /// A stage that died after nine events: its log includes one, and a snapshot four more.
+    /// The files of a relay that was killed after event 9 of its upstream. Its log goes up to event 5, and it has
+    /// snapshots at events 5 and 9.
     private static func died(_ context: HostContext) async throws -> (PipelineFile, SnapshotStore, Folder) {
         let (before, after) = (try Folder(), try Folder())
         let file = try file(before)

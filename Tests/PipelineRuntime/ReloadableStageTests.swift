@@ -6,7 +6,7 @@ import Testing
 
 /// A stage gets other settings while it runs.
 @Suite(.timeLimit(.minutes(5))) struct ReloadableStages {
-    @Test func `after a reload another host goes on where the first one stopped`() async throws {
+    @Test func `a reload stops the running host and starts another one with the new settings`() async throws {
         let folder = try Folder()
         let gate = try Gates(in: folder)
         let stage = ReloadableStage(try gate.host())

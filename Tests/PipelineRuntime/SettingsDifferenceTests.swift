@@ -14,7 +14,7 @@ import Testing
         (#"{"apps":["1"]}"#, #"{"apps":["1","2"]}"#, ["apps"]),
         (#"{"a":{"b":"1"}}"#, #"{"a":"1"}"#, ["a"]),
     ])
-    func `the keys that differ are named, without their values`(_ one: String, _ other: String, _ keys: [String]) {
+    func `the keys with different values are listed`(_ one: String, _ other: String, _ keys: [String]) {
         #expect(SettingsDifference.keys(of: one, other) == keys)
         #expect(SettingsDifference.keys(of: other, one) == keys)
     }

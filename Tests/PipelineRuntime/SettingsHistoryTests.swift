@@ -12,7 +12,7 @@ import Time
             settings: "{\"window\":\"\(window)\"}")
     }
 
-    @Test func `an appended entry is there for the next reader`() throws {
+    @Test func `entries are still in the history after it is opened again`() throws {
         let folder = try Folder()
         var history = try SettingsHistory(logDirectory: folder.path)
         #expect(history.entries.isEmpty)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// A snapshot is made in the background, while the stage goes on and may stop.
+/// Tests that a stage makes its snapshots in the background. Meanwhile it takes events, and it can be stopped.
 @Suite struct SnapshotBesideTests {
     @Test func `a stage goes on, and stops, while its snapshot is made`() async throws {
         let folder = try Folder()

@@ -22,7 +22,7 @@ import Testing
         #expect(try await answers(["a": Self.ready, "b": Self.ending]) == ["a": .ready, "b": .absent])
     }
 
-    @Test func `a message arrives as it was sent`() throws {
+    @Test func `messages of the supervisor and answers of a stage arrive unchanged`() throws {
         var ends: [Int32] = [-1, -1]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
         let (up, stage) = (SupervisorLine(descriptor: ends[0]), SupervisorLine(descriptor: ends[1]))

@@ -131,7 +131,7 @@ import Testing
         #expect(sent("s") == 5)
     }
 
-    @Test func `a full channel does not delay another`() {
+    @Test func `a full channel does not delay the pushes of another channel`() {
         let route = RecordedRoute(room: 2, channels: ["one": 1, "two": 2])
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append(
@@ -140,7 +140,7 @@ import Testing
         #expect(Set(route.sent) == ["1 a1", "2 a2", "5 b5", "6 b6"])
     }
 
-    @Test func `a silent provider gets no pushes for some seconds`() {
+    @Test func `a provider that does not answer gets status queries at once and pushes only after some seconds`() {
         let (route, clock) = (RecordedRoute(room: 2, isSilent: true), HandClock())
         let dispatcher = TransportDispatcher(routes: ["apns": route.route], steady: { clock.now.withLock { $0 } })
         dispatcher.append([push(1, "a")])
@@ -196,7 +196,7 @@ import Testing
         #expect(route.sent.isEmpty)
     }
 
-    @Test func `a late answer counts once`() {
+    @Test func `the final answer to a push under way is taken only once`() {
         let route = RecordedRoute(room: 1)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append([push(1, "a")])

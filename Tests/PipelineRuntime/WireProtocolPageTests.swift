@@ -18,7 +18,7 @@ import Testing
         }.joined()
     }
 
-    @Test func `the page lists every error code and no other`() throws {
+    @Test func `the wire protocol pages list every error code and no other`() throws {
         var codes: Set<String> = []
         let files = try #require(FileManager.default.enumerator(at: Self.runtime, includingPropertiesForKeys: nil))
         for case let file as URL in files where file.pathExtension == "swift" {
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: ["Link/LinkFrame.swift", "Door/Admission.swift", "Host/Health/HostHealth.swift"])
-    func `the page names every frame and every member`(file: String) throws {
+    func `the wire protocol pages explain every frame and every member`(file: String) throws {
         let text = try String(contentsOf: Self.runtime.appending(path: file), encoding: .utf8)
         for member in text.matches(of: /append\((?:member: )?"([A-Za-z]+)"/) {
             let isExplained = pages.contains("`\(member.1)`") || pages.contains("`\"\(member.1)\":")
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `the page names the limits`() {
+    @Test func `the wire protocol pages name the limits`() {
         let limits = [
             DoorLimits.lineBytesMax, JSONLimits().depthMax, LinkServer.creditMin, EventLogLimits.eventBytesMax,
             EventLogLimits.batchBytesMax,

@@ -149,7 +149,7 @@ private final class PagerTransport: Transport {
         }
     }
 
-    /// Nil when cancelled.
+    /// Sends a push to the pager. Returns nil if the task is cancelled.
     private func page(_ push: Delivery) async -> TransportAnswer? {
         let line = String(decoding: push.line, as: UTF8.self)
         guard let id = line.firstMatch(of: /"apns-id":"([^"]*)"/).map({ String($0.1) }) else {

@@ -6,11 +6,11 @@ import Testing
 @Suite struct SocketThreadTests {
     struct Refusal: Error, Equatable {}
 
-    @Test func `the value of the body is returned`() async throws {
+    @Test func `run returns the value that its closure returns`() async throws {
         #expect(try await SocketThread.run(name: "value") { 42 } == 42)
     }
 
-    @Test func `the error of the body is thrown`() async {
+    @Test func `run throws the error that its closure throws`() async {
         await #expect(throws: Refusal.self) {
             try await SocketThread.run(name: "error") { throw Refusal() }
         }
