@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `every flipped bit of a segment is found`() throws {
+    @Test func `a verification finds every flipped bit of a segment`() throws {
         let scratch = Scratch()
         let path = try threeBatches(scratch)
         let whole = try bytes(of: path)
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `every flipped bit of the manifest is found`() throws {
+    @Test func `a log with any flipped bit in its manifest is not opened`() throws {
         let scratch = Scratch()
         _ = try threeBatches(scratch)
         let path = scratch.log + "/log.json"

@@ -71,7 +71,7 @@ import Time
         #expect(try later.rest().flatMap(\.events) == [event(2)])
     }
 
-    @Test func `headers are read without bodies`() throws {
+    @Test func `a reader can read the headers of batches without their bodies`() throws {
         let scratch = Scratch()
         let batches = try log(scratch)
         let reader = try EventLogReader(directory: scratch.log, from: .beginning)
@@ -95,7 +95,7 @@ import Time
         #expect(try reader.rest().count == 2)
     }
 
-    @Test func `a slice begins at its sequence`() throws {
+    @Test func `a slice of a batch begins at the given sequence`() throws {
         let body = Array("{1}\n{2}\n{3}\n".utf8)
         let header = BatchHeader(firstSequence: 10, count: 3, now: .epoch, bodyBytes: body.count)
         body.withUnsafeBytes { body in

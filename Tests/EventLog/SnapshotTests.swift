@@ -111,7 +111,7 @@ import Time
 
     // MARK: Faults
 
-    @Test func `a failure of any call leaves the older snapshots`() throws {
+    @Test func `a failure of any system call while a snapshot is written leaves the older snapshots`() throws {
         try scratch.snapshots.write(.at(1, position: 1), "old")
         for code in [ENOSPC, EIO, EDQUOT] {
             var call = 0

@@ -18,7 +18,7 @@ import Time
         return writer
     }
 
-    @Test func `the facts about a segment have its events and times`() throws {
+    @Test func `a writer reports the events, times and size of each segment`() throws {
         let scratch = Scratch()
         let writer = try log(scratch)
         let facts = try writer.segments()
@@ -69,8 +69,8 @@ import Time
         #expect(try fast.rest().map(\.first) == [20])
     }
 
-    /// The segment before a last segment without an opening has the log's cursor.
-    @Test func `a trim keeps the segment before one without an opening`() throws {
+    /// The last segment has no opening. Only the segment before it has the log's cursor.
+    @Test func `a trim keeps the segment before an empty last segment`() throws {
         let scratch = Scratch()
         try log(scratch).close()
         let last = try #require(try scratch.segments.last)
@@ -82,7 +82,7 @@ import Time
     }
 
     /// Lets the first removals succeed and one fail.
-    @Test func `a removal that fails leaves no gap`() throws {
+    @Test func `a failed removal of segments leaves no gap in the log`() throws {
         for allowed in 0..<4 {
             let scratch = Scratch()
             try log(scratch).close()

@@ -22,7 +22,7 @@ import Testing
         #expect(again.first(of: ["match", "audit", "never"]) == 1)
     }
 
-    @Test func `a stage that needs earlier events than before is noticed`() throws {
+    @Test func `taking positions says whether a stage needs earlier events than before`() throws {
         let folder = try Folder()
         var positions = try ConsumerPositions(logDirectory: folder.path)
         do {
@@ -40,13 +40,13 @@ import Testing
         #expect(positions.first(of: ["match"]) == 1)
     }
 
-    @Test func `the error for a changed file names the file`() throws {
+    @Test func `a file of consumer positions with missing members is refused`() throws {
         let folder = try Folder()
         try folder.write("[{\"name\":\"match\"}]", to: "consumers.json")
         #expect(throws: AtomicTextFileError.self) { try ConsumerPositions(logDirectory: folder.path) }
     }
 
-    @Test func `a changed number is refused, and a file of an earlier build is trusted`() throws {
+    @Test func `a file with a changed position is refused, and a file of an earlier build is accepted`() throws {
         let folder = try Folder()
         try folder.write(#"[{"name":"match","first":70}]"# + "\n", to: "consumers.json")
         var positions = try ConsumerPositions(logDirectory: folder.path)

@@ -159,7 +159,7 @@ import ZeroMQ
         #expect(try gate.events() == [#"{"n":1}"#, #"{"n":2}"#])
     }
 
-    @Test func `a secret is made once, and only its owner may read it`() async throws {
+    @Test func `a producer secret is made only once, and only its owner may read it`() async throws {
         let folder = try Folder()
         let path = folder.file("producer.secret")
         let secrets = try await withThrowingTaskGroup(of: String.self) { group in

@@ -6,7 +6,7 @@ import Testing
 /// Compares a host's state with a list of everything that happened to it, and with a log.
 struct HostStateTests {
     @Test(arguments: Seeded.seeds)
-    func `after any order of events the state agrees with a slow model`(seed: UInt64) {
+    func `after any order of events the state of a host agrees with a slow model`(seed: UInt64) {
         var draw = Seeded(seed)
         for _ in 0..<300 {
             var (state, history) = (HostState(), Happened())

@@ -159,7 +159,7 @@ import Time
         #expect(second.marked(answers(1, 5, 6)) == [1, 5])
     }
 
-    @Test func `without files no push is marked`() throws {
+    @Test func `with missing or empty files the journal marks no push`() throws {
         var first = start(after: 10, through: 5)
         #expect(first.marked(answers(1, 5)) == [])
         for path in paths { try Data().write(to: URL(fileURLWithPath: path)) }

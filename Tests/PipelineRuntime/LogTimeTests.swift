@@ -87,7 +87,7 @@ import Time
         #expect(time.behind == .zero)
     }
 
-    @Test func `log time follows a short step forward of the system clock at once`() {
+    @Test func `the log's time follows a short step forward of the system clock at once`() {
         var time = machine.time(from: start)
         let before = time.now(from: .epoch)
         machine.set(by: LogTime.stepMax)
@@ -95,7 +95,7 @@ import Time
         #expect(time.behind == .zero)
     }
 
-    @Test func `log time follows a long step forward of the system clock by a minute in each second`() {
+    @Test func `the log's time follows a long step forward of the system clock by a minute in each second`() {
         var time = machine.time(from: start)
         let before = time.now(from: .epoch)
         machine.set(by: .seconds(3_600))

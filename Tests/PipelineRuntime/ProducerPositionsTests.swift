@@ -43,7 +43,7 @@ import Testing
         #expect(ProducerPositions(log)["send host 7"] == .init(owner: nil, through: 2))
     }
 
-    @Test func `names from an earlier version make room, passing names first`() {
+    @Test func `producers' names from an earlier version make room for new names, passing names first`() {
         var log = Cursor(["lasting": 1])
         for number in 1..<4_096 { log.positions["send host \(number)"] = 1 }
         var positions = ProducerPositions(log)
@@ -53,7 +53,7 @@ import Testing
         #expect(ProducerPositions(log)["lasting"]?.through == 1)
     }
 
-    @Test func `a position never goes back`() {
+    @Test func `a producer's position never goes back`() {
         var positions = Self.read { $0.advance("a", to: Self.at(7)) }
         positions.advance("a", to: Self.at(5))
         #expect(positions["a"] == Self.at(7))

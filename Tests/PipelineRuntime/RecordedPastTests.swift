@@ -27,7 +27,7 @@ struct RecordedPastTests {
         }
     }
 
-    @Test func `from a snapshot only the later part of the past is fed`() {
+    @Test func `a stage that starts from a snapshot is fed only the later part of its past`() {
         var past = RecordedPast(upstream: "changes", after: 7, feedsParts: true)
         past.begin(BatchHeader(firstSequence: 1, count: 1, now: .epoch, cursor: Cursor(["changes": 5]), bodyBytes: 0))
         #expect(past.next(fedThrough: 7) == .advance(to: .epoch))

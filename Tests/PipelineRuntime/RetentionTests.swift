@@ -17,7 +17,7 @@ import ZeroMQ
             log: "{sync: never, segmentBytes: 64KiB, snapshotBytes: 4KiB, retention: \(retention)}")
     }
 
-    @Test func `by age old segments are removed, except those that a stage needs to start again`() async throws {
+    @Test func `a limit of age removes old segments, except those that a stage needs to start again`() async throws {
         let folder = try Folder()
         let clock = ControlledTime()
         let file = try Self.file(folder, "{age: 30s}")
@@ -41,7 +41,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `by size the oldest segments are removed until the log is small enough`() async throws {
+    @Test func `a limit of size removes the oldest segments until the log is small enough`() async throws {
         let folder = try Folder()
         let file = try Self.file(folder, "{bytes: 200KiB}")
         try await RetainedGate.run(file) { gate in

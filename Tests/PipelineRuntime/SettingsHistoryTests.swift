@@ -21,7 +21,7 @@ import Time
         #expect(try SettingsHistory(logDirectory: folder.path).entries == [entry(0, "1s"), entry(7, "5s")])
     }
 
-    @Test func `the same settings are recorded once`() throws {
+    @Test func `unchanged settings are not recorded again`() throws {
         let folder = try Folder()
         var history = try SettingsHistory(logDirectory: folder.path)
         try history.append(entry(0, "1s"))
@@ -29,7 +29,7 @@ import Time
         #expect(try SettingsHistory(logDirectory: folder.path).entries == [entry(0, "1s")])
     }
 
-    @Test func `the error for a damaged file names the file`() throws {
+    @Test func `the error for a damaged settings history names its file`() throws {
         let folder = try Folder()
         try folder.write("{\"after\":0}\n", to: "settings.ndjson")
         #expect {

@@ -16,7 +16,7 @@ import Testing
     /// Ends when the first byte of a question comes.
     private static let ending = "head -c \(SupervisorMessage(first).bytes.count + 5) > /dev/null"
 
-    @Test func `either all stages are ready, or the answers say which are not`() async throws {
+    @Test func `the answers of the stages to a supervisor say which of them are ready`() async throws {
         #expect(try await answers(["a": Self.ready, "b": Self.ready]) == ["a": .ready, "b": .ready])
         #expect(try await answers(["a": Self.ready, "b": Self.refusing]) == ["a": .ready, "b": .refused])
         #expect(try await answers(["a": Self.ready, "b": Self.ending]) == ["a": .ready, "b": .absent])

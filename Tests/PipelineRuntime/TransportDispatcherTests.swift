@@ -19,7 +19,7 @@ import Testing
         #expect(!dispatcher.isResting && !dispatcher.isIdle)
     }
 
-    @Test func `an answer that the host has not taken keeps its room`() {
+    @Test func `an answered push keeps its room until the host has taken the answer`() {
         let route = RecordedRoute(room: 1)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append([push(1, "a"), push(2, "b")])
@@ -59,7 +59,7 @@ import Testing
         #expect(route.sent.last == "3 slow")
     }
 
-    @Test func `a device with a deferred push gets no other push before the last answer, if the transport says so`() {
+    @Test func `a device with a deferred push gets no other before the last answer, if its transport requires this`() {
         let route = RecordedRoute(room: 4, perDevice: 1)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append([push(1, "slow"), push(2, "slow"), push(3, "a")])
@@ -111,7 +111,7 @@ import Testing
         #expect(route.sent == ["1 a", "2 b"])
     }
 
-    @Test func `an app without answers has little room while others wait, and then its share`() {
+    @Test func `an app whose pushes get no answers has little room while other apps wait, and its share later`() {
         let route = RecordedRoute(room: 10)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append(
@@ -187,7 +187,7 @@ import Testing
         #expect(route.sent == ["1 a", "2 b"] && dispatcher.isIdle)
     }
 
-    @Test func `no push is sent before an answer that ends an address is taken`() {
+    @Test func `no push is sent before the host has taken an answer that ends an address`() {
         let route = RecordedRoute(room: 2)
         let dispatcher = TransportDispatcher(routes: ["apns": route.route])
         dispatcher.append([push(1, "a"), push(2, "a")])

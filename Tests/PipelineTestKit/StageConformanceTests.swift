@@ -49,7 +49,7 @@ struct StageConformanceTests {
         #expect(others == [], "\(fault)")
     }
 
-    @Test func `given events replace the samples`() throws {
+    @Test func `a stage check uses the given events instead of the stage's samples`() throws {
         let check = try StageConformance(
             Counting.self, settings: "{fault: none}",
             events: [#"{"type":"match","time":"2026-02-01T00:00:00Z"}"#, #"{"type":"match"}"#])

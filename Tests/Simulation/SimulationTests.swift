@@ -36,7 +36,7 @@ import Testing
 
     /// In the world of seed 178475, a late answer came in the turn in which its push was handed out again, over another
     /// transport.
-    @Test(arguments: [178_475]) func `a world that once found a defect stays sound`(_ seed: UInt64) throws {
+    @Test(arguments: [178_475]) func `a seed that once showed a defect has no problems`(_ seed: UInt64) throws {
         let world = try World(seed: seed, context: try HostContext())
         let problems = try world.run()
         world.end()

@@ -65,7 +65,7 @@ import Testing
         #expect(try await woken == 1)
     }
 
-    @Test func `an interrupting signal does not end a poll`() async throws {
+    @Test func `a POSIX signal that interrupts a poll does not end it`() async throws {
         signal(SIGUSR1) { _ in interruptions.add(1, ordering: .relaxed) }
         let wake = try WakeSignal()
         let (threads, thread) = AsyncStream.makeStream(of: pthread_t.self)
@@ -95,7 +95,7 @@ import Testing
 private let interruptions = Atomic(0)
 
 @Suite struct WakeSignalTests {
-    @Test func `many signals make one wake-up`() throws {
+    @Test func `many wake signals leave one byte to read`() throws {
         let wake = try WakeSignal()
         for _ in 0..<1_000_000 { wake.signal() }
         var byte = [UInt8](repeating: 0, count: 16)

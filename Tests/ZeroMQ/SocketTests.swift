@@ -40,7 +40,7 @@ import Testing
         #expect(throws: ZMQError.self) { try pair.connected.disconnect("inproc://never") }
     }
 
-    @Test func `all options are accepted`() throws {
+    @Test func `a socket accepts every option of ZMQSocketOptions`() throws {
         var options = ZMQSocketOptions()
         options.linger = .seconds(-1)
         options.sendHighWaterMessages = 0

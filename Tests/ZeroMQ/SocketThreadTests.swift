@@ -37,7 +37,7 @@ import Testing
         #expect(try await SocketThread.run(name: "deep") { depth(1000) } == 1000)
     }
 
-    @Test func `many threads at once all return`() async throws {
+    @Test func `many socket threads at once all return their values`() async throws {
         let sum = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 0..<64 { group.addTask { try await SocketThread.run(name: "t") { number } } }
             return try await group.reduce(0, +)

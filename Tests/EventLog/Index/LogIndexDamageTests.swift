@@ -114,7 +114,7 @@ import Testing
         #expect(report.isSound && report.segments == 3 && report.blocks > 4 && report.events > 25)
     }
 
-    @Test func `damage to the log is reported`() throws {
+    @Test func `indexing a damaged log fails`() throws {
         let scratch = Scratch()
         _ = try log(scratch)
         let path = try scratch.segments[0]

@@ -63,7 +63,7 @@ import Testing
         #expect(throws: EventLogError.gone(directory: scratch.log, sequence: 0, first: 1)) { try index.event(at: 0) }
     }
 
-    @Test func `a search does not read blocks without its key`() throws {
+    @Test func `a search reads no blocks that lack the wanted key`() throws {
         let scratch = Scratch()
         try log(scratch)
         let index = try IndexedLog.index(scratch)
@@ -156,7 +156,7 @@ import Testing
                 .isSound)
     }
 
-    @Test func `hashes are the same in every build`() {
+    @Test func `the hash of an index key is the same in every build`() {
         var hash = KeyHash(kind: 1)
         hash.absorb("a record's name")
         hash.absorb(17)

@@ -42,7 +42,7 @@ import Time
         return try PipelineFile.parse(Self.quickstart, file: "Pipelines/quickstart.yaml", registry: registry)
     }
 
-    @Test func `every key of a file is read`() throws {
+    @Test func `every key of a pipeline file is read`() throws {
         let file = try quickstart()
         #expect(file.name == "quickstart")
         #expect(file.data == ".belfry/quickstart")
@@ -86,7 +86,7 @@ import Time
         #expect(stage.directory == "plugins")
     }
 
-    @Test func `the shortest file takes all defaults`() throws {
+    @Test func `the shortest pipeline file takes all defaults`() throws {
         let file = try PipelineFile.parse(
             "pipeline: a\nstages: {ingest: }\n", file: "a.yaml", folder: "/etc/belfry", registry: Registry())
         #expect(file.data == "/etc/belfry/.belfry/a")

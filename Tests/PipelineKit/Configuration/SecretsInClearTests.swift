@@ -51,7 +51,7 @@ import Testing
         init(from settings: inout SettingsReader) throws(SettingsError) { value = try settings.secretOrText("x") }
     }
 
-    @Test func `a record is read without its secrets`() throws {
+    @Test func `recorded settings are read back without their secrets`() throws {
         let clear = try reader("x: abc").decode(Header.self).value
         #expect(
             try clear.reveal() == "abc" && clear.textInClear == "abc" && "\(clear)" == "secret in the pipeline file")

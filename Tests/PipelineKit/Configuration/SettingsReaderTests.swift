@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `settings in named mappings keep their names`() throws {
+    @Test func `a mapping from names to settings is decoded with its names`() throws {
         let text = "url: u\ntransports: {b: {attempts: 2}, a: }\n"
         let delivery = try SettingsReader(text: text, file: "s.yaml").decode(Delivery.self)
         #expect(delivery.transports == ["a": 3, "b": 2])

@@ -82,7 +82,7 @@ import Testing
     }
 
     /// A pipe can be read only once, and the transport must read it.
-    @Test func `a pipe is not read for a seal`() throws {
+    @Test func `a file that is a named pipe is not read and gets no seal`() throws {
         for name in ["key", "trust"] {
             try FileManager.default.removeItem(atPath: folder.file(name))
             try #require(mkfifo(folder.file(name), 0o600) == 0)
