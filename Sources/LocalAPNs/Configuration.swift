@@ -11,11 +11,11 @@ extension LocalAPNs {
         package var port = 2197
         /// Further host names in the server's certificate.
         package var names: [String] = []
-        /// The most streams of a connection, once it is trusted.
+        /// How many streams a connection may have open after its client has authenticated.
         package var streams = 1000
         /// The folder in which keys and certificates are made and kept.
         package var folder = ".belfry/apns-server"
-        /// Ten characters, like the IDs of Apple's keys.
+        /// The ID of the server's own key: ten characters, like the IDs of Apple's keys.
         package var keyID = "KEYLOCAL12"
         /// The team that provider tokens must name; ten characters.
         package var team = "TEAMLOCAL1"
@@ -23,18 +23,18 @@ extension LocalAPNs {
         package var keyPath: String?
         /// The app of the client certificate.
         package var topic = "com.example.Notes"
-        /// The bundle IDs that the key is valid for, as with Apple's topic-specific keys; nil: all of the team's.
+        /// The bundle IDs that the key is valid for, as with Apple's topic-specific keys; nil: any app of the team.
         package var keyTopics: Set<String>?
         /// The environments that the key is valid for.
         package var keyEnvironments = Set(Environment.allCases)
-        /// Further keys.
+        /// Further keys whose provider tokens are accepted.
         package var keys: [SigningKey] = []
         /// Devices that are registered from the start. Unless ``isStrict``, other devices are accepted too.
         package var devices: [Device] = []
-        /// Whether other devices and other apps are rejected.
+        /// Whether devices and apps that are not registered are rejected.
         package var isStrict = false
         package var script: [ScriptLine] = []
-        /// Milliseconds since 1970.
+        /// The time in milliseconds since 1970.
         package var clock: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
         /// At least this many of the newest records are kept for ``LocalAPNs/records``.
         package var recordsMax = 20_000

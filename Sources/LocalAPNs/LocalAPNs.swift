@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// An APNs on this machine: HTTP/2 over TLS. It is as strict as Apple's, and follows scripts and commands of tests.
+/// A server on this machine that behaves like APNs and is as strict. Scripts and commands of tests change its answers.
 ///
 ///     let apns = try await LocalAPNs.start(LocalAPNs.Configuration())
 ///     …
@@ -11,7 +11,7 @@ import NIOSSL
 ///     try await apns.control(#"{"clock":"+25m"}"#)
 ///     try await apns.stop()
 package final class LocalAPNs: Sendable {
-    /// The port on which it listens.
+    /// The port on which the server listens.
     package let port: Int
     package let credentials: Credentials
     private let journal: Journal
@@ -31,7 +31,7 @@ package final class LocalAPNs: Sendable {
         self.credentials = credentials
     }
 
-    /// Makes missing keys and certificates, and listens.
+    /// Makes missing keys and certificates, and starts to listen.
     ///
     /// - Throws: ``StartError``.
     package static func start(_ configuration: Configuration) async throws -> LocalAPNs {
@@ -87,19 +87,19 @@ package final class LocalAPNs: Sendable {
 }
 
 extension LocalAPNs {
-    /// The records so far; of many, at least the newest.
+    /// The kept records: all of them, or only the newest (see ``Configuration/recordsMax``).
     package var records: [Record] { journal.records }
 
-    /// The requests so far.
+    /// The requests among the kept records.
     package var received: [RecordedRequest] { journal.records.compactMap(\.request) }
 
-    /// How many requests came since the start, including rejected ones.
+    /// How many requests have come since the server started, including rejected ones.
     package var receivedCount: Int { journal.requestCount }
 
     /// The kept records, then all new ones, until the server stops.
     package var events: AsyncStream<Record> { journal.listen() }
 
-    /// The requests so far, then all new ones, until the server stops.
+    /// The requests among the kept records, then all new requests, until the server stops.
     package var requests: AsyncCompactMapSequence<AsyncStream<Record>, RecordedRequest> {
         journal.listen().compactMap(\.request)
     }
@@ -113,7 +113,7 @@ extension LocalAPNs {
     /// Carries out a command of the control channel.
     ///
     /// - Returns: What was done, in words.
-    /// - Throws: ``FieldError`` with nothing done.
+    /// - Throws: ``FieldError`` if the command is invalid. The server then has not changed.
     @discardableResult
     package func control(_ command: String) async throws -> String {
         let command = try Command.read(command)

@@ -1,12 +1,12 @@
-/// What APNs remembers of a connection between two requests.
+/// The state of a connection that APNs keeps from one request to the next.
 package struct ConnectionState: Sendable {
-    /// Counted from 1 since the start.
+    /// The connection's number, counted from 1 since the server started.
     package let number: Int
-    /// The client's certificate in the TLS handshake; nil: the client sends tokens.
+    /// The certificate that the client showed in the TLS handshake; nil if the client authenticates with tokens.
     package let certificate: ClientCertificate?
-    /// The key of the first push with a valid token.
+    /// The key that signed the first provider token that was accepted on the connection.
     package var firstKey: SigningKey?
-    /// The known bundle IDs at the time of the first push; nil: any, or no push yet.
+    /// The bundle IDs that APNs knew at the connection's first push; nil before that push, or if APNs accepts any app.
     package var bundles: Set<String>?
     package var hasPushed = false
     package var updates = TokenUpdates()
@@ -28,12 +28,12 @@ package struct TokenUpdates: Sendable {
     private var current: String?
     private var since: Int64 = 0
 
-    /// APNs: a token may change once in 20 minutes.
+    /// The shortest time between two changes of the token, as at APNs.
     private static let pauseMilliseconds: Int64 = 20 * 60_000
 
     package init() {}
 
-    /// - Returns: Whether the token may be used: it is the one in use, or the last change is long enough ago.
+    /// - Returns: Whether the token may be used. A new token may be used if the last change is long enough ago.
     package mutating func admit(_ token: String, at now: Int64) -> Bool {
         guard token != current else { return true }
         guard current == nil || now - since >= TokenUpdates.pauseMilliseconds else { return false }

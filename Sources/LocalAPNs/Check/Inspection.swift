@@ -4,16 +4,16 @@ package struct Inspection: Sendable {
     package var token: ProviderToken?
     /// Whether the token or certificate of the provider was accepted.
     package var isAuthenticated = false
-    /// As the client sent it, if it is a UUID.
+    /// The client's `apns-id`; nil if the request has none or an invalid one.
     package var id: String?
     package var type: PushType?
     package var topic: String?
     /// The device token, in lower case.
     package var device: String?
-    /// Seconds since 1970; 0 is "now or never".
+    /// The value of `apns-expiration`, in seconds since 1970. A push with 0 is never stored.
     package var expiration: Int64?
     package var collapseID: String?
-    /// Faults that a stricter APNs might reject.
+    /// Remarks on faults of the request, even if it is accepted.
     package var warnings: [String] = []
 
     package init(_ request: PushRequest) { self.request = request }

@@ -1,13 +1,13 @@
 /// A request as it was received.
 package struct PushRequest: Sendable {
-    /// In the order of the request, including pseudo-headers.
+    /// All headers in the order of the request, including pseudo-headers.
     package var headers: [Header]
-    /// The body, up to ``bodyBytesMax``.
+    /// The body. If it is longer than ``bodyBytesMax``, only its beginning.
     package var body: [UInt8]
     /// The size of the whole body.
     package var bodyBytes: Int
 
-    /// Far more than APNs accepts. Further bytes are counted but not kept.
+    /// How many bytes of a body are kept: far more than APNs accepts. Further bytes are only counted.
     package static let bodyBytesMax = 64 << 10
 
     package init(headers: [Header], body: [UInt8] = []) {
@@ -16,7 +16,7 @@ package struct PushRequest: Sendable {
         bodyBytes = body.count
     }
 
-    /// The first header of that name, which is in lower case.
+    /// The value of the first header with this name, which must be in lower case.
     package func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 
     package mutating func take(_ bytes: some Collection<UInt8>) {

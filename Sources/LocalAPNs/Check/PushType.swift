@@ -1,8 +1,8 @@
-/// The values of `apns-push-type`, and what each requires of a topic (Sending notification requests to APNs).
+/// The values of `apns-push-type`, and the rules for pushes of each type (Sending notification requests to APNs).
 package enum PushType: String, Sendable, CaseIterable {
     case alert, background, voip, complication, controls, fileprovider, liveactivity, location, mdm, pushtotalk, widgets
 
-    /// The end of topics of this type.
+    /// What follows the bundle ID in topics of this type.
     package var suffix: String {
         switch self {
         case .alert, .background, .mdm: ""
@@ -17,7 +17,7 @@ package enum PushType: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether only providers with tokens can send pushes of this type, and those with a certificate cannot.
+    /// Whether only providers with tokens can send pushes of this type. Providers with certificates cannot.
     package var needsToken: Bool { self == .location || self == .liveactivity }
 
     package var bodyBytesMax: Int { self == .voip ? 5120 : 4096 }

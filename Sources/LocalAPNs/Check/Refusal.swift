@@ -1,4 +1,4 @@
-/// Why a request is not accepted, and how the client learns of it.
+/// Why a request is rejected, and how the server tells the client.
 package enum Refusal: Error, Sendable, Equatable {
     /// - Parameter timestamp: When the device token was last found invalid, in milliseconds since 1970.
     case answer(status: Int, reason: String, timestamp: Int64? = nil)

@@ -14,7 +14,7 @@ extension RequestCheck {
     }
 }
 
-/// Compares a payload with its headers. How Apple answers a mismatch is unknown.
+/// Compares a payload with the request's headers. Apple does not document how APNs answers a mismatch.
 enum PayloadReview {
     static func faults(in request: PushRequest, of type: PushType?) -> [String] {
         var parser = JSONParser()

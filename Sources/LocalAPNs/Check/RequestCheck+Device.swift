@@ -27,9 +27,9 @@ extension RequestCheck {
     }
 }
 
-/// A device token: opaque bytes in hexadecimal digits, of no fixed length.
+/// A device token: opaque bytes, written in hexadecimal digits. Its length is not fixed.
 package enum DeviceToken {
-    /// The token in lower case; nil unless the text is 2 to 512 hexadecimal digits, an even number.
+    /// The token in lower case. Nil unless the text consists of 2 to 512 hexadecimal digits and their number is even.
     package static func normalized(_ text: some StringProtocol) -> String? {
         guard (2...512).contains(text.utf8.count), text.utf8.count % 2 == 0 else { return nil }
         return text.allSatisfy { $0.isASCII && $0.isHexDigit } ? text.lowercased() : nil

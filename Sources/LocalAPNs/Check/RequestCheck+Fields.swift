@@ -1,4 +1,4 @@
-/// Checks the other headers of APNs: ID, expiration, priority, push type and collapse ID.
+/// Checks the headers with the push's ID, expiration, priority, type and collapse ID.
 extension RequestCheck {
     func checkFields(_ inspection: inout Inspection) throws(Refusal) {
         let request = inspection.request
@@ -37,7 +37,7 @@ extension RequestCheck {
     }
 }
 
-/// 32 lower-case hex digits in groups of 8, 4, 4, 4 and 12.
+/// The form of an `apns-id`: 32 lower-case hex digits in groups of 8, 4, 4, 4 and 12.
 enum CanonicalUUID {
     static func isOne(_ text: String) -> Bool {
         let groups = text.split(separator: "-", omittingEmptySubsequences: false)

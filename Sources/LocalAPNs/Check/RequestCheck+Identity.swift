@@ -28,7 +28,7 @@ extension RequestCheck {
         quirks.badCertificate == .goaway ? .goAway(reason: reason) : .forbidden(reason)
     }
 
-    /// The scheme is case-insensitive (RFC 9110 §11.1).
+    /// The text after `bearer ` in the header `authorization`. The word `bearer` is case-insensitive (RFC 9110 §11.1).
     private func bearer(of request: PushRequest) throws(Refusal) -> String {
         let value = request.header("authorization") ?? ""
         guard value.prefix(7).lowercased() == "bearer ", value.utf8.count > 7 else {
@@ -50,14 +50,14 @@ extension RequestCheck {
         return token
     }
 
-    /// A limit of our own, because clocks differ a little.
+    /// How far a token's time may be ahead of the server's clock. Apple documents no limit, but clocks differ a little.
     private static let aheadMillisecondsMax: Int64 = 5 * 60_000
 
     private func checkAge(of token: ProviderToken, at now: Int64) throws(Refusal) {
         guard now - token.issuedAt * 1000 <= 3_600_000 else { throw .forbidden("ExpiredProviderToken") }
     }
 
-    /// A connection accepts the tokens of one key, and of a key that is related to it.
+    /// A connection accepts the tokens of its first key, and of the one key that is related to the first key.
     private func checkRelation(of key: SigningKey, on connection: ConnectionState) throws(Refusal) {
         guard let first = connection.firstKey, first.id != key.id else { return }
         guard first.team == key.team else { throw .forbidden("InvalidProviderToken") }

@@ -24,7 +24,7 @@ extension RequestCheck {
     }
 }
 
-/// The rules for well-formed requests (RFC 9113 §8.2, §8.3). A malformed one gets a stream error instead of an answer.
+/// The rules for well-formed requests (RFC 9113 §8.2, §8.3). A malformed request gets a stream error instead of an answer.
 enum HeaderRules {
     static func areMet(by request: PushRequest, hasBody: Bool) -> Bool {
         request.headers.allSatisfy { isLegal($0) } && hasPseudoHeaders(request) && hasFittingLength(request, hasBody)
@@ -53,7 +53,7 @@ enum HeaderRules {
 
     private static func isBlank(_ byte: UInt8?) -> Bool { byte == 0x20 || byte == 0x09 }
 
-    /// Whether each pseudo-header comes once, before all other headers.
+    /// Whether the pseudo-headers are complete, occur once each, and come before all other headers.
     private static func hasPseudoHeaders(_ request: PushRequest) -> Bool {
         let leading = request.headers.prefix { $0.name.hasPrefix(":") }.map(\.name)
         let all = request.headers.filter { $0.name.hasPrefix(":") }.count

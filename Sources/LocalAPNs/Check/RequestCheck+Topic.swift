@@ -6,7 +6,9 @@ extension RequestCheck {
         let topic = try topic(of: inspection.request, on: connection)
         guard TopicText.isWellFormed(topic) else { throw .bad("BadTopic") }
         inspection.topic = topic
-        guard let bundle = inspection.type?.bundle(of: topic) ?? loose(inspection, topic) else { throw disallowed }
+        guard let bundle = inspection.type?.bundle(of: topic) ?? untypedBundle(inspection, topic) else {
+            throw disallowed
+        }
         if let certificate = connection.certificate {
             try check(topic, bundle, of: inspection.type, by: certificate)
         } else if let allowed = inspection.token?.key.bundles {
@@ -17,8 +19,8 @@ extension RequestCheck {
 
     private var disallowed: Refusal { .bad("TopicDisallowed") }
 
-    /// The bundle ID if there is no push type: any suffix is allowed then.
-    private func loose(_ inspection: Inspection, _ topic: String) -> String? {
+    /// The bundle ID in the topic of a request without a push type. Such a topic may have the suffix of any type.
+    private func untypedBundle(_ inspection: Inspection, _ topic: String) -> String? {
         inspection.type == nil ? PushType.bundle(of: topic) : nil
     }
 
@@ -40,7 +42,7 @@ extension RequestCheck {
     ) throws(Refusal) {
         guard let bundles = registry.bundles, !(connection.bundles ?? bundles).contains(bundle) else { return }
         if bundles.contains(bundle) {
-            inspection.warnings.append("\(bundle) is newer than this connection's first push: open another")
+            inspection.warnings.append("\(bundle) is newer than this connection's first push: open another connection")
         }
         throw disallowed
     }

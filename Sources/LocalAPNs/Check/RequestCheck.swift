@@ -1,6 +1,6 @@
 /// Decides what APNs would answer. The checks run in a fixed order, and the first that fails decides the answer.
 ///
-/// A pure function of the request, the connection's memory, the registry and the time.
+/// The decision depends only on the request, the state of the connection, the registry and the time.
 package struct RequestCheck: Sendable {
     package var environment: Environment
     package var quirks: Quirks
@@ -10,10 +10,10 @@ package struct RequestCheck: Sendable {
         self.quirks = quirks
     }
 
-    /// Applies all rules except scripts.
+    /// Applies all rules of APNs. Scripts are applied elsewhere.
     ///
     /// - Parameter now: Milliseconds since 1970.
-    /// - Parameter hasBody: False if the body has not come yet. It is then not checked.
+    /// - Parameter hasBody: False if the body has not arrived yet. It is then not checked.
     /// - Returns: Nil if the push is accepted.
     package func refusal(
         of inspection: inout Inspection, on connection: inout ConnectionState, by registry: inout Registry,

@@ -63,7 +63,9 @@ package enum Command: Sendable {
         return lines
     }
 
-    /// `+25m`, `-10s`, `+250ms`, `+2h`, `+1d`.
+    /// Reads a step of the clock such as `+25m`, `-10s`, `+250ms`, `+2h` or `+1d`.
+    ///
+    /// - Returns: The step in milliseconds.
     private static func shift(_ text: String) throws(FieldError) -> Int64 {
         let units: [(String, Int64)] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)]
         for (unit, milliseconds) in units where text.hasSuffix(unit) {

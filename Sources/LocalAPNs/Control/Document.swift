@@ -19,7 +19,7 @@ enum Document {
     }
 }
 
-/// An error in a file of one JSON object a line.
+/// An error in a file that has one JSON object on each line.
 package struct LineError: Error, Equatable, Sendable, CustomStringConvertible {
     package var file: String
     package var line: Int
@@ -28,7 +28,7 @@ package struct LineError: Error, Equatable, Sendable, CustomStringConvertible {
     package var description: String { "\(file):\(line): \(fault)" }
 }
 
-/// Files of one JSON object a line; empty lines and lines that begin with # are skipped.
+/// Reads files that have one JSON object on each line. Empty lines and lines that begin with `#` are skipped.
 package enum LineFile {
     package static func script(_ text: String, name: String) throws(LineError) -> [ScriptLine] {
         try read(text, name) { (json) throws(FieldError) in try ScriptLine(json) }

@@ -51,7 +51,7 @@ struct FieldReader {
         return number
     }
 
-    /// A number of things: at least 1.
+    /// A whole number of at least 1.
     mutating func count(_ key: String) throws(FieldError) -> Int? {
         try integer(key, 1...1_000_000_000).map { Int($0) }
     }
@@ -85,7 +85,7 @@ struct FieldReader {
         return texts
     }
 
-    /// - Throws: For the first key that was not asked for.
+    /// - Throws: ``FieldError`` for the first key that was not asked for.
     func finish() throws(FieldError) {
         for (key, _) in object.members {
             let name = key.string ?? ""

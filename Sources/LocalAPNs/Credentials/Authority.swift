@@ -1,12 +1,12 @@
 import Foundation
 import Signing
 
-/// A certificate authority for tests: signs the certificates of the server and the client.
+/// A certificate authority for tests, which signs the certificates of the server and the client.
 package struct Authority: Sendable {
     package let certificate: Certificate
     private let key: PrivateKey
 
-    /// 2020-01-01, because tests may set their clock to the past.
+    /// All certificates are valid from 2020-01-01, because tests may set their clock to the past.
     private static let beginning: Int64 = 1_577_836_800
     private static let commonName = "2.5.4.3"
 
@@ -59,7 +59,7 @@ package struct Authority: Sendable {
     }
 }
 
-/// An IP address in the form of certificates.
+/// Encodes an IP address as certificates contain it.
 private enum AddressBytes {
     static func of(_ text: String) -> [UInt8]? {
         var four = in_addr()

@@ -1,6 +1,6 @@
 import Signing
 
-/// Reads topics and environments from a client's certificate, in Apple's form.
+/// Reads the topics and environments in a client's certificate, which has the form of Apple's certificates.
 struct CertificateReader: Sendable {
     let authorities: [Certificate]
 
@@ -31,7 +31,7 @@ struct CertificateReader: Sendable {
         return first + TopicList.read(more).filter { !first.contains($0) }
     }
 
-    /// The environments that the certificate is marked for; without a mark, both.
+    /// The environments that the certificate is marked for. A certificate without a mark is for both.
     private func environments(of certificate: Certificate) -> Set<Environment> {
         let marks: [(String, Environment)] = [
             (CertificateReader.development, .development), (CertificateReader.production, .production),

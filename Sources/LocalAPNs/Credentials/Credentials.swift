@@ -1,7 +1,7 @@
 import Foundation
 import Signing
 
-/// Keys and certificates that are valid only for this server, kept in a folder.
+/// Keys and certificates that are valid only for this server. They are kept in a folder.
 package struct Credentials: Sendable {
     /// The certificate that clients must trust.
     package let authorityPath: String
@@ -14,7 +14,7 @@ package struct Credentials: Sendable {
     package let clientKeyPath: String
     let authority: Authority
 
-    /// Reads the folder. Makes the files that are missing or about to expire.
+    /// Reads the folder. Makes missing files, and replaces certificates that expire soon.
     package init(_ options: LocalAPNs.Configuration, now: Date = Date()) throws(StartError) {
         let folder = options.folder
         try SecretFile.makeFolder(folder)

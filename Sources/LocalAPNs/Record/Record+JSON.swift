@@ -1,7 +1,7 @@
 import JSON
 
 extension Record {
-    /// One line of NDJSON, without its end.
+    /// The record as a line of NDJSON, without the line feed.
     package var json: String {
         switch self {
         case .request(let request): request.json
@@ -46,7 +46,7 @@ extension RecordedRequest {
     }
 }
 
-/// A request's body as a value in a line.
+/// Writes a request's body as a JSON value.
 private enum BodyText {
     /// The body itself if it is JSON, else a JSON string.
     static func json(_ body: [UInt8]) -> String {

@@ -4,7 +4,7 @@ package enum Record: Sendable {
     case connection(ConnectionEvent)
     case delivery(DeliveryEvent)
 
-    /// Nil for other records.
+    /// The request; nil if the record is of another kind.
     package var request: RecordedRequest? {
         guard case .request(let request) = self else { return nil }
         return request
@@ -15,25 +15,25 @@ package enum Record: Sendable {
 package struct RecordedRequest: Sendable {
     /// Milliseconds since 1970, by the server's clock.
     package var time: Int64
-    /// Counted from 1.
+    /// The number of the connection, counted from 1.
     package var connection: Int
     /// The HTTP/2 stream of the connection.
     package var stream: Int
-    /// nil: no answer; ``ending`` says why.
+    /// The status of the answer. Nil if there was no answer; ``ending`` then says why.
     package var status: Int?
-    /// The reason in the answer's body, such as `BadDeviceToken`; nil: accepted, or no answer.
+    /// The reason in the answer or in GOAWAY, such as `BadDeviceToken`; nil if the server gave no reason.
     package var reason: String?
-    /// `silence`, `drop`, `goaway`, or `reset` with its code.
+    /// Why there was no answer: `silence`, `drop`, `goaway`, or `reset` with its code; nil if there was an answer.
     package var ending: String?
     /// The client's `apns-id`, or else the one that the server made.
     package var id: String
-    /// The header `apns-unique-id` of the answer, which a development server gives.
+    /// The header `apns-unique-id` of the answer, which only a development server sends.
     package var uniqueID: String?
     /// The device token, if it is well-formed.
     package var token: String?
     /// The topic in the request, or else the topic of the client's certificate.
     package var topic: String?
-    /// Names and values in their order, without `authorization`.
+    /// The names and values of all headers except `authorization`, in their order.
     package var headers: [(name: String, value: String)]
     /// The time in the provider token, in seconds since 1970.
     package var tokenIssuedAt: Int64?
@@ -43,17 +43,17 @@ package struct RecordedRequest: Sendable {
     package var body: [UInt8]
     /// Whether a request with this `apns-id` came before.
     package var isRepeat: Bool
-    /// Faults that Apple's documents advise against.
+    /// Remarks on faults of the request, even if it was accepted.
     package var warnings: [String]
-    /// What happens to an accepted push: `shown`, `replaced` (shown in the place of another), `stored`, `overwritten`
-    /// (stored in the place of another), `dropped` or `expired`; nil: not accepted.
+    /// What happened to an accepted push: `shown`, `replaced` (it was shown instead of an earlier push), `stored`,
+    /// `overwritten` (it was stored instead of an earlier push), `dropped` or `expired`. Nil if the push was not accepted.
     package var fate: String?
-    /// The `apns-id` of the push that this one took the place of.
+    /// The `apns-id` of the earlier push instead of which this push was shown or stored.
     package var replaced: String?
-    /// What the device shows of the payload; nil: not accepted.
+    /// What the device shows of the payload; nil if the push was not accepted.
     package var notice: Notice?
 
-    /// The first header of that name, in lower case.
+    /// The value of the first header with this name, which must be in lower case.
     package func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 }
 
@@ -65,7 +65,7 @@ package struct ConnectionEvent: Sendable {
         /// The server announced this many streams.
         case settings(streams: Int)
         case goAway(lastStream: Int, code: String, debug: String)
-        /// The client opened a stream too many.
+        /// The client opened more streams than are allowed, and the server refused this one.
         case refused(stream: Int)
         /// The client reset a stream.
         case reset(stream: Int, code: String)
@@ -76,13 +76,13 @@ package struct ConnectionEvent: Sendable {
 
     /// Milliseconds since 1970, by the server's clock.
     package var time: Int64
-    /// Counted from 1.
+    /// The number of the connection, counted from 1; 0 if it failed before HTTP/2 began.
     package var connection: Int
     /// What happened.
     package var step: Step
 }
 
-/// The end of a push that was stored for its device.
+/// A stored push was delivered to its device, or it expired.
 package struct DeliveryEvent: Sendable {
     /// Milliseconds since 1970, by the server's clock.
     package var time: Int64
@@ -94,8 +94,8 @@ package struct DeliveryEvent: Sendable {
     package var bundle: String
     /// See ``RecordedRequest/fate``.
     package var fate: String
-    /// The `apns-id` of the push that this one took the place of.
+    /// The `apns-id` of the earlier push instead of which this push is shown.
     package var replaced: String?
-    /// What the device shows now.
+    /// What the device shows of the payload. An expired push is not shown.
     package var notice: Notice
 }

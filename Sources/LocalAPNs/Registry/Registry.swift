@@ -3,17 +3,17 @@ package struct Registry: Sendable {
     package var keys: [String: SigningKey] = [:] {
         didSet { verified.removeAll() }
     }
-    /// By token in lower case, then by bundle ID.
+    /// The devices by their token in lower case, then by bundle ID.
     package private(set) var devices: [String: [String: Device]] = [:]
-    /// Whether only listed devices exist, for listed apps.
+    /// Whether devices and apps that are not in ``devices`` are rejected.
     package var isStrict = false
-    /// The token in use of each key, if APNs counts tokens over all connections.
+    /// The provider token in use for each key ID. Only used if all connections share the limit for changes of the token.
     package var updates: [String: TokenUpdates] = [:]
     private var verified: [String: ProviderToken] = [:]
     private var listed: Set<String> = []
     private var revoked: Set<String> = []
 
-    /// More tokens than clients use at a time. Beyond this, all are forgotten and checked again.
+    /// How many verified tokens are remembered: more than clients use at a time. When there are more, all are forgotten.
     private static let verifiedMax = 64
 
     package init(keys: [SigningKey] = [], devices: [Device] = [], isStrict: Bool = false) {
@@ -22,7 +22,7 @@ package struct Registry: Sendable {
         for device in devices { set(device) }
     }
 
-    /// The apps that have devices; nil: any app.
+    /// The apps that have registered devices; nil if any app is accepted.
     package var bundles: Set<String>? { isStrict ? listed : nil }
 
     /// Adds a device, or replaces the one with the same token and app.
@@ -62,15 +62,15 @@ package struct Device: Sendable, Equatable {
     /// An offline device gets the last push of each app when it is active again.
     package enum State: String, Sendable, CaseIterable { case active, unregistered, expired, offline }
 
-    /// Hex digits in lower case.
+    /// The device token: hex digits in lower case.
     package var token: String
     /// The app's bundle ID, which pushes name as their topic.
     package var bundle: String
-    /// Nil: both environments.
+    /// The environment in which the token is valid; nil: both.
     package var environment: Environment?
     /// Pushes to an unregistered or expired device are rejected with status 410.
     package var state: State
-    /// When it got that state, in milliseconds since 1970.
+    /// When the device got its ``state``, in milliseconds since 1970.
     package var since: Int64?
 
     package init(

@@ -4,19 +4,22 @@ package struct Conditions: Sendable, Equatable {
     package var token: Pattern?
     package var topic: Pattern?
     package var type: String?
-    /// Connections are counted from 1.
+    /// The number of the connection, counted from 1.
     package var connection: Int?
     /// At least this many answers on the connection had a status 4xx other than 410.
     package var errors: Int?
-    /// Among the requests that fit the conditions above: only the nth, every nth, the first n, those after the first n.
+    /// Only the nth of the requests that fit ``token`` to ``errors`` and ``above``.
     package var nth: Int?
+    /// Only every nth of these requests.
     package var every: Int?
+    /// Only the first n of these requests.
     package var first: Int?
+    /// Only the requests after the first n of these requests.
     package var beyond: Int?
-    /// A random share of them, from 0 to 1, which depends only on the seed.
+    /// Only a random share of these requests, from 0 to 1. The same ``seed`` always draws the same requests.
     package var share: Double?
     package var seed: UInt64 = 1
-    /// Only requests above this rate; each device token has its own rate.
+    /// Only requests that exceed this rate. The requests of each device token are counted separately.
     package var above: Rate?
 
     package struct Rate: Sendable, Equatable {
@@ -30,7 +33,7 @@ package struct Conditions: Sendable, Equatable {
             && facts.errors >= errors ?? 0
     }
 
-    /// - Parameter count: How many requests have fitted so far, including this one.
+    /// - Parameter count: How many requests have fitted the other conditions so far, including this one.
     func take(_ count: Int) -> Bool {
         (nth == nil || nth == count) && count % (every ?? 1) == 0 && count <= first ?? .max && count > beyond ?? 0
             && isDrawn(count)
@@ -50,7 +53,7 @@ package struct Conditions: Sendable, Equatable {
     }
 }
 
-/// A text; if it ends with `*`, the beginning of a text.
+/// The text that a value must equal. If the text ends with `*`, the value need only begin with it.
 package struct Pattern: Sendable, Equatable {
     private let text: String
     private let isPrefix: Bool

@@ -5,12 +5,12 @@ package struct Conduct: Sendable, Equatable {
     package var ending: Ending?
     /// The wait before the answer.
     package var latencyMilliseconds: ClosedRange<Int64>?
-    /// Whether to answer before the end of the body, and reset the stream with NO_ERROR.
+    /// Whether to answer before the end of the body, and then reset the stream with NO_ERROR.
     package var isEarly = false
     /// The value of `retry-after`, in seconds.
     package var retryAfter: Int?
     package var goAway: GoAway?
-    /// The number of streams on this connection from now on.
+    /// How many streams the connection may have open from now on.
     package var streams: Int?
 
     package enum Ending: Sendable, Equatable {
@@ -20,7 +20,7 @@ package struct Conduct: Sendable, Equatable {
         case drop
     }
 
-    /// Takes over the settings of the other one that this one does not have.
+    /// Takes the settings that this conduct lacks from the other conduct.
     mutating func complete(by other: Conduct) {
         if answer == nil, ending == nil { (answer, ending) = (other.answer, other.ending) }
         latencyMilliseconds = latencyMilliseconds ?? other.latencyMilliseconds
@@ -45,15 +45,17 @@ package struct GoAway: Sendable, Equatable {
         case current
         /// The stream before the one that caused the GOAWAY.
         case before
-        /// 2³¹−1, as in the first of two GOAWAY frames.
+        /// The highest possible number, 2³¹−1, which announces another GOAWAY frame.
         case all
         case id(Int)
     }
 
     package var code = StreamError.noError
-    /// The debug data: JSON with a reason, or any text, or nothing.
+    /// The reason in the debug data, which are then JSON.
     package var reason: String?
+    /// The debug data, instead of JSON with ``reason`` and ``timestamp``.
     package var text: String?
+    /// The time in the debug data, in milliseconds since 1970.
     package var timestamp: Int64?
     package var lastStream = LastStream.current
     /// Whether another GOAWAY with the last stream 2³¹−1 comes first.

@@ -1,4 +1,4 @@
-/// Answers by rules. If several rules apply to a request, each setting comes from the first rule that has it.
+/// Decides by rules how a request is answered. If several rules fit, each setting comes from the first that has it.
 package struct Script: Sendable {
     package struct Rule: Sendable, Equatable {
         package var when: Conditions
@@ -43,7 +43,9 @@ struct RateMeter: Sendable {
     private var counts: [String: Int] = [:]
     private var windowStart: Int64 = 0
 
-    /// Counts a request of the token, and says whether the token's rate is exceeded.
+    /// Counts a request to the device token.
+    ///
+    /// - Returns: Whether the token's requests exceed the rate.
     mutating func isAbove(_ rate: Conditions.Rate, _ token: String, at now: Int64) -> Bool {
         let length = Int64(rate.seconds) * 1000
         if now - windowStart >= length || now < windowStart {

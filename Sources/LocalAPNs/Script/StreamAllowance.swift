@@ -2,12 +2,13 @@
 package struct StreamAllowance: Sendable, Equatable {
     /// The number that was announced last.
     package private(set) var announced: Int
-    /// The number for a client that is trusted.
+    /// The number for a client that has authenticated.
     private var full: Int
     private var isTrusted: Bool
     private var hasFallen = false
 
-    /// APNs: with tokens one stream, until a request with a valid token (Sending notification requests to APNs).
+    /// A client with tokens has one stream until its first request with a valid token, as at APNs (Sending notification
+    /// requests to APNs).
     package init(full: Int, hasCertificate: Bool) {
         self.full = full
         isTrusted = hasCertificate
@@ -15,7 +16,7 @@ package struct StreamAllowance: Sendable, Equatable {
     }
 
     /// - Parameter isAuthenticated: Whether the request had a valid token or certificate.
-    /// - Parameter fallsAfterError: See ``Quirks/fallAfterError`` (seen, not documented).
+    /// - Parameter fallsAfterError: See ``Quirks/fallAfterError``. This was seen at APNs, but is not documented.
     /// - Returns: The number to announce; nil if it does not change.
     package mutating func answered(status: Int, isAuthenticated: Bool, fallsAfterError: Bool) -> Int? {
         isTrusted = isTrusted || isAuthenticated
@@ -30,7 +31,7 @@ package struct StreamAllowance: Sendable, Equatable {
         return announce()
     }
 
-    /// APNs: 410 does not count as an error (Handling notification responses from APNs).
+    /// Whether the status counts as an error. 410 does not, as at APNs (Handling notification responses from APNs).
     package static func isError(_ status: Int) -> Bool { (400...499).contains(status) && status != 410 }
 
     private mutating func announce() -> Int? {

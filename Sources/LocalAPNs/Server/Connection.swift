@@ -58,7 +58,7 @@ final class Connection: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if error as? NIOSSLError != .uncleanShutdown { report(.failed(reason: "\(error)")) }
-        // NIO resets the stream.
+        // NIO itself resets the stream after such an error.
         guard !(error is NIOHTTP2Errors.StreamError) else { return }
         context.close(promise: nil)
     }
@@ -88,13 +88,13 @@ final class Connection: ChannelInboundHandler {
         context.fireChannelReadComplete()
     }
 
-    /// Records a step before the client can see it. So a test that acts on what the client saw finds it recorded.
+    /// Records a step before the client can see it. So a test whose client has seen the step finds its record.
     private func report(_ step: ConnectionEvent.Step) {
         shell.report(.connection(ConnectionEvent(time: shell.service.now, connection: number, step: step)))
     }
 }
 
-/// The parts of requests.
+/// Receives the parts of requests.
 extension Connection {
     private func take(_ headers: HTTP2Frame.FramePayload.Headers, on id: Int) {
         guard id <= lastServed else { return }
@@ -137,7 +137,7 @@ extension Connection {
         if data.endStream { finish(id) }
     }
 
-    /// Refills a window when a quarter of it is used, even by data that is ignored.
+    /// Refills a receive window when a quarter of it is used. Ignored data uses it too.
     private func refill(_ window: NIOHTTP2WindowUpdatedEvent) {
         let id = Int(window.streamID)
         guard let left = window.inboundWindowSize, left < 49_152, id == 0 || streams[id] != nil else { return }
@@ -153,7 +153,7 @@ extension Connection {
     }
 }
 
-/// Answers and endings.
+/// Answers requests, or ends their streams without an answer.
 extension Connection {
     private func decide(_ id: Int, hasBody: Bool) {
         guard let stream = streams[id], !stream.isDecided else { return }
@@ -175,7 +175,7 @@ extension Connection {
         switch answer.ending {
         case nil: send(answer, on: id, isEarly: isEarly)
         case .silence: break
-        case .drop: plug.pull()
+        case .drop: plug.resetConnection()
         case .reset(let code): reset(id, code)
         case .goAway(let reason):
             var goAway = GoAway()
@@ -224,7 +224,7 @@ extension Connection {
 extension Connection {
     func limit(to streams: Int) { announce(allowance.set(streams)) }
 
-    func drop() { plug.pull() }
+    func drop() { plug.resetConnection() }
 
     func say(_ goAway: GoAway) { say(goAway, cause: highest) }
 

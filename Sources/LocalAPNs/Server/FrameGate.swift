@@ -2,15 +2,16 @@ import NIOCore
 
 /// A handler between TLS and NIO's HTTP/2. It writes frames that APNs sends, but that NIO's state machine would not allow.
 ///
-/// If a client opens a stream too many, NIO closes the connection, but APNs refuses only the stream. So NIO is told of no
-/// limit, and the client of the real one. The client's acknowledgements of the real limit are not passed to NIO.
+/// If a client opens more streams than SETTINGS allow, NIO closes the connection, but APNs refuses only the stream. So NIO
+/// gets no limit, and this handler announces the real limit to the client. NIO does not see the client's acknowledgements
+/// of the SETTINGS that this handler sends.
 final class FrameGate: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// The number of streams that NIO is told.
+    /// The stream limit in NIO's own SETTINGS, which NIO enforces: practically no limit.
     static let unlimited: UInt32 = 0x7FFF_FFFF
     private let firstStreams: Int
     private let ignoresPings: () -> Bool
@@ -18,9 +19,9 @@ final class FrameGate: ChannelDuplexHandler {
     private var arrived = ByteBuffer()
     private var hasPreface = false
     private var hasWritten = false
-    /// The numbers of streams in SETTINGS that wait for their acknowledgement, in order; nil: NIO's SETTINGS.
+    /// The stream limits in the SETTINGS frames that the client has not acknowledged, in order. Nil means NIO's own frame.
     private var unacknowledged: [Int?] = [nil]
-    /// The number of streams that the client has acknowledged.
+    /// The stream limit that the client acknowledged last.
     private(set) var agreed: Int
 
     /// - Parameter ignoresPings: Whether PING frames of the client are not answered.
@@ -33,7 +34,7 @@ final class FrameGate: ChannelDuplexHandler {
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-    /// The most streams that the client may open by the SETTINGS that it has acknowledged or may have read.
+    /// The stream limit for the client: the highest of those that it has acknowledged or may already have read.
     var allowed: Int { unacknowledged.compactMap(\.self).reduce(agreed, max) }
 
     func announce(streams: Int) {
@@ -63,8 +64,8 @@ final class FrameGate: ChannelDuplexHandler {
         context.write(wrapOutboundOut(buffer), promise: promise)
     }
 
-    /// Writes the real limit into NIO's SETTINGS, which is the first frame: a header of nine bytes, then entries of an ID and
-    /// a value.
+    /// Writes the real stream limit into NIO's SETTINGS, which are the first frame. After nine bytes of header, the frame has
+    /// entries of two bytes for an ID and four for a value.
     private func limitStreams(_ buffer: inout ByteBuffer) {
         let start = buffer.readerIndex
         let length = Int(buffer.getInteger(at: start, as: UInt32.self) ?? 0) >> 8
@@ -93,7 +94,7 @@ extension FrameGate {
 
     private func nextFrame() -> ByteBuffer? {
         guard let head = arrived.getInteger(at: arrived.readerIndex, as: UInt32.self) else { return nil }
-        // NIO rejects a frame that is too long; it gets the frame in the pieces that arrive.
+        // NIO itself rejects a frame that is too long. So its bytes are passed on as they arrive.
         guard head >> 8 <= 16_384 else { return arrived.readSlice(length: arrived.readableBytes) }
         return arrived.readSlice(length: 9 + Int(head >> 8))
     }

@@ -29,7 +29,7 @@ struct Listener {
         let failures = HandshakeFailures(shell)
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(plug)
-        // The handshake accepts any certificate. The answer to the first request says whether it is valid.
+        // The handshake accepts any certificate. The answer to the first request says whether the certificate is valid.
         try pipeline.addHandler(
             NIOSSLServerHandler(context: tls, customVerificationCallback: { $1.succeed(.certificateVerified) }))
         try pipeline.addHandler(
@@ -57,8 +57,8 @@ struct Listener {
     /// The receive window of a connection and of each of its streams.
     static let windowBytes = 65_535
 
-    /// NIO's HTTP/2 with the SETTINGS that were seen from APNs. NIO does not check requests: ``HeaderRules`` does, so that
-    /// bad ones are recorded.
+    /// NIO's HTTP/2 with the SETTINGS that were seen from APNs. NIO's checks of requests are off, because ``HeaderRules``
+    /// checks them. So malformed requests are recorded too.
     private static func http2() -> NIOHTTP2Handler {
         var connection = NIOHTTP2Handler.ConnectionConfiguration()
         connection.initialSettings = [

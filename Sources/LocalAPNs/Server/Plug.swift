@@ -9,12 +9,11 @@ final class Plug: ChannelInboundHandler {
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-    /// Resets the connection.
-    func pull() {
+    func resetConnection() {
         guard let context else { return }
         if let socket = context.channel as? any SocketOptionProvider {
             socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenFailure { _ in
-                // Then the client sees an end of file instead of a reset.
+                // The client then sees an end of file instead of a reset.
             }
         }
         context.close(promise: nil)

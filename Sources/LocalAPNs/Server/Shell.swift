@@ -1,4 +1,4 @@
-/// The state that all connections share. Belongs to the server's one event loop.
+/// The state that all connections share. Only the server's event loop may use it.
 final class Shell {
     var service: Service
     private var connections: [Int: Connection] = [:]

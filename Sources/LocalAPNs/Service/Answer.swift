@@ -1,6 +1,6 @@
 import JSON
 
-/// What the client gets: an answer, or an ending without one.
+/// The outcome of a request for its client: an answer, or an end without an answer.
 package struct Answer: Sendable {
     package enum Ending: Sendable, Equatable {
         case silence
@@ -18,7 +18,7 @@ package struct Answer: Sendable {
         }
     }
 
-    /// Nil if there is no answer; ``ending`` says why.
+    /// Nil if there is no answer; ``ending`` then says why.
     package var status: Int?
     package var reason: String?
     package var timestamp: Int64?

@@ -1,8 +1,6 @@
 import Foundation
 
-/// The state and the decisions of APNs, without sockets: requests and commands in, answers and records out.
-///
-/// Belongs to one event loop.
+/// The state and the decisions of APNs, without its sockets. Turns requests and commands into answers and records.
 package struct Service {
     package var check: RequestCheck
     package var registry: Registry
@@ -41,7 +39,7 @@ package struct Service {
         script = Script(rules)
     }
 
-    /// What the script does with a request whose headers have come.
+    /// What the script does with a request. Only the request's headers need to have arrived.
     package mutating func conduct(
         for request: PushRequest, on connection: ConnectionState, errors: Int
     ) -> Conduct {
@@ -53,7 +51,7 @@ package struct Service {
         return script.conduct(for: facts, at: now)
     }
 
-    /// - Parameter hasBody: False if the body has not come yet.
+    /// - Parameter hasBody: False if the body has not arrived yet.
     package mutating func answer(
         _ request: PushRequest, as conduct: Conduct, on connection: inout ConnectionState, stream: Int,
         hasBody: Bool = true
@@ -151,7 +149,7 @@ extension Deliveries.Fate {
         }
     }
 
-    /// The ID of the push that it took the place of.
+    /// The ID of the earlier push instead of which this push was shown or stored.
     var replaced: String? {
         switch self {
         case .shown(let id), .stored(let id): id

@@ -1,11 +1,12 @@
 /// What APNs does with an accepted push: shows it, stores it for a device that is offline, or drops it.
 ///
-/// APNs: one notification per app and device while it is offline, mostly the last (Viewing the status of push
+/// While a device is offline, APNs stores only one push for each of its apps, usually the last (Viewing the status of push
 /// notifications using Metrics and APNs).
 package struct Deliveries: Sendable {
     package enum Fate: Sendable, Equatable {
-        /// - Parameter replaced: The ID of the notification that it took the place of.
+        /// - Parameter replaced: The ID of the earlier push whose notification it replaced; nil if it replaced none.
         case shown(replaced: String?)
+        /// - Parameter overwritten: The ID of the earlier push that was stored until then; nil if there was none.
         case stored(overwritten: String?)
         /// The device is offline, and the push may not be stored.
         case dropped

@@ -18,7 +18,7 @@ package struct Notice: Sendable, Equatable {
     /// An empty notice.
     package init() {}
 
-    /// Reads a payload. Members that it does not have stay nil.
+    /// Reads a payload. Members that the payload lacks stay nil.
     package init(payload: [UInt8], isBackground: Bool = false) {
         self.isBackground = isBackground
         var parser = JSONParser()
@@ -26,7 +26,7 @@ package struct Notice: Sendable, Equatable {
             do throws(JSONError) {
                 if let aps = try parser.parse(bytes)["aps"] { read(aps) }
             } catch {
-                // The request's warnings say so.
+                // The notice stays empty. The warnings of the request report the faulty payload.
             }
         }
     }
@@ -45,7 +45,7 @@ package struct Notice: Sendable, Equatable {
 
     private var isSilent: Bool { badge == nil && sound == nil }
 
-    /// The text, or else the key with its arguments: only the app has the localized text.
+    /// The text. If there is none, the key with its arguments, because only the app has the localized text.
     private static func text(_ plain: JSONValue?, _ key: JSONValue?, _ arguments: JSONValue?) -> String? {
         if let plain = plain?.string { return plain }
         guard let key = key?.string else { return nil }

@@ -3,9 +3,9 @@ package struct Push: Sendable, Equatable {
     package var id: String
     package var address: DeviceApp
     package var collapseID: String?
-    /// In milliseconds since 1970.
+    /// When the push expires, in milliseconds since 1970.
     package var expiresAt = Int64.max
-    /// Whether it is stored for a device that is offline; false for `apns-expiration: 0`.
+    /// Whether the push is stored if the device is offline; false for `apns-expiration: 0`.
     package var isStored = true
     package var notice = Notice()
 }

@@ -1,4 +1,4 @@
-/// Remembers at least the newest half of ``countMax`` keys, and never more than that many.
+/// Remembers at most ``countMax`` keys, and at least the newest half of that number.
 package struct Recent<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let countMax: Int
     private var newer: [Key: Value] = [:]

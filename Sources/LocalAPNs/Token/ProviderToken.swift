@@ -4,7 +4,7 @@ import Signing
 /// The token of a provider: a JWT signed with one of its team's keys.
 package struct ProviderToken: Sendable {
     package let key: SigningKey
-    /// Seconds since 1970.
+    /// When the token was made, in seconds since 1970.
     package let issuedAt: Int64
 }
 
@@ -14,7 +14,7 @@ package struct SigningKey: Sendable {
     package var team: String
     package var publicKey: PublicKey
     package var environments: Set<Environment>
-    /// The bundle IDs that it is valid for; nil: all of the team's.
+    /// The bundle IDs that the key is valid for; nil: any app of the team.
     package var bundles: Set<String>?
     /// The ID of the one other key that may be used on the same connection.
     package var related: String?
@@ -36,10 +36,11 @@ package struct SigningKey: Sendable {
 /// Reads a JWT (RFC 7519) in the form that APNs accepts.
 struct TokenReader {
     let keys: [String: SigningKey]
-    /// Whether to accept the tokens of Apple's own sample: a DER signature, padded or standard base64, `iat` as a string.
+    /// Whether to accept tokens like those of Apple's own sample code. They have a DER signature, padded or standard Base64,
+    /// and `iat` as a string.
     let isLenient: Bool
 
-    /// - Returns: Nil unless the token is signed by a known key of the team that it names.
+    /// - Returns: The token; nil unless a known key signed it and it names the key's team.
     func read(_ text: String) -> ProviderToken? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let head = decode(parts[0]), let claims = decode(parts[1]) else { return nil }

@@ -6,7 +6,7 @@ extension APNsProbe.Finding {
     package var text: String {
         let (topic, environment) = (asked.topic, asked.environment)
         return switch verdict {
-        case .good: "\(whatIsAsked), topic, environment and clock are right"
+        case .good: "\(nameOfCredential), topic, environment and clock are right"
         case .credential: "APNs rejects \(credential)"
         case .environment: "\(credential) is not valid for \(environment)"
         case .topic: "\(topic) is not a topic of \(credential)"
@@ -26,7 +26,7 @@ extension APNsProbe.Finding {
         }
     }
 
-    private var whatIsAsked: String {
+    private var nameOfCredential: String {
         if case .certificate = asked.credential { return "certificate" }
         return "key, team"
     }
@@ -43,7 +43,7 @@ extension APNsProbe.Finding {
         }
     }
 
-    /// Apple's developer site puts the key's ID into the file's name.
+    /// The remedy if the file's name contains another key's ID: Apple's developer site names each file after its key.
     private var otherKeyFile: String? {
         guard case .key(let id, _, let secret) = asked.credential, let path = secret.file else { return nil }
         let name = URL(fileURLWithPath: path).lastPathComponent
@@ -71,8 +71,7 @@ extension APNsProbe.Verdict {
 }
 
 extension APNsProbe {
-    /// What to do about a push's answer, or about a missing answer; nil if apps, credentials and connections are not the
-    /// cause.
+    /// What to do about an answer to a push, or about a missing answer. Nil if only the push or its device token is wrong.
     package static func remedy(status: Int?, reason: String) -> String? {
         let verdict = verdict(status: status, reason: reason)
         switch verdict {

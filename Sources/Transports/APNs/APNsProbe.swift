@@ -11,7 +11,7 @@ package struct APNsProbe: Sendable {
         let asked: APNsApp
         /// The server that was asked.
         package let host: String
-        /// The status of APNs' answer; nil if it did not answer.
+        /// The status of APNs' answer; nil if APNs did not answer.
         package let status: Int?
         /// APNs' reason, or why there was no answer.
         package let reason: String?
@@ -35,7 +35,7 @@ package struct APNsProbe: Sendable {
         case topic
         /// This machine's clock is wrong, or other senders make tokens of the same key too often.
         case token
-        /// No answer.
+        /// APNs did not answer.
         case unreachable
         /// APNs has an error of its own, or gave an unknown reason.
         case unclear
@@ -43,10 +43,10 @@ package struct APNsProbe: Sendable {
 
     private let settings: APNsSettings
     private let context: TransportContext
-    /// Longer than the deadline of a connection attempt.
+    /// How long the probe waits for an answer: longer than a connection attempt may take.
     private static let patience = Duration.seconds(12)
 
-    /// - Parameter context: Has the folder with the transport's token, so that the probe does not make a second token.
+    /// - Parameter context: The transport's context. Its folder has the transport's token, so the probe makes no second token.
     package init(_ settings: APNsSettings, context: TransportContext) {
         (self.settings, self.context) = (settings, context)
     }
@@ -79,7 +79,8 @@ package struct APNsProbe: Sendable {
             certificate: EndingCertificate(route.app, at: .wall()))
     }
 
-    /// A push to a token of one digit, which no device can have. It is silent and never stored, in case a server accepts it.
+    /// A push to a device token of one digit, which no device can have. In case a server accepts the push all the same, it
+    /// is silent and never stored.
     private static func push(_ app: APNsApp) -> APNsPush {
         var fields: [UInt8] = []
         HPACK.append(path: "/3/device/0".utf8, to: &fields)

@@ -13,7 +13,7 @@ import PipelineKit
 ///           key: KEY1234567
 ///           keyFile: { $file: /etc/belfry/AuthKey_KEY1234567.p8 }
 package struct APNsSettings: PluginSettings {
-    /// In the order of the file; never empty. No two have the same container, environment and topic.
+    /// At least one app, in the order of the file. No two apps have the same container, environment and topic.
     let apps: [APNsApp]
     /// A server to use instead of Apple's.
     let host: String?
@@ -21,11 +21,11 @@ package struct APNsSettings: PluginSettings {
     /// A PEM file with the certificates to trust instead of the system's.
     let trust: String?
     let proxy: ProxyAddress?
-    /// `user:password`.
+    /// The login at the proxy: `user:password`.
     let proxyLogin: Secret?
     /// The number of connections in each pool.
     let connections: Int
-    /// The most requests in flight, even if the servers allow more.
+    /// How many requests may be in flight, even if the servers allow more.
     let inFlightMax: Int
     /// How long a request waits for its answer before it is cancelled.
     let timeout: Duration
@@ -136,7 +136,7 @@ struct APNsApp: PluginSettings {
         + "team: ABCDE12345, key: KEY1234567, keyFile: { $file: AuthKey_KEY1234567.p8 } }"
 }
 
-/// The HTTP proxy for connections, which opens them on a `CONNECT` request.
+/// The HTTP proxy through which connections are opened, by `CONNECT` requests.
 struct ProxyAddress: Hashable, Sendable {
     let host: String
     let port: Int

@@ -7,10 +7,10 @@ import Synchronization
 /// Sends pushes to Apple's push service, over connections that stay open.
 ///
 /// Accepted means that APNs accepted the push, not that a device got it. A push that APNs does not answer soon is reported
-/// as deferred and stays in flight; its final answer follows. If the stage passes the same push again, it joins the request
-/// that is in flight.
+/// as deferred and stays in flight; its final answer follows. If the stage passes such a push again, no second request is
+/// sent: the push gets the answer to the request in flight.
 ///
-/// Rules: Sending notification requests to APNs; Handling notification responses from APNs; RFC 9113.
+/// Sources of the rules: Sending notification requests to APNs; Handling notification responses from APNs; RFC 9113.
 package final class APNsTransport: ContinuousTransport {
     package typealias Settings = APNsSettings
 
@@ -35,7 +35,8 @@ package final class APNsTransport: ContinuousTransport {
         var plans: PoolPlans
         /// Pools that no app uses any more but that still have pushes in flight.
         var retired: [PoolOnLoop] = []
-        /// Calls of ``take(_:answered:)`` that wait, in order, until the retired pools have said what they have in flight.
+        /// The calls of ``take(_:answered:)`` that wait for their turn: the last one, and their number. Each call first asks
+        /// the retired pools which pushes they have in flight.
         var queued: (last: Task<Void, Never>, count: Int)?
     }
 
@@ -45,7 +46,7 @@ package final class APNsTransport: ContinuousTransport {
         let pool: PoolOnLoop
     }
 
-    /// The token in lower case, in which tokens are compared and sent.
+    /// The device token in lower case. Tokens are compared and sent in this form.
     package static func address(_ token: String) throws(Rejection) -> String {
         guard DeviceToken.isToken(token.utf8) else {
             throw Rejection(code: "device.token", reason: DeviceToken.rule, path: "token")
@@ -91,7 +92,7 @@ package final class APNsTransport: ContinuousTransport {
         }
     }
 
-    /// A pool for each plan: the present one, or a new one.
+    /// A pool for each plan: the present pool if there is one, else a new pool.
     private func pools(
         _ plans: PoolPlans, beside present: [PoolPlan.Identity: PoolOnLoop], on threads: MultiThreadedEventLoopGroup
     ) async throws(TransportError) -> [PoolPlan.Identity: PoolOnLoop] {
@@ -125,7 +126,8 @@ package final class APNsTransport: ContinuousTransport {
         do { try await work.threads.shutdownGracefully() } catch { return }
     }
 
-    /// The streams that the servers allow on the open connections, less those of pushes that outlived their window.
+    /// How many streams the servers allow on the open connections, without the streams of pushes that were not answered
+    /// within their window.
     package var inFlightMax: Int {
         state.withLock { state in
             let allowed = state.work?.pools.values.reduce(0) { $0 + $1.allowance.count } ?? 1
@@ -135,7 +137,7 @@ package final class APNsTransport: ContinuousTransport {
 
     var routes: [AppRoute] { state.withLock { $0.work?.routes } ?? [] }
 
-    /// The streams of the app's own pool: other pools' servers cannot use them up.
+    /// The room in the app's own pool, which pushes of other pools cannot use up.
     package func room(for app: Delivery.App?) -> TransportRoom {
         state.withLock { state in
             guard let work = state.work, let place = work.routes.firstIndex(where: { $0.app.isOf(app) }) else {
@@ -243,7 +245,7 @@ package final class APNsTransport: ContinuousTransport {
     }
 }
 
-/// A pool that no app uses any more, and the pushes that it still has.
+/// A pool that no app uses any more, and the pushes that it still holds.
 struct RetiredPool {
     let pool: PoolOnLoop
     let held: ConnectionPool.Held

@@ -8,14 +8,14 @@ extension APNsSettings {
         "renew it at developer.apple.com, Certificates; put the new one in its place, with its key; and have the pipeline "
         + "file read again (SIGHUP)"
 
-    /// In the order of the apps.
+    /// The certificates that have expired or expire soon, in the order of the apps.
     package func endingCertificates(at now: Instant) -> [EndingCertificate] {
         apps.compactMap { EndingCertificate($0, at: now) }
     }
 }
 
 extension EndingCertificate {
-    /// Nil if the certificate lasts longer, or if its file cannot be read, which opening the transport reports.
+    /// Nil if the certificate is valid for longer, or if its file cannot be read. Opening the transport reports such a file.
     init?(_ app: APNsApp, at now: Instant) {
         guard case .certificate(let path, _) = app.credential, let end = Self.end(of: path) else { return nil }
         self.init(

@@ -11,7 +11,7 @@ enum MissingApp {
         return start + words(app.container, app.environment, app.topic) + near
     }
 
-    /// Nil if the reason is not from ``reason(_:among:)``.
+    /// What to do about a reason from ``reason(_:among:)``; nil for other reasons.
     static func remedy(_ reason: String) -> String? {
         guard reason.hasPrefix(start) else { return nil }
         return "add it under apps of the transport, with this container, environment and topic, and its team, key and "

@@ -3,19 +3,19 @@ import Time
 
 /// Gives each push to the pool of its app, and answers pushes that cannot be sent.
 struct PushRouter: ~Copyable {
-    /// How many pushes a pool gets at a time. It sends them while the router reads the next ones.
+    /// How many pushes a pool gets at a time. The pool sends them while the router reads the next ones.
     private static let partMax = 256
-    /// How long a push waits if a retired pool has an earlier one with its order key in flight.
+    /// How long a push waits if a retired pool has an earlier push with the same order key in flight.
     private static let waitBehindRetired = Duration.seconds(1)
 
     private let routes: [APNsTransport.AppRoute]
     private let retired: [RetiredPool]
-    /// Order keys of pushes that retired pools have in flight: the next push with such a key waits.
+    /// The order keys of pushes that retired pools have in flight. Other pushes with such a key wait.
     private let taken: Set<[UInt8]>
     private let now: Instant
     private let answered: @Sendable ([TransportAnswer]) -> Void
     private var reader: APNsPushReader
-    /// The next part for each route.
+    /// The pushes for each route that its pool has not got yet.
     private var parts: [[APNsPush]]
     private var answers: [TransportAnswer] = []
     /// The app and route of the previous push: consecutive pushes mostly have the same app.

@@ -6,11 +6,11 @@ import Time
 /// APNs' answer to a request.
 struct APNsAnswer: Equatable, Sendable {
     var status: Int
-    /// As APNs wrote it; empty if APNs gave none.
+    /// The reason as APNs wrote it; empty if APNs gave no reason.
     var reason = ""
     /// When APNs found that the token is no longer valid.
     var timestamp: Instant?
-    /// `apns-unique-id`, from development servers.
+    /// The header `apns-unique-id`, which only development servers send.
     var receipt: String?
     var retryAfter: Duration?
 
@@ -25,7 +25,7 @@ struct APNsAnswer: Equatable, Sendable {
         timestamp = said.timestamp
     }
 
-    /// Seconds or a date (RFC 9110, sections 5.6.7 and 10.2.3), at most an hour.
+    /// Reads a number of seconds or a date (RFC 9110, sections 5.6.7 and 10.2.3). The result is at most an hour.
     static func retryAfter(_ text: String, now: Instant) -> Duration? {
         if let seconds = Int(text.prefix(9)) { return .seconds(min(max(seconds, 0), 3_600)) }
         // IMF-fixdate, the only form that servers may still send.
@@ -39,7 +39,7 @@ struct APNsAnswer: Equatable, Sendable {
     }
 }
 
-/// `{"reason": …, "timestamp": …}` in answers and GOAWAY frames.
+/// The object `{"reason": …, "timestamp": …}` in answers and GOAWAY frames.
 struct APNsReason: Equatable, Sendable {
     /// Empty if the text is not JSON with a reason.
     var reason = ""

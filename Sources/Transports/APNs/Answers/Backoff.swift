@@ -8,8 +8,8 @@ struct Backoff: Sendable {
 
     /// - Parameters:
     ///   - attempts: The number of attempts so far, at least 1.
-    ///   - jitter: From 0 to 1.
-    ///   - retryAfter: The wait that the server asked for; the longer wait counts.
+    ///   - jitter: A random number from 0 to 1.
+    ///   - retryAfter: The wait that the server asked for. The result is at least as long.
     func wait(_ wait: Treatment.Wait, attempts: Int, jitter: Double, retryAfter: Duration? = nil) -> Duration {
         let (first, most) = bounds(of: wait)
         let own = DoublingWait(first: first, most: most).wait(after: attempts, spread: 0.8...1.2, jitter: jitter)

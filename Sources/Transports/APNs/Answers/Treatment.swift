@@ -37,23 +37,23 @@ struct Treatment: Hashable, Sendable {
 
     enum Connection: Hashable, Sendable {
         case keep
-        /// Sends no more requests over it, and opens another one.
+        /// The pool sends no more requests over this connection, and opens another one.
         case replace
-        /// As `replace`, for all connections of the credential, which APNs rejects.
+        /// As `replace`, for all connections of the pool, because APNs rejects their credential.
         // Sending notification requests to APNs; Establishing a token-based connection to APNs: revoked.
         case renew
-        /// As `replace`, and with a new token if the last is old enough.
+        /// As `replace`. The next requests have a new token if the last one is old enough.
         case refreshToken
-        /// As `replace`, with the same token; no token is made for 20 minutes.
+        /// As `replace`. The next requests have the same token, and no token is made for 20 minutes.
         case keepToken
-        /// Counts the answer; replaces the connection after several in a row.
+        /// The pool counts such answers, and replaces the connection after several in a row.
         case suspect
     }
 
     var push: Push
     var connection = Connection.keep
 
-    /// - Parameter reason: As APNs wrote it; empty if there is none.
+    /// - Parameter reason: The reason as APNs wrote it; empty if APNs gave no reason.
     init(status: Int, reason: String) {
         if status == 200 {
             self.init(.accept)
@@ -64,7 +64,7 @@ struct Treatment: Hashable, Sendable {
         }
     }
 
-    /// Whether the reason is in the table.
+    /// Whether the reason has a treatment of its own.
     static func isKnown(_ reason: String) -> Bool { byReason[reason.filter { $0 != " " }] != nil }
 
     private init(_ push: Push, _ connection: Connection = .keep) {

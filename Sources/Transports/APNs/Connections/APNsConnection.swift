@@ -1,7 +1,7 @@
 import NIOCore
 import NIOTLS
 
-/// The channel handler of one connection to APNs. Belongs to the event loop of its pool, which drives it.
+/// The channel handler of one connection to APNs. Only the event loop of its pool may use it.
 final class APNsConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How many pushes a pool may have in flight now; any thread may read it.
+/// How many pushes a pool may have in flight now. Any thread may read the number.
 final class Allowance: Sendable {
     private let value = Atomic(1)
     private let unresponsive = Atomic(false)

@@ -70,7 +70,7 @@ struct ProtocolBreach: Error {
     let reason: String
 }
 
-/// The names of a pool's server and proxy in reasons.
+/// The names of a pool's server and proxy, for the reasons of failures.
 struct ServerName {
     let place: String
     private let proxy: String?
@@ -82,12 +82,12 @@ struct ServerName {
 
     private static func place(_ host: String, _ port: Int) -> String { "\(bracketed(host)):\(port)" }
 
-    /// The host as it stands before a port: an IPv6 address in brackets (RFC 3986, section 3.2.2).
+    /// The host in the form that a port can follow: an IPv6 address gets brackets (RFC 3986, section 3.2.2).
     static func bracketed(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 
-    /// Says what went wrong, and on which side.
+    /// The reason for a failure: which side failed, and how.
     ///
-    /// - Parameter isDialing: Whether the socket, to the proxy or the server, was not connected yet.
+    /// - Parameter isDialing: Whether the socket was not connected yet. If there is a proxy, the proxy has then failed.
     func words(for error: any Error, isDialing: Bool = false) -> String {
         let failure = ConnectionFailure(error)
         let whom = isDialing || failure == .noTunnel ? proxy ?? place : place

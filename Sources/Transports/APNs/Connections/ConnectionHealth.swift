@@ -9,23 +9,26 @@ struct ConnectionHealth {
     }
 
     // Establishing a connection to APNs: clients may check the connection with PING.
+    /// How long the server may send nothing while requests are in flight, before it gets a PING.
     static let silenceMax = TimeAmount.seconds(15)
+    /// How long the server may send nothing while no request is in flight, before it gets a PING.
     static let idleMax = TimeAmount.minutes(55)
+    /// How long the server may send nothing after a PING, before the connection counts as dead.
     static let answerWait = TimeAmount.seconds(10)
 
     private var lastRead: NIODeadline
-    private var asked: NIODeadline?
+    private var pingSent: NIODeadline?
 
     init(at now: NIODeadline) { lastRead = now }
 
     /// Notes that the server sent bytes, which prove that the connection is alive.
-    mutating func noteRead(at now: NIODeadline) { (lastRead, asked) = (now, nil) }
+    mutating func noteRead(at now: NIODeadline) { (lastRead, pingSent) = (now, nil) }
 
     /// - Parameter isBusy: Whether requests are in flight.
     mutating func check(at now: NIODeadline, isBusy: Bool) -> Finding {
-        if let asked { return now - asked > Self.answerWait ? .dead : .healthy }
+        if let pingSent { return now - pingSent > Self.answerWait ? .dead : .healthy }
         guard now - lastRead > (isBusy ? Self.silenceMax : Self.idleMax) else { return .healthy }
-        asked = now
+        pingSent = now
         return .sendPing
     }
 }

@@ -5,7 +5,7 @@ import PipelineKit
 
 /// The sockets and timers of a ``PoolState``: reports events to it, and performs its actions.
 ///
-/// Everything in a pool belongs to one event loop. Pools are independent: a server affects only its own apps.
+/// Everything in a pool runs on one event loop. Pools are independent: a slow server affects only its own apps.
 final class ConnectionPool {
     private var plan: PoolPlan
     private let loop: any EventLoop
@@ -17,9 +17,9 @@ final class ConnectionPool {
     private var waits: [Int: Scheduled<Void>] = [:]
     private var ticks: RepeatedTask?
     private var isActing = false
-    /// The actions that are being performed, a buffer that is reused.
+    /// The actions that are being performed. The buffer is reused.
     private var actions: [PoolState.Action] = []
-    /// The connection of the last request: consecutive pushes mostly use the same one.
+    /// The connection of the last request, which the next request mostly uses too. Saves a look-up.
     private var last: APNsConnection?
 
     private static let tickInterval = TimeAmount.milliseconds(100)
@@ -27,7 +27,7 @@ final class ConnectionPool {
     struct Held: Sendable {
         /// Pushes that the pool has in flight, or whose answers nobody has collected.
         var pushes: Set<Delivery.ID> = []
-        /// See ``APNsPush/orderKey``.
+        /// The order keys of pushes that have not ended, see ``APNsPush/orderKey``.
         var orderKeys: Set<[UInt8]> = []
     }
 
@@ -42,13 +42,13 @@ final class ConnectionPool {
 
     // MARK: Events
 
-    /// Sends pushes. Each gets one answer, and a second one if the first said that it is still in flight.
+    /// Sends pushes. Each push gets one answer. If it says that the push is still in flight, a second answer follows.
     func take(_ pushes: [APNsPush], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
         beginTicks()
         tell { $0.take(pushes, answered, patience: surroundings.patience(), at: $1) }
     }
 
-    /// Answers for pushes that the pool got before. A push that it does not have is deferred, to be sent elsewhere.
+    /// Answers pushes that this pool got before. If the pool no longer has a push, it is deferred, and another pool sends it.
     func join(_ ids: [Delivery.ID], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
         tell { $0.join(ids, answered, patience: surroundings.patience(), at: $1) }
     }
@@ -61,7 +61,7 @@ final class ConnectionPool {
         tell { $0.use(new.options(surroundings), renews: renews, at: $1) }
     }
 
-    /// Sends nothing more, because no app uses the pool; pushes in flight finish.
+    /// Sends no more pushes, because no app uses the pool any more. Pushes in flight are still answered.
     func retire() { tell { $0.retire(at: $1) } }
 
     /// Closes the connections. Unanswered pushes are deferred.
@@ -108,7 +108,7 @@ final class ConnectionPool {
         } while !state.actions.isEmpty
         isActing = false
         (allowance.count, allowance.isUnresponsive) = (state.allowance, state.timedOutInLastWindow)
-        // The event loop may stop before it runs another task.
+        // Reports at once, because the event loop may stop before it runs another task.
         if state.isClosed { for batch in state.batches.indices { report(batch) } }
     }
 
@@ -172,7 +172,7 @@ final class ConnectionPool {
             .whenComplete { loopBound.value.0.dialed(id, $0) }
     }
 
-    /// Runs for each address of the host that is tried. ``dial(_:)`` adds the ``APNsConnection`` later, and only to the
+    /// Prepares a channel for each address of the host that is tried. ``dial(_:)`` adds the ``APNsConnection`` later, and only to the
     /// channel that connected.
     private static func prepare(_ channel: any Channel, _ plan: PoolPlan) throws {
         let pipeline = channel.pipeline.syncOperations

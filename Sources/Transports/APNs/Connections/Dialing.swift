@@ -3,7 +3,7 @@ import PipelineKit
 
 /// How long a connection may take to become ready, and how soon a failed one is retried.
 struct Dialing: Sendable {
-    /// From the connection attempt to the server's first SETTINGS.
+    /// The longest time from the start of the attempt to the server's first SETTINGS.
     var deadline = Duration.seconds(10)
     // Establishing a connection to APNs: keep connections, and do not open and close them fast.
     var firstWait = Duration.seconds(1)
@@ -11,7 +11,7 @@ struct Dialing: Sendable {
 
     /// - Parameters:
     ///   - failures: The number of failures in a row, at least 1.
-    ///   - jitter: From 0 to 1.
+    ///   - jitter: A random number from 0 to 1.
     func wait(afterFailures failures: Int, jitter: Double) -> TimeAmount {
         TimeAmount(
             DoublingWait(first: firstWait, most: longestWait).wait(after: failures, spread: 0.5...1, jitter: jitter))

@@ -18,14 +18,14 @@ struct PoolPlan: Sendable {
     let connections: Int
     let timeout: Duration
     let backoff: Backoff
-    /// Nil with a certificate.
+    /// The provider token; nil if the pool uses a certificate.
     let token: SharedToken?
     let tokenAge: Duration
     let credential: Credential
-    /// The topics of the pool's apps. A connection accepts only the topics that its key had when it was opened.
+    /// The topics of the pool's apps. A connection accepts only the topics that the key had when the connection was opened.
     var topics: Set<String> = []
 
-    /// `:authority`, with the port unless it is 443 (RFC 9113, section 8.3.1).
+    /// The value of `:authority`, with the port unless it is 443 (RFC 9113, section 8.3.1).
     var authority: String {
         let name = ServerName.bracketed(host)
         return port == 443 ? name : "\(name):\(port)"
@@ -41,12 +41,12 @@ extension PoolPlan {
             dialing: surroundings.dialing, failsFast: surroundings.failsFast)
     }
 
-    /// Tells pools apart.
+    /// Identifies a pool.
     struct Identity: Hashable {
         let host: String
         let port: Int
         let proxy: ProxyAddress?
-        /// The team and key, or the app with the certificate.
+        /// The name of the team and the key, or of the app that has the certificate.
         let credential: String
     }
 
@@ -59,8 +59,8 @@ extension PoolPlan {
         let trust: Data?
     }
 
-    /// Whether the open connections cannot be used with this plan: the credential changed, or a bundle ID is new, which
-    /// APNs rejects on a connection that is already open (Establishing a token-based connection to APNs).
+    /// Whether this plan needs new connections, because the credential or the proxy's login changed, or a topic is new. An
+    /// open connection rejects new topics (Establishing a token-based connection to APNs).
     func needsOtherConnections(than former: PoolPlan) -> Bool {
         credential != former.credential || proxyAuthorization != former.proxyAuthorization
             || !topics.isSubset(of: former.topics)
@@ -70,14 +70,14 @@ extension PoolPlan {
 /// The clock, the randomness and the waits, which tests replace.
 struct Surroundings: Sendable {
     var now: @Sendable () -> Instant
-    /// From 0 to 1.
+    /// A random number from 0 to 1.
     var jitter: @Sendable () -> Double
     /// How long a window waits for its answers.
     var patience: @Sendable () -> Duration = { .seconds(2) }
     var dialing = Dialing()
     /// Resolves host names; nil uses the system's resolver.
     var resolver: @Sendable (any EventLoop) -> (any Resolver & Sendable)? = { _ in nil }
-    /// Whether the first failed connection ends the window, to report the failure at once.
+    /// Whether the first failed connection ends all windows, so that the failure is reported at once.
     var failsFast = false
 
     var moment: PoolState.Moment { PoolState.Moment(now: .now(), wall: now(), jitter: jitter) }

@@ -103,7 +103,7 @@ extension APNsApp {
         }
     }
 
-    /// Identifies the credential: apps with the same key share connections, a certificate belongs to one app.
+    /// Identifies the credential. Apps with the same key share connections, but a certificate belongs to one app.
     var credentialName: String {
         switch credential {
         case .key(let id, let team, _): SigningKey.name(id: id, team: team)
@@ -111,7 +111,7 @@ extension APNsApp {
         }
     }
 
-    /// The error in the app's credential; nil if it is valid or not readable by this process.
+    /// The error in the app's credential. Nil if the credential is valid, or if this process cannot read it.
     func credentialError() -> TransportError? {
         guard credential.secret.isReadable else { return nil }
         do {

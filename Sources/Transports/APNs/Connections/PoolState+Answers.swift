@@ -5,7 +5,7 @@ extension PoolState {
     /// Handles what a connection's session reports.
     ///
     /// - Parameters:
-    ///   - hasRead: Whether bytes came.
+    ///   - hasRead: Whether the server sent bytes.
     ///   - isOver: Whether nothing more can be written to the connection.
     mutating func received(_ events: [HTTP2Event], from id: Int, hasRead: Bool, isOver: Bool, at moment: Moment) {
         self.moment = moment
@@ -117,8 +117,8 @@ extension PoolState {
         }
     }
 
-    /// Fails a push. After ``refusalsMax`` such answers in a row, the app is the cause and not the single push, so the app
-    /// is stopped.
+    /// Fails a push. If ``refusalsMax`` answers in a row are `Forbidden` or unknown, the app and not the single push is the
+    /// cause. All pushes of the app are then stopped.
     private mutating func fail(_ tag: Int, _ answer: APNsAnswer) {
         guard let topic = requests[tag]?.push.kind.topic else { return }
         let isOfApp = answer.reason == "Forbidden" || !Treatment.isKnown(answer.reason)
@@ -141,10 +141,10 @@ extension PoolState {
         if !options.failsFast { waitAfter(connection, "waits for another connection after \(cause.text)") }
     }
 
-    /// Whether a replaced connection did not help this push.
+    /// Whether the push got this answer although a connection was replaced for the same cause.
     ///
-    /// True if `id` was opened after the last replacement for the cause, and the push was retried or was taken before that
-    /// replacement. If no connection was replaced for the cause: whether the push was retried for another cause.
+    /// The connection `id` must have been opened after the replacement. The push must have been retried, or taken before the
+    /// replacement. If no connection was replaced for this cause, any earlier retry of the push counts.
     private func wasReplaced(for cause: ReplacementCause, before id: Int, _ request: Request) -> Bool {
         guard let replacedAt = replacedAt[cause] else { return request.wasRetriedOnce }
         return connections.contains { $0.id == id && $0.begun >= replacedAt }
@@ -180,8 +180,8 @@ extension PoolState {
         waiting.prepend(tag)
     }
 
-    /// Replaces a connection whose server returns requests again and again. It counts as a failed connection, so the waits
-    /// before the next ones grow.
+    /// Replaces a connection whose server returns requests again and again. The connection counts as failed, so the waits
+    /// before the next connections grow.
     private mutating func giveUpOn(_ id: Int) {
         guard let index = index(of: id), !connections[index].isGivenUp else { return }
         connections[index].isGivenUp = true
@@ -216,14 +216,14 @@ extension PoolState {
         end(tag, deferral(request, wait, answer, reason: reason, attempts: request.attempts))
     }
 
-    /// The server did not process the request, so a retry cannot show the push twice (RFC 9113, section 8.7).
+    /// Retries a request that the server did not process. Such a retry cannot show the push twice (RFC 9113, section 8.7).
     private mutating func refused(_ tag: Int, by id: Int) {
         endFlight(tag)
         requests[tag]?.attempts -= 1
         retry(tag, nil, by: id)
     }
 
-    /// The request ended without an answer. The server may have processed it.
+    /// Defers a push whose request ended without an answer. The server may have processed the request.
     private mutating func broke(_ tag: Int, _ code: HTTP2ErrorCode) {
         endFlight(tag)
         requests[tag]?.mayRepeat = true
@@ -249,7 +249,7 @@ extension PoolState {
         return data.isEmpty ? nil : "GOAWAY: \(String(decoding: data.prefix(200), as: UTF8.self))"
     }
 
-    /// Stops all pushes, because APNs rejects the credential: otherwise the pool would reconnect for ever.
+    /// Stops all pushes, because APNs rejects the credential. Otherwise the pool would reconnect for ever.
     private mutating func stopAll(_ reason: APNsReason) {
         stopped = reason
         while let tag = waiting.popFirst() { finish(tag, .stopped, reason: reason.reason) }

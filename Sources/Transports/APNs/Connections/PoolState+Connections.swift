@@ -7,7 +7,7 @@ extension PoolState {
     /// Whether no new request goes over the connection. Also true if there is no such connection.
     func isDraining(_ id: Int) -> Bool { index(of: id).map { connections[$0].state == .draining } ?? true }
 
-    /// Opens connections up to the options' number.
+    /// Opens connections until there are as many as the options say.
     mutating func dialIfNeeded() {
         let missing = options.connections - connections.count { $0.state != .draining }
         guard stopped == nil, missing > 0, moment.now >= nextDial else { return }
@@ -19,7 +19,7 @@ extension PoolState {
         }
     }
 
-    /// The socket is connected.
+    /// Handles that the socket of a connection is connected.
     mutating func dialed(_ id: Int, at moment: Moment) {
         self.moment = moment
         guard let index = index(of: id) else { return }
@@ -28,15 +28,15 @@ extension PoolState {
         connections.append(connections.remove(at: index))
     }
 
-    /// A connection got further.
+    /// Handles that a connection has come one step closer to SETTINGS.
     ///
     /// - Parameter missing: The failure to report if the next step does not come.
     mutating func progressed(_ id: Int, missing: ConnectionFailure) {
         if let index = index(of: id), connections[index].missing != nil { connections[index].missing = missing }
     }
 
-    /// A connection ended or could not be opened. ``received(_:from:hasRead:isOver:at:)`` handles its requests, before or
-    /// after this.
+    /// Handles that a connection ended or could not be opened. Its requests are handled by
+    /// ``received(_:from:hasRead:isOver:at:)``, which may be called before or after.
     ///
     /// - Parameter reason: Nil if the socket gave no reason.
     mutating func ended(_ id: Int, _ reason: String?, at moment: Moment) {
@@ -59,7 +59,7 @@ extension PoolState {
         for id in connections.map(\.id) { replace(id) }
     }
 
-    /// Sends no new request over a connection. Its requests in flight finish; waiting pushes open another connection.
+    /// Sends no new request over a connection. Requests in flight are still answered. Waiting pushes need another connection.
     mutating func replace(_ id: Int) {
         guard !isDraining(id), let index = index(of: id) else { return }
         var connection = connections.remove(at: index)
@@ -80,8 +80,8 @@ extension PoolState {
         actions.append(.close(id))
     }
 
-    /// Counts a replaced connection as failed if it was opened recently and proved nothing. APNs may take connections that
-    /// are opened and closed fast for an attack.
+    /// Counts a replaced connection as failed if it was opened recently and is not proven. The pool then waits before it
+    /// opens the next one, because APNs may take connections that are opened and closed fast for an attack.
     mutating func waitAfter(_ connection: PoolConnection, _ reason: String) {
         let wait = TimeAmount.nanoseconds(options.dialing.longestWait.nanoseconds)
         if !connection.isProven, moment.now - connection.begun < wait { dialFailed(reason) }

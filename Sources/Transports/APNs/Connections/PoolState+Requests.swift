@@ -2,7 +2,7 @@ import NIOCore
 import PipelineKit
 
 extension PoolState {
-    /// A push without a last answer.
+    /// A push whose last answer has not come yet.
     struct Request {
         let push: APNsPush
         let taken: NIODeadline
@@ -10,18 +10,19 @@ extension PoolState {
         var batch: Int
         /// Whether the push was reported as still in flight.
         var isLate = false
-        /// How often it was written to a connection, without the attempts that a server did not process.
+        /// How often the push was written to a connection. Attempts that the server certainly did not process are not counted.
         var attempts = 0
-        /// How often it was put back into ``waiting``.
+        /// How often the push was put back into ``waiting``.
         var returned = 0
-        /// How often it was reported as still in flight.
+        /// How often the push was reported as still in flight.
         var deferrals = 0
-        /// Whether it was sent again at once, over another connection.
+        /// Whether the push was sent again at once, over another connection.
         var wasRetriedOnce = false
-        /// Whether it waits for an earlier push with its order key.
+        /// Whether the push waits for an earlier push with its order key.
         var isBehind = false
+        /// Whether the server may have processed an attempt that it did not answer.
         var mayRepeat = false
-        /// The connection that it is in flight on; nil while it waits for room.
+        /// The connection on which the push is in flight, and the deadline of its answer; nil while the push waits.
         var flight: (connection: Int, deadline: NIODeadline)?
     }
 
@@ -57,15 +58,15 @@ extension PoolState {
         actions.append(.send(tag: tag, over: connections[index].id))
     }
 
-    /// Defers a push whose expiration has passed: the stage ends it.
+    /// Defers a push whose expiration has passed. The stage then ends the push.
     private mutating func deferExpired(_ tag: Int) {
         guard let id = requests[tag]?.push.delivery.id else { return }
         end(tag, TransportAnswer(id, .deferred, reason: "expired", attempts: 0, until: moment.wall))
     }
 
-    /// The pool could not write a push.
+    /// Handles that the pool could not write a push.
     ///
-    /// - Parameter reason: Why no connection can send it; nil if only this connection cannot.
+    /// - Parameter reason: Why no connection can send the push; nil if only this connection cannot send it.
     mutating func unsendable(_ tag: Int, _ reason: String?, at moment: Moment) {
         self.moment = moment
         guard let flight = requests[tag]?.flight else { return }
@@ -77,7 +78,7 @@ extension PoolState {
         fill()
     }
 
-    /// The request's stream is closed.
+    /// Notes that the stream of a request is closed.
     mutating func endFlight(_ tag: Int) {
         guard let id = requests[tag]?.flight?.connection else { return }
         requests[tag]?.flight = nil
@@ -127,7 +128,7 @@ extension PoolState {
             until: moment.wall.advanced(by: delay), mayRepeat: request.mayRepeat, receipt: answer?.receipt)
     }
 
-    /// Defers the waiting pushes, so that the stage sends them over the pool that now serves their app.
+    /// Defers the waiting pushes. The stage then passes them again, and the pool that now serves their app sends them.
     mutating func handBack() {
         while let tag = waiting.popFirst() {
             guard let request = requests[tag] else { continue }

@@ -11,7 +11,7 @@ extension PoolState {
         var outstanding: Int
         /// The number of pushes that were reported as still in flight. Their last answers are reported too.
         var late = 0
-        /// ``PoolState/answers`` when the batch began.
+        /// The value of ``PoolState/answers`` when the batch began.
         let answersBefore: Int
         /// Called with the answers.
         let answered: Answered
@@ -19,9 +19,9 @@ extension PoolState {
         var answers: [TransportAnswer] = []
     }
 
-    /// Takes pushes. Each gets one answer, and a second one if the first said that it is still in flight.
+    /// Takes pushes. Each push gets one answer. If it says that the push is still in flight, a second answer follows.
     ///
-    /// - Parameter patience: How long the window is, unless the server is unresponsive.
+    /// - Parameter patience: How long the window is. If the server is unresponsive, the window is empty instead.
     mutating func take(_ pushes: [APNsPush], _ answered: @escaping Answered, patience: Duration, at moment: Moment) {
         self.moment = moment
         let (batch, patience) = begin(pushes.count, answered, patience)
@@ -35,7 +35,7 @@ extension PoolState {
         wait(for: batch, patience)
     }
 
-    /// Answers for pushes that the pool got before. A push that it does not have is deferred, to be sent elsewhere.
+    /// Answers pushes that this pool got before. If the pool no longer has a push, it is deferred, and another pool sends it.
     mutating func join(_ ids: [Delivery.ID], _ answered: @escaping Answered, patience: Duration, at moment: Moment) {
         self.moment = moment
         let (batch, patience) = begin(ids.count, answered, patience)
@@ -83,7 +83,7 @@ extension PoolState {
             push.delivery.id, .deferred, status: answer.status, reason: answer.reason, attempts: 0, until: until)
     }
 
-    /// Lets the batch wait for a push that is already in flight, or gives it the push's late answer.
+    /// Lets the batch wait for a push that is already in flight, or gives the batch the push's late answer.
     ///
     /// - Returns: Whether there was such a push or answer.
     private mutating func join(_ id: Delivery.ID, _ batch: Int) -> Bool {
@@ -99,7 +99,7 @@ extension PoolState {
         return true
     }
 
-    /// The window ends: pushes without an answer are deferred.
+    /// Ends the window of a batch. Pushes without an answer are deferred.
     mutating func endWait(of batch: Int, at moment: Moment) {
         self.moment = moment
         release(batch)
@@ -138,7 +138,7 @@ extension PoolState {
         request.flight == nil ? failure ?? "waits for room" : Self.inFlight
     }
 
-    /// An earlier push with the same order key is in flight.
+    /// The reason for a push that waits for an earlier push with the same order key.
     static let behind = "waits for an earlier push"
     static let inFlight = "in_flight"
     static let noAnswerCame = "no answer"
@@ -164,7 +164,7 @@ extension PoolState {
 
     // MARK: Reports
 
-    /// The push's first answer in this batch.
+    /// Gives a push its first answer in this batch.
     mutating func answer(_ batch: Int, _ answer: TransportAnswer) {
         let outstanding = batches[batch]?.outstanding ?? 0
         precondition(outstanding > 0, "a batch got more first answers than it has pushes")

@@ -47,7 +47,7 @@ struct PoolState {
         case keepToken
     }
 
-    /// What the settings say.
+    /// The settings of the pool.
     struct Options {
         var connections: Int
         var timeout: Duration
@@ -63,7 +63,7 @@ struct PoolState {
     struct Moment {
         var now: NIODeadline
         var wall: Instant
-        /// A new number from 0 to 1 for each wait.
+        /// Makes a new random number from 0 to 1 for each wait.
         var jitter: () -> Double
     }
 
@@ -73,7 +73,7 @@ struct PoolState {
     var requests = Slots<Request>()
     var batches = Slots<Batch>()
     var waiting = CircularBuffer<Int>()
-    /// In the order in which they connected; draining connections in the order in which they were replaced.
+    /// All connections. A connection moves to the end when its socket is connected, and again when it is replaced.
     var connections: [PoolConnection] = []
     var connectionsMade = 0
     var dialFailures = 0
@@ -84,24 +84,24 @@ struct PoolState {
     var timedOutInLastWindow = false
     /// How many pushes may be in flight.
     var allowance = 1
-    /// Why there is no connection.
+    /// Why the last connection failed; nil if a server has sent SETTINGS or an answer since then.
     var failure: String?
     /// The reason in a GOAWAY that rejected the credential.
     var stopped: APNsReason?
-    /// How long nothing is sent because APNs counts too many tokens of the key, and its answer.
+    /// Until when no push is sent because APNs counts too many tokens of the key, and the answer that said so.
     var pause: (until: Instant, answer: APNsAnswer)?
     /// Pushes that wait for an earlier one, by order key.
     var queues: [[UInt8]: CircularBuffer<Int>] = [:]
     /// The tags of pushes that were reported as still in flight.
     var late: [Delivery.ID: Int] = [:]
-    /// The last answers of such pushes, for the stage if it asks again.
+    /// The last answers of ``late`` pushes. They are kept in case the stage passes such a push again.
     var lateAnswers: [Delivery.ID: (answer: TransportAnswer, since: NIODeadline)] = [:]
-    /// By topic.
+    /// The consecutive answers of each topic that blame the app, see ``refusalsMax``.
     var refusalsInARow: [String: Int] = [:]
     /// When a connection was last replaced for a cause.
     var replacedAt: [ReplacementCause: NIODeadline] = [:]
     var isClosed = false
-    /// Whether no app uses the pool any more. Pushes in flight finish.
+    /// Whether no app uses the pool any more. Only pushes in flight are still answered.
     var isRetired = false
 
     init(_ options: Options, at moment: Moment) {
@@ -122,8 +122,8 @@ struct PoolState {
 
     // MARK: Settings
 
-    /// - Parameter renews: Whether the open connections cannot be used with the new options. They finish what is in flight;
-    ///   waiting pushes go over new connections.
+    /// - Parameter renews: Whether waiting pushes need new connections. The open connections then only answer what is in
+    ///   flight.
     mutating func use(_ options: Options, renews: Bool, at moment: Moment) {
         (self.options, self.moment) = (options, moment)
         if renews {
@@ -135,7 +135,7 @@ struct PoolState {
         fill()
     }
 
-    /// Sends nothing more, because no app uses the pool; pushes in flight finish.
+    /// Sends no more pushes, because no app uses the pool any more. Pushes in flight are still answered.
     mutating func retire(at moment: Moment) {
         (self.moment, isRetired) = (moment, true)
         renew()

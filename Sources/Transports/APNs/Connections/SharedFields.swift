@@ -12,6 +12,7 @@ struct SharedFields {
     private var kinds: [APNsPush.Kind: Int] = [:]
     /// The kind that was looked up last: most pushes of a window have the same kind.
     private var last: (kind: APNsPush.Kind, index: Int)?
+    /// The fields of each kind, without the authority and the token.
     private var own: [[SharedField]] = []
     /// The results of ``current(_:at:)``, until the token changes.
     private var whole: [[SharedField]?] = []
@@ -23,7 +24,7 @@ struct SharedFields {
         use(plan)
     }
 
-    /// Changes to the plan's token.
+    /// Uses the token of the plan from now on.
     mutating func use(_ plan: PoolPlan) {
         (token, tokenAge) = (plan.token, plan.tokenAge)
         (authorization, adopted, checked) = (nil, nil, .epoch)

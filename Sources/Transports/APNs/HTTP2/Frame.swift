@@ -16,7 +16,7 @@ struct FrameHeader {
         self.stream = stream
     }
 
-    /// - Parameter bytes: At least ``byteCount``.
+    /// - Parameter bytes: At least ``byteCount`` bytes.
     @inline(__always)
     init(_ bytes: UnsafeRawBufferPointer) {
         let word = UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self))
@@ -26,7 +26,7 @@ struct FrameHeader {
         stream = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 5, as: UInt32.self)) & 0x7FFF_FFFF
     }
 
-    /// - Parameter bytes: Room for ``byteCount``.
+    /// - Parameter bytes: Room for ``byteCount`` bytes.
     @inline(__always)
     func write(to bytes: UnsafeMutableRawPointer) {
         let word = UInt32(truncatingIfNeeded: length) << 8 | UInt32(kind)
@@ -36,7 +36,7 @@ struct FrameHeader {
     }
 }
 
-/// RFC 9113, section 6.
+/// The types of frames (RFC 9113, section 6).
 enum FrameKind: UInt8 {
     case data = 0
     case headers
@@ -51,7 +51,7 @@ enum FrameKind: UInt8 {
 }
 
 enum FrameFlag {
-    /// Of SETTINGS and PING.
+    /// Marks the acknowledgement of SETTINGS, and the answer to PING.
     static let ack: UInt8 = 0x01
     static let endStream: UInt8 = 0x01
     static let endHeaders: UInt8 = 0x04
@@ -59,7 +59,7 @@ enum FrameFlag {
     static let priority: UInt8 = 0x20
 }
 
-/// RFC 9113, section 7.
+/// Why a stream or a connection ends (RFC 9113, section 7).
 struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable {
     let rawValue: UInt32
 
@@ -73,7 +73,7 @@ struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable {
     static let enhanceYourCalm = Self(rawValue: 0xB)
 }
 
-/// RFC 9113, section 6.5.2.
+/// The identifiers of settings (RFC 9113, section 6.5.2).
 enum SettingID {
     static let headerTableSize: UInt16 = 0x1
     static let enablePush: UInt16 = 0x2

@@ -30,7 +30,7 @@ enum HPACK {
         append(text: value, to: &bytes)
     }
 
-    /// `:path`, by the static table's name 4.
+    /// A field `:path`, whose name is entry 4 of the static table.
     static func append(path: some Collection<UInt8>, to bytes: inout [UInt8]) {
         bytes.append(0x04)
         append(text: path, to: &bytes)
@@ -44,13 +44,13 @@ struct SharedField: Hashable, Sendable {
     let name: String
     let value: String
 
-    /// The size of its entry (RFC 7541, section 4.1).
+    /// The size of the field's entry in a dynamic table (RFC 7541, section 4.1).
     var tableSize: Int { name.utf8.count + value.utf8.count + 32 }
 }
 
 /// The encoder's copy of the server's dynamic table (RFC 7541, section 2.3.2).
 struct HPACKTable {
-    /// The most that the encoder uses, even if the server allows more.
+    /// The largest table that the encoder uses, even if the server allows more.
     static let sizeMax = 4_096
     private static let staticCount = 61
 
@@ -59,11 +59,11 @@ struct HPACKTable {
         let size: Int
     }
 
-    /// Newest first.
+    /// The fields in the table, newest first.
     private var entries: [Entry] = []
     private var size = 0
     private var limit = HPACKTable.sizeMax
-    /// Changed sizes, to be announced before the next field (section 4.2).
+    /// Changed table sizes that must be announced before the next field (section 4.2).
     private var announcements: [Int] = []
 
     /// Applies the server's `SETTINGS_HEADER_TABLE_SIZE`.
@@ -75,14 +75,15 @@ struct HPACKTable {
         shrink(to: limit)
     }
 
-    /// Appends the changed sizes, which must be at the beginning of a header block.
+    /// Announces the changed table sizes. They must be at the beginning of a header block.
     mutating func writeAnnouncements(to bytes: inout [UInt8]) {
         guard !announcements.isEmpty else { return }
         for size in announcements { HPACK.append(size, prefix: 5, pattern: 0x20, to: &bytes) }
         announcements = []
     }
 
-    /// Appends the field: its index if the server has it, else a literal, which enters the table if it fits.
+    /// Appends the field's index if the field is in the table. Otherwise appends a literal, and adds it to the table if it
+    /// fits.
     mutating func write(_ field: SharedField, to bytes: inout [UInt8]) {
         if let index = entries.firstIndex(where: { $0.field == field.id }) {
             return HPACK.append(Self.staticCount + 1 + index, prefix: 7, pattern: 0x80, to: &bytes)

@@ -9,7 +9,7 @@ struct HTTP2Request {
     var own: [UInt8]
     /// Where ``own``'s `:path` ends.
     var pathEnd: Int
-    /// Holds the body at ``bodyRange``; may be shared by any number of requests.
+    /// Bytes that contain the body at ``bodyRange``. Requests may share them.
     var body: [UInt8]
     var bodyRange: Range<Int>
 }
@@ -27,6 +27,7 @@ enum HTTP2Event {
     /// An answer to our PING.
     case pong
     case goAway(lastStream: UInt32, HTTP2ErrorCode, debugData: [UInt8])
-    /// The connection must be closed: the server violated the protocol, or the reason is empty and we end it.
+    /// The connection must be closed. The reason says how the server violated the protocol. If it is empty, the client
+    /// ends the connection.
     case failed(HTTP2ErrorCode, String)
 }

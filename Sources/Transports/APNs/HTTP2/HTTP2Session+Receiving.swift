@@ -1,7 +1,7 @@
 import NIOCore
 
 extension HTTP2Session {
-    /// Reads the server's next bytes, which may end anywhere in a frame. Appends to ``events`` what they say.
+    /// Reads the server's next bytes, and appends the resulting ``events``. The bytes may end anywhere in a frame.
     mutating func receive(_ bytes: UnsafeRawBufferPointer) {
         guard !partial.isEmpty else { return keep(bytes, from: readFrames(bytes)) }
         partial += bytes
@@ -109,7 +109,7 @@ extension HTTP2Session {
         events.append(.answer(tag: removed.tag, head, body: body))
     }
 
-    /// The stream's answer is malformed (RFC 9113, section 8.1.1).
+    /// Ends a stream whose answer is malformed (RFC 9113, section 8.1.1).
     private mutating func breakStream(_ stream: UInt32) {
         guard let removed = streams.remove(stream) else { return }
         forget(stream)

@@ -1,7 +1,7 @@
 import NIOCore
 
 extension HTTP2Session {
-    /// Opens a stream for a request. Only to be called while there is ``room``.
+    /// Opens a stream for a request. There must be ``room``.
     ///
     /// - Returns: The stream's number.
     @discardableResult
@@ -39,7 +39,7 @@ extension HTTP2Session {
         block += request.own[request.pathEnd...]
     }
 
-    /// Writes both frames at once, which is the common case.
+    /// Writes a request that fits into one HEADERS and one DATA frame, as most requests do.
     private mutating func writeWhole(_ request: HTTP2Request, _ stream: UInt32) {
         let (blockSize, bodySize) = (block.count, request.bodyRange.count)
         let total = 2 * FrameHeader.byteCount + blockSize + bodySize

@@ -5,7 +5,7 @@ import NIOCore
 /// It has no socket and no clock. ``APNsConnection`` sends the bytes of ``takeOutput()``, and calls ``close()`` when the
 /// connection is closed.
 struct HTTP2Session {
-    /// The rest of a longer answer is dropped: APNs' answers are only a reason and a time.
+    /// How many bytes of an answer's body are kept. APNs' answers hold only a reason and a time.
     static let answerBytesMax = 4 << 10
     /// Our receive window for the whole connection.
     static let windowBytes = 16 << 20
@@ -27,9 +27,9 @@ struct HTTP2Session {
     var initialWindow = 65_535
     var frameSizeMax = 16_384
     var table = HPACKTable()
-    /// The header block of the present request, a buffer that is reused.
+    /// The header block of the present request. The buffer is reused.
     var block: [UInt8] = []
-    /// Bodies that wait for room, by stream.
+    /// The rests of bodies that the windows do not allow to be sent yet, by stream.
     var blocked: [UInt32: BodyRest] = [:]
 
     // Receiving.
@@ -38,8 +38,9 @@ struct HTTP2Session {
     var partial: [UInt8] = []
     /// A header block that continues in CONTINUATION frames.
     var openBlock: HeaderBlock?
-    /// Answers that are not complete.
+    /// The heads of incomplete answers, by stream.
     var heads: [UInt32: ResponseHead] = [:]
+    /// The bodies of incomplete answers, by stream.
     var bodies: [UInt32: [UInt8]] = [:]
     /// Received bytes that our window updates do not cover yet.
     var unacknowledgedBytes = 0

@@ -3,12 +3,12 @@ import CNGHTTP2
 /// The parts of a response's header that Belfry uses.
 struct ResponseHead: Equatable, Sendable {
     var status = 0
-    /// APNs' own name for the push: development servers only (Handling notification responses from APNs).
+    /// APNs' own ID of the push, which only development servers send (Handling notification responses from APNs).
     var uniqueID: String?
     var retryAfter: String?
 }
 
-/// Decodes header blocks with libnghttp2. Every block of a connection must pass through, in order.
+/// Decodes header blocks with libnghttp2. The decoder must get every block of its connection, in order.
 final class HeaderDecoder {
     private let inflater: OpaquePointer
 

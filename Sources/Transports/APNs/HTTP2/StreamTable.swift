@@ -7,7 +7,7 @@ struct StreamTable {
         /// 0: a free place.
         var id: UInt32 = 0
         var tag = 0
-        /// How many bytes of the body the server still accepts; negative after it has made the window smaller.
+        /// How many bytes of the body the server still accepts; negative after the server has made the window smaller.
         var window = 0
         /// The final status; 0 before it is known.
         var status = 0
