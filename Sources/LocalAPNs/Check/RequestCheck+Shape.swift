@@ -24,7 +24,8 @@ extension RequestCheck {
     }
 }
 
-/// The rules for well-formed requests (RFC 9113 §8.2, §8.3). A malformed request gets a stream error instead of an answer.
+/// The rules for well-formed requests (RFC 9113 §8.2, §8.3). A malformed request gets a stream error instead of an
+/// answer.
 enum HeaderRules {
     static func areMet(by request: PushRequest, hasBody: Bool) -> Bool {
         request.headers.allSatisfy { isLegal($0) } && hasPseudoHeaders(request) && hasFittingLength(request, hasBody)

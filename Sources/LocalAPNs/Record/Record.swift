@@ -46,7 +46,8 @@ package struct RecordedRequest: Sendable {
     /// Remarks on faults of the request, even if it was accepted.
     package var warnings: [String]
     /// What happened to an accepted push: `shown`, `replaced` (it was shown instead of an earlier push), `stored`,
-    /// `overwritten` (it was stored instead of an earlier push), `dropped` or `expired`. Nil if the push was not accepted.
+    /// `overwritten` (it was stored instead of an earlier push), `dropped` or `expired`. Nil if the push was not
+    /// accepted.
     package var fate: String?
     /// The `apns-id` of the earlier push instead of which this push was shown or stored.
     package var replaced: String?

@@ -7,13 +7,15 @@ package struct Registry: Sendable {
     package private(set) var devices: [String: [String: Device]] = [:]
     /// Whether devices and apps that are not in ``devices`` are rejected.
     package var isStrict = false
-    /// The provider token in use for each key ID. Only used if all connections share the limit for changes of the token.
+    /// The provider token in use for each key ID. Only used if all connections share the limit for changes of the
+    /// token.
     package var updates: [String: TokenUpdates] = [:]
     private var verified: [String: ProviderToken] = [:]
     private var listed: Set<String> = []
     private var revoked: Set<String> = []
 
-    /// How many verified tokens are remembered: more than clients use at a time. When there are more, all are forgotten.
+    /// How many verified tokens are remembered: more than clients use at a time. When there are more, all are
+    /// forgotten.
     private static let verifiedMax = 64
 
     package init(keys: [SigningKey] = [], devices: [Device] = [], isStrict: Bool = false) {

@@ -1,10 +1,11 @@
 import NIOCore
 
-/// A handler between TLS and NIO's HTTP/2. It writes frames that APNs sends, but that NIO's state machine would not allow.
+/// A handler between TLS and NIO's HTTP/2. It writes frames that APNs sends, but that NIO's state machine would not
+/// allow.
 ///
-/// If a client opens more streams than SETTINGS allow, NIO closes the connection, but APNs refuses only the stream. So NIO
-/// gets no limit, and this handler announces the real limit to the client. NIO does not see the client's acknowledgements
-/// of the SETTINGS that this handler sends.
+/// If a client opens more streams than SETTINGS allow, NIO closes the connection, but APNs refuses only the stream. So
+/// NIO gets no limit, and this handler announces the real limit to the client. NIO does not see the client's
+/// acknowledgements of the SETTINGS that this handler sends.
 final class FrameGate: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -19,7 +20,8 @@ final class FrameGate: ChannelDuplexHandler {
     private var arrived = ByteBuffer()
     private var hasPreface = false
     private var hasWritten = false
-    /// The stream limits in the SETTINGS frames that the client has not acknowledged, in order. Nil means NIO's own frame.
+    /// The stream limits in the SETTINGS frames that the client has not acknowledged, in order. Nil means NIO's own
+    /// frame.
     private var unacknowledged: [Int?] = [nil]
     /// The stream limit that the client acknowledged last.
     private(set) var agreed: Int
@@ -64,8 +66,8 @@ final class FrameGate: ChannelDuplexHandler {
         context.write(wrapOutboundOut(buffer), promise: promise)
     }
 
-    /// Writes the real stream limit into NIO's SETTINGS, which are the first frame. After nine bytes of header, the frame has
-    /// entries of two bytes for an ID and four for a value.
+    /// Writes the real stream limit into NIO's SETTINGS, which are the first frame. After nine bytes of header, the
+    /// frame has entries of two bytes for an ID and four for a value.
     private func limitStreams(_ buffer: inout ByteBuffer) {
         let start = buffer.readerIndex
         let length = Int(buffer.getInteger(at: start, as: UInt32.self) ?? 0) >> 8

@@ -1,7 +1,7 @@
 /// What APNs does with an accepted push: shows it, stores it for a device that is offline, or drops it.
 ///
-/// While a device is offline, APNs stores only one push for each of its apps, usually the last (Viewing the status of push
-/// notifications using Metrics and APNs).
+/// While a device is offline, APNs stores only one push for each of its apps, usually the last (Viewing the status of
+/// push notifications using Metrics and APNs).
 package struct Deliveries: Sendable {
     package enum Fate: Sendable, Equatable {
         /// - Parameter replaced: The ID of the earlier push whose notification it replaced; nil if it replaced none.

@@ -36,8 +36,8 @@ package struct SigningKey: Sendable {
 /// Reads a JWT (RFC 7519) in the form that APNs accepts.
 struct TokenReader {
     let keys: [String: SigningKey]
-    /// Whether to accept tokens like those of Apple's own sample code. They have a DER signature, padded or standard Base64,
-    /// and `iat` as a string.
+    /// Whether to accept tokens like those of Apple's own sample code. They have a DER signature, padded or standard
+    /// Base64, and `iat` as a string.
     let isLenient: Bool
 
     /// - Returns: The token; nil unless a known key signed it and it names the key's team.

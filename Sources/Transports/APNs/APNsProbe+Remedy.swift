@@ -71,7 +71,8 @@ extension APNsProbe.Verdict {
 }
 
 extension APNsProbe {
-    /// What to do about an answer to a push, or about a missing answer. Nil if only the push or its device token is wrong.
+    /// What to do about an answer to a push, or about a missing answer. Nil if only the push or its device token is
+    /// wrong.
     package static func remedy(status: Int?, reason: String) -> String? {
         let verdict = verdict(status: status, reason: reason)
         switch verdict {

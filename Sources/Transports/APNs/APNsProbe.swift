@@ -3,7 +3,8 @@ import PipelineKit
 
 /// Asks APNs whether it accepts an app's pushes, with a request that reaches no device.
 ///
-/// The request has an invented device token, which APNs rejects after it has checked key, team, topic and environment. So
+/// The request has an invented device token, which APNs rejects after it has checked key, team, topic and environment.
+/// So
 /// `BadDeviceToken` is the good answer.
 package struct APNsProbe: Sendable {
     /// The result for one app.
@@ -46,7 +47,8 @@ package struct APNsProbe: Sendable {
     /// How long the probe waits for an answer: longer than a connection attempt may take.
     private static let patience = Duration.seconds(12)
 
-    /// - Parameter context: The transport's context. Its folder has the transport's token, so the probe makes no second token.
+    /// - Parameter context: The transport's context. Its folder has the transport's token, so the probe makes no second
+    ///   token.
     package init(_ settings: APNsSettings, context: TransportContext) {
         (self.settings, self.context) = (settings, context)
     }
@@ -79,8 +81,8 @@ package struct APNsProbe: Sendable {
             certificate: EndingCertificate(route.app, at: .wall()))
     }
 
-    /// A push to a device token of one digit, which no device can have. In case a server accepts the push all the same, it
-    /// is silent and never stored.
+    /// A push to a device token of one digit, which no device can have. In case a server accepts the push all the same,
+    /// it is silent and never stored.
     private static func push(_ app: APNsApp) -> APNsPush {
         var fields: [UInt8] = []
         HPACK.append(path: "/3/device/0".utf8, to: &fields)

@@ -6,9 +6,9 @@ import Synchronization
 
 /// Sends pushes to Apple's push service, over connections that stay open.
 ///
-/// Accepted means that APNs accepted the push, not that a device got it. A push that APNs does not answer soon is reported
-/// as deferred and stays in flight; its final answer follows. If the stage passes such a push again, no second request is
-/// sent: the push gets the answer to the request in flight.
+/// Accepted means that APNs accepted the push, not that a device got it. A push that APNs does not answer soon is
+/// reported as deferred and stays in flight; its final answer follows. If the stage passes such a push again, no second
+/// request is sent: the push gets the answer to the request in flight.
 ///
 /// Sources of the rules: Sending notification requests to APNs; Handling notification responses from APNs; RFC 9113.
 package final class APNsTransport: ContinuousTransport {
@@ -35,8 +35,8 @@ package final class APNsTransport: ContinuousTransport {
         var plans: PoolPlans
         /// Pools that no app uses any more but that still have pushes in flight.
         var retired: [PoolOnLoop] = []
-        /// The calls of ``take(_:answered:)`` that wait for their turn: the last one, and their number. Each call first asks
-        /// the retired pools which pushes they have in flight.
+        /// The calls of ``take(_:answered:)`` that wait for their turn: the last one, and their number. Each call first
+        /// asks the retired pools which pushes they have in flight.
         var queued: (last: Task<Void, Never>, count: Int)?
     }
 

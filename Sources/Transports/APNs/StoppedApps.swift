@@ -1,8 +1,8 @@
 import PipelineKit
 import Synchronization
 
-/// The apps of which every push is rejected. The operator is told once for each app and reason, with the remedy, and again
-/// when pushes are accepted.
+/// The apps whose pushes are all rejected. Tells the operator once for each app and reason, with the remedy, and once
+/// more when the app's pushes are accepted again.
 final class StoppedApps: Sendable {
     private let reasons = Mutex<[Delivery.App: String]>([:])
     private let name: String

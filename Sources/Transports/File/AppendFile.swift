@@ -2,7 +2,7 @@ import EventLog
 import Glibc
 import PipelineKit
 
-/// A file of whole lines, to which one writer appends.
+/// A file of complete lines. Only one writer may append to it at a time.
 struct AppendFile: ~Copyable {
     private let descriptor: CInt
     private let calls: FileCalls
@@ -17,7 +17,7 @@ struct AppendFile: ~Copyable {
         isRegular = Self.status(of: descriptor).st_mode & S_IFMT == S_IFREG
     }
 
-    /// Opens or makes the file, and cuts off an incomplete last line, which a crash left.
+    /// Opens or makes the file. Cuts off an incomplete last line, which a crash may have left.
     static func open(_ path: String, _ calls: FileCalls) throws(TransportError) -> AppendFile {
         var file = AppendFile(descriptor: try descriptor(of: path, calls.mode), calls)
         guard file.isRegular else { return file }
@@ -43,7 +43,8 @@ struct AppendFile: ~Copyable {
         }
     }
 
-    /// Unlocks explicitly: a child process has our descriptors, and with them the lock, until it runs its own program.
+    /// Unlocks explicitly. To close is not enough: a new child process shares our descriptors, and with them the lock,
+    /// until it runs its own program.
     deinit {
         if isRegular { _ = flock(descriptor, LOCK_UN) }
         close(descriptor)
@@ -68,7 +69,8 @@ struct AppendFile: ~Copyable {
 
     func synchronize() { _ = uninterrupted { fsync(descriptor) } }
 
-    /// Cuts off what a failed write left. If that fails too, ``append(_:)`` tries again before the next lines.
+    /// Cuts off the bytes that a failed write left. If that fails too, ``append(_:)`` tries again before the next
+    /// lines.
     private mutating func cutBack() {
         guard let end = tornAt else { return }
         if uninterrupted({ calls.truncate(descriptor, end) }) == 0 { tornAt = nil }

@@ -1,11 +1,11 @@
 import JSON
 import PipelineKit
 
-/// Shows each push to the person who watches.
+/// Prints each push on the console.
 package struct ConsoleTransport: Transport {
     package struct Settings: PluginSettings {
         package enum Format: String, Sendable, CaseIterable {
-            /// A line for people, in no fixed form.
+            /// A line for people. Its form may change.
             case text
             /// The push as other transports send it.
             case json

@@ -2,16 +2,17 @@ import Dispatch
 import PipelineKit
 import Synchronization
 
-/// Appends pushes to a file, one JSON object a line, or writes a file for each push, which Xcode's simulators can show.
+/// Appends each push to one file, as a line of JSON, or writes a file of its own for each push, which Xcode's
+/// simulators can show.
 ///
-/// A push is accepted once it is in its file. It then survives a crash of this process; after ``close()``, a line also
-/// survives a power failure. A batch of lines is one write. If it fails, the file is cut back to its last whole line, and
-/// every push of the batch is answered `failed` with the system's reason. Files have the access rights of the data folder
-/// (`data.mode`), because pushes contain device tokens.
+/// A push is accepted once it is in its file. It then survives a crash of this process. After ``close()``, a line also
+/// survives a power failure. A batch of lines is one write. If the write fails, the file is cut back to its last whole
+/// line, and every push of the batch is answered `failed` with the system's reason. Files have the access rights of the
+/// data folder (`data.mode`), because pushes contain device tokens.
 package final class FileTransport: Transport {
     package struct Settings: PluginSettings {
         package enum Form: String, Sendable, CaseIterable {
-            /// One file of pushes, one JSON object a line.
+            /// One file, in which each line is a push.
             case ndjson
             /// A folder of `.apns` files: `xcrun simctl push booted FILE` shows one in a simulator.
             case simctl

@@ -12,7 +12,7 @@ protocol PushPlace: AnyObject {
     func synchronize()
 }
 
-/// One file, with one push a line.
+/// One file, in which each line is a push.
 final class LineFile: PushPlace {
     private var file: AppendFile
 

@@ -4,7 +4,8 @@ import PipelineKit
 
 /// A push in one line for people.
 enum PushSummary {
-    /// User and device, what the person would see, the subscription, and what else matters:
+    /// The user and the device, the texts that the user would see, and then the subscription, the badge and the
+    /// collapse ID:
     ///
     ///     _alice on alice-phone: "Notes", "A note was added" (query subscription feed, badge 7, collapses as n1)
     static func text(of delivery: Delivery) -> String {
@@ -45,7 +46,7 @@ enum PushSummary {
         return "\(printable(key))(\(arguments.joined(separator: ", ")))"
     }
 
-    // The families of CloudKit's payload: a query's, a record zone's, a database's.
+    // CloudKit's payload has `qry` for a query subscription, `fet` for a record zone's and `met` for a database's.
     private static func subscription(_ ck: JSONValue?) -> String? {
         let families = [("query", ck?["qry"]), ("zone", ck?["fet"]), ("database", ck?["met"])]
         guard let (kind, family) = families.first(where: { $0.1 != nil }) else { return nil }

@@ -2,7 +2,8 @@ import Events
 import JSON
 import PipelineKit
 
-/// A push in the form of `xcrun simctl push DEVICE FILE`: the payload, and the app's bundle ID as one more member.
+/// A push in the form that `xcrun simctl push DEVICE FILE` reads: the payload, with the app's bundle ID as one more
+/// member.
 struct SimulatorPush {
     /// The file's name. Names are unique, and sort in the order of the pushes.
     let name: String
@@ -25,8 +26,8 @@ struct SimulatorPush {
         contents = Self.contents(payload, topic)
     }
 
-    /// Numbers of one width sort by value. Pushes of different logs differ by their `apns-id`; repeats of one push have the
-    /// same one, and so the same file.
+    /// Begins with the number, which has a fixed width, so that names sort in the order of the pushes. Ends with the
+    /// `apns-id`, by which pushes of different logs differ. A repeat of a push gets the same name.
     private static func name(_ id: Delivery.ID, _ apnsID: String) -> String {
         let number = String(id.push)
         let zeros = String(repeating: "0", count: max(0, digits - number.count))
@@ -35,7 +36,7 @@ struct SimulatorPush {
 
     private static let digits = 12
 
-    /// Keeps characters that have no meaning in shells and file systems; other bytes become `%` and two digits.
+    /// Keeps characters that have no meaning in shells and file systems. Other bytes become `%` and two hex digits.
     private static func safe(_ text: String, bytesMax: Int) -> String {
         var safe = ""
         for byte in text.utf8 where safe.utf8.count + 3 <= bytesMax {

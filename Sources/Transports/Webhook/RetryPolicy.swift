@@ -3,9 +3,9 @@ import PipelineKit
 
 /// Whether a push is tried again, and after which wait.
 struct RetryPolicy: Sendable {
-    /// The longest wait if the server asks for none.
+    /// The longest wait, unless the server asks for a longer one.
     static let backoffMax = Duration.seconds(30)
-    /// The longest wait if the server asks for more.
+    /// The longest wait that a server can ask for.
     static let retryAfterMax = Duration.seconds(3_600)
 
     let attempts: Int
@@ -19,7 +19,7 @@ struct RetryPolicy: Sendable {
     ///
     /// - Parameters:
     ///   - retryAfter: The wait that the server asked for.
-    ///   - jitter: From 0 to 1. Spreads the retries of many pushes over the second half of the wait.
+    ///   - jitter: A random number from 0 to 1. Spreads the retries of many pushes over the second half of the wait.
     func delay(afterAttempt attempt: Int, retryAfter: Duration?, jitter: Double) -> Duration? {
         guard attempt < attempts else { return nil }
         let own = DoublingWait(first: backoff, most: Self.backoffMax)

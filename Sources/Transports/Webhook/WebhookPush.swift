@@ -5,7 +5,7 @@ import PipelineKit
 /// A push, or the notice that a device was retired, with the values that its request needs.
 struct WebhookPush: Sendable {
     let delivery: Delivery
-    /// The push's `apns-id`, or the notice's own.
+    /// The `apns-id` of the push, or the ID of the notice.
     let apnsID: String
     /// User and device. Pushes with the same key are sent one after the other.
     let deviceKey: [String]

@@ -2,7 +2,8 @@ import PipelineKit
 import Synchronization
 import Time
 
-/// The waiting requests of a webhook and the requests in flight: at most ``concurrency``, and one for each device.
+/// The waiting pushes of a webhook, and its requests in flight: at most ``concurrency``, and at most one to each
+/// device.
 ///
 /// A push without an answer is soon deferred, but its request stays in flight until it ends.
 final class WebhookQueue: Sendable {
@@ -12,7 +13,7 @@ final class WebhookQueue: Sendable {
 
     /// How long a push waits for its answer before it is deferred.
     static let patience = Duration.seconds(2)
-    /// How long a late answer is kept if nobody asks for it. The stage normally asks much sooner.
+    /// How long a late answer is kept for the stage, which normally passes the push again much sooner.
     private static let lateAnswerAge = Duration.seconds(300)
 
     private let concurrency: Int
@@ -23,17 +24,18 @@ final class WebhookQueue: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// In the order of the pushes.
+        /// The pushes whose requests have not begun, in their order.
         var waiting: [Waiting] = []
         var flights: [Delivery.ID: Flight] = [:]
         /// The push in flight to each device, by ``WebhookPush/deviceKey``.
         var busyDevices: [[String]: Delivery.ID] = [:]
+        /// Answers that came after their pushes were deferred.
         var lateAnswers: [Delivery.ID: (answer: TransportAnswer, since: Instant)] = [:]
         /// The number of calls of ``take(_:_:)``.
         var calls = 0
         /// How often the server has answered.
         var answers = 0
-        /// Whether the server let a call wait without any answer, and has not answered since.
+        /// Whether the pushes of a call were deferred without any answer of the server, and it has not answered since.
         var isSilent = false
         var isClosed = false
     }
@@ -46,6 +48,7 @@ final class WebhookQueue: Sendable {
 
     private struct Flight {
         let push: WebhookPush
+        /// When the request began.
         let since: Instant
         /// The call that waits for the answer; nil once the push was deferred.
         var call: Int?
@@ -63,7 +66,7 @@ final class WebhookQueue: Sendable {
         (self.now, self.pause, self.attempt) = (now, pause, attempt)
     }
 
-    /// The room without the late requests, which stay in flight and keep their devices busy.
+    /// The room that the late requests leave. They are still in flight.
     var room: TransportRoom {
         state.withLock { state in
             let late = state.flights.values.count { $0.call == nil }
@@ -89,7 +92,7 @@ final class WebhookQueue: Sendable {
         }
     }
 
-    /// Queues a push, unless it is still in flight: then this call waits for that request.
+    /// Queues a push. If the push is still in flight, this call waits for that request instead.
     ///
     /// - Returns: The late answer to an earlier attempt, if there is one.
     private func take(_ push: WebhookPush, _ report: @escaping Report, _ state: inout State) -> TransportAnswer? {

@@ -10,12 +10,12 @@ struct WebhookSender: Sendable {
     let session: HTTPSession
     let signer: WebhookSigner
     let now: @Sendable () -> Instant
-    /// From 0 to 1.
+    /// A random number from 0 to 1.
     let jitter: @Sendable () -> Double
 
     private var policy: RetryPolicy { RetryPolicy(attempts: settings.attempts, backoff: settings.backoff) }
 
-    /// Sends the push once. Returns nil if cancelled.
+    /// Sends the push once. Returns nil if the request was cancelled.
     func send(_ push: WebhookPush) async -> TransportAnswer? {
         let result = await attempt(request(push, push.delivery.line))
         if case .failure(.cancelled) = result { return nil }
@@ -41,7 +41,8 @@ struct WebhookSender: Sendable {
         }
     }
 
-    /// Each attempt has its own time (Standard Webhooks 1.0.0, "Webhook metadata").
+    /// Makes the request of an attempt. Each attempt has a timestamp of its own (Standard Webhooks 1.0.0, "Webhook
+    /// metadata").
     private func request(_ push: WebhookPush, _ body: [UInt8]) -> HTTPRequest {
         let timestamp = now().microseconds / 1_000_000
         var headers = [

@@ -12,7 +12,7 @@ package struct WebhookSettings: PluginSettings {
     package let backoff: Duration
     /// How many requests may be in flight at a time.
     package let concurrency: Int
-    /// Sent with each request, in the order of the file.
+    /// Headers that are sent with each request, in the order of the file.
     let headers: [(name: String, value: Secret)]
     /// The secrets that sign requests; empty: requests are not signed.
     let secrets: [Secret]
@@ -43,7 +43,7 @@ package struct WebhookSettings: PluginSettings {
 
     private enum PrivateNetworks: String, CaseIterable { case refuse, allow }
 
-    /// Several secrets let receivers change from an old secret to a new one.
+    /// How many secrets there may be. Several secrets let receivers change from an old secret to a new one.
     private static let secretsMax = 4
 
     private static func headers(
@@ -72,7 +72,7 @@ package struct WebhookSettings: PluginSettings {
         "webhook-signature", "webhook-timestamp",
     ]
 
-    // RFC 9110, section 5.6.2: token.
+    /// Whether the byte may be in the name of a header (RFC 9110, section 5.6.2: token).
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -8,11 +8,12 @@ import Time
 /// (Standard Webhooks).
 ///
 /// - A push is accepted if the server answers 2xx.
-/// - After the statuses 408, 425, 429 and 5xx, or without an answer, it is deferred. The wait doubles with each attempt and
-///   is not shorter than the server's `Retry-After` of up to an hour. Every other status is final, including redirects.
-/// - Addresses in private networks are refused unless the settings allow them, even if a name leads there.
-/// - The pushes of one device are sent one after the other. If an answer does not come soon, the push is deferred, and its
-///   last answer follows when it comes. A push that waits for its next attempt does not delay other pushes.
+/// - After the statuses 408, 425, 429 and 5xx, or without an answer, the push is deferred. The wait doubles with each
+///   attempt and is not shorter than the server's `Retry-After` of up to an hour. Every other status is final,
+///   including redirects.
+/// - Addresses in private networks are refused unless the settings allow them. This also holds if a name leads there.
+/// - The pushes of one device are sent one after the other. If an answer does not come soon, the push is deferred, and
+///   its last answer follows when it comes. A push that waits for its next attempt does not delay other pushes.
 /// - Pushes that are in flight when the transport is closed are deferred. They are sent again; the server recognises a
 ///   repeat by its `webhook-id`.
 package final class WebhookTransport: ContinuousTransport {
@@ -38,9 +39,9 @@ package final class WebhookTransport: ContinuousTransport {
     }
 
     /// - Parameters:
-    ///   - now: The time in requests, and at which waits begin.
-    ///   - jitter: From 0 to 1.
-    ///   - pause: Waits as long as a push waits for its first answer; throws if cancelled.
+    ///   - now: The present time, for timestamps in requests and for waits.
+    ///   - jitter: A random number from 0 to 1.
+    ///   - pause: Waits before pushes without an answer are deferred; throws if cancelled.
     init(
         _ settings: WebhookSettings, now: @escaping @Sendable () -> Instant = { .wall() },
         jitter: @escaping @Sendable () -> Double, pause: @escaping @Sendable (Duration) async throws -> Void
@@ -112,7 +113,7 @@ package final class WebhookTransport: ContinuousTransport {
         if !readable.isEmpty { work.queue.take(readable, answered) }
     }
 
-    /// The room for `concurrency` requests, without the late ones that are still in flight.
+    /// The room that late requests, which are still in flight, leave of `concurrency`.
     package func room(for app: Delivery.App?) -> TransportRoom {
         work.withLock { $0?.queue.room } ?? TransportRoom(channel: 0, pushesMax: settings.concurrency)
     }

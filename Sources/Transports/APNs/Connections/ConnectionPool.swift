@@ -48,7 +48,8 @@ final class ConnectionPool {
         tell { $0.take(pushes, answered, patience: surroundings.patience(), at: $1) }
     }
 
-    /// Answers pushes that this pool got before. If the pool no longer has a push, it is deferred, and another pool sends it.
+    /// Answers pushes that this pool got before. If the pool no longer has a push, it is deferred, and another pool
+    /// sends it.
     func join(_ ids: [Delivery.ID], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
         tell { $0.join(ids, answered, patience: surroundings.patience(), at: $1) }
     }
@@ -172,8 +173,8 @@ final class ConnectionPool {
             .whenComplete { loopBound.value.0.dialed(id, $0) }
     }
 
-    /// Prepares a channel for each address of the host that is tried. ``dial(_:)`` adds the ``APNsConnection`` later, and only to the
-    /// channel that connected.
+    /// Prepares a channel for each address of the host that is tried. ``dial(_:)`` adds the ``APNsConnection`` later,
+    /// and only to the channel that connected.
     private static func prepare(_ channel: any Channel, _ plan: PoolPlan) throws {
         let pipeline = channel.pipeline.syncOperations
         if plan.proxy != nil {

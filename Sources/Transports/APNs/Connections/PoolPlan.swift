@@ -6,8 +6,8 @@ import PipelineKit
 import Signing
 import Time
 
-/// The settings that the connections of one pool share. APNs binds a connection to a team and a key, or to a certificate
-/// (Establishing a token-based connection to APNs).
+/// The settings that the connections of one pool share. APNs binds a connection to a team and a key, or to a
+/// certificate (Establishing a token-based connection to APNs).
 struct PoolPlan: Sendable {
     let host: String
     let port: Int
@@ -22,7 +22,8 @@ struct PoolPlan: Sendable {
     let token: SharedToken?
     let tokenAge: Duration
     let credential: Credential
-    /// The topics of the pool's apps. A connection accepts only the topics that the key had when the connection was opened.
+    /// The topics of the pool's apps. A connection accepts only the topics that the key had when the connection was
+    /// opened.
     var topics: Set<String> = []
 
     /// The value of `:authority`, with the port unless it is 443 (RFC 9113, section 8.3.1).
@@ -59,8 +60,8 @@ extension PoolPlan {
         let trust: Data?
     }
 
-    /// Whether this plan needs new connections, because the credential or the proxy's login changed, or a topic is new. An
-    /// open connection rejects new topics (Establishing a token-based connection to APNs).
+    /// Whether this plan needs new connections, because the credential or the proxy's login changed, or a topic is new.
+    /// An open connection rejects new topics (Establishing a token-based connection to APNs).
     func needsOtherConnections(than former: PoolPlan) -> Bool {
         credential != former.credential || proxyAuthorization != former.proxyAuthorization
             || !topics.isSubset(of: former.topics)

@@ -117,8 +117,8 @@ extension PoolState {
         }
     }
 
-    /// Fails a push. If ``refusalsMax`` answers in a row are `Forbidden` or unknown, the app and not the single push is the
-    /// cause. All pushes of the app are then stopped.
+    /// Fails a push. If ``refusalsMax`` answers in a row are `Forbidden` or unknown, the app and not the single push is
+    /// the cause. All pushes of the app are then stopped.
     private mutating func fail(_ tag: Int, _ answer: APNsAnswer) {
         guard let topic = requests[tag]?.push.kind.topic else { return }
         let isOfApp = answer.reason == "Forbidden" || !Treatment.isKnown(answer.reason)
@@ -143,8 +143,8 @@ extension PoolState {
 
     /// Whether the push got this answer although a connection was replaced for the same cause.
     ///
-    /// The connection `id` must have been opened after the replacement. The push must have been retried, or taken before the
-    /// replacement. If no connection was replaced for this cause, any earlier retry of the push counts.
+    /// The connection `id` must have been opened after the replacement. The push must have been retried, or taken
+    /// before the replacement. If no connection was replaced for this cause, any earlier retry of the push counts.
     private func wasReplaced(for cause: ReplacementCause, before id: Int, _ request: Request) -> Bool {
         guard let replacedAt = replacedAt[cause] else { return request.wasRetriedOnce }
         return connections.contains { $0.id == id && $0.begun >= replacedAt }
@@ -180,8 +180,8 @@ extension PoolState {
         waiting.prepend(tag)
     }
 
-    /// Replaces a connection whose server returns requests again and again. The connection counts as failed, so the waits
-    /// before the next connections grow.
+    /// Replaces a connection whose server returns requests again and again. The connection counts as failed, so the
+    /// waits before the next connections grow.
     private mutating func giveUpOn(_ id: Int) {
         guard let index = index(of: id), !connections[index].isGivenUp else { return }
         connections[index].isGivenUp = true
@@ -216,7 +216,8 @@ extension PoolState {
         end(tag, deferral(request, wait, answer, reason: reason, attempts: request.attempts))
     }
 
-    /// Retries a request that the server did not process. Such a retry cannot show the push twice (RFC 9113, section 8.7).
+    /// Retries a request that the server did not process. Such a retry cannot show the push twice (RFC 9113, section
+    /// 8.7).
     private mutating func refused(_ tag: Int, by id: Int) {
         endFlight(tag)
         requests[tag]?.attempts -= 1

@@ -59,7 +59,8 @@ extension PoolState {
         for id in connections.map(\.id) { replace(id) }
     }
 
-    /// Sends no new request over a connection. Requests in flight are still answered. Waiting pushes need another connection.
+    /// Sends no new request over a connection. Requests in flight are still answered. Waiting pushes need another
+    /// connection.
     mutating func replace(_ id: Int) {
         guard !isDraining(id), let index = index(of: id) else { return }
         var connection = connections.remove(at: index)
@@ -80,8 +81,8 @@ extension PoolState {
         actions.append(.close(id))
     }
 
-    /// Counts a replaced connection as failed if it was opened recently and is not proven. The pool then waits before it
-    /// opens the next one, because APNs may take connections that are opened and closed fast for an attack.
+    /// Counts a replaced connection as failed if it was opened recently and is not proven. The pool then waits before
+    /// it opens the next one, because APNs may take connections that are opened and closed fast for an attack.
     mutating func waitAfter(_ connection: PoolConnection, _ reason: String) {
         let wait = TimeAmount.nanoseconds(options.dialing.longestWait.nanoseconds)
         if !connection.isProven, moment.now - connection.begun < wait { dialFailed(reason) }

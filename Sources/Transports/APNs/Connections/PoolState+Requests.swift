@@ -10,7 +10,8 @@ extension PoolState {
         var batch: Int
         /// Whether the push was reported as still in flight.
         var isLate = false
-        /// How often the push was written to a connection. Attempts that the server certainly did not process are not counted.
+        /// How often the push was written to a connection. Attempts that the server certainly did not process are not
+        /// counted.
         var attempts = 0
         /// How often the push was put back into ``waiting``.
         var returned = 0

@@ -35,7 +35,8 @@ extension PoolState {
         wait(for: batch, patience)
     }
 
-    /// Answers pushes that this pool got before. If the pool no longer has a push, it is deferred, and another pool sends it.
+    /// Answers pushes that this pool got before. If the pool no longer has a push, it is deferred, and another pool
+    /// sends it.
     mutating func join(_ ids: [Delivery.ID], _ answered: @escaping Answered, patience: Duration, at moment: Moment) {
         self.moment = moment
         let (batch, patience) = begin(ids.count, answered, patience)

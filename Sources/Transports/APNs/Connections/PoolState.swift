@@ -4,8 +4,8 @@ import Time
 
 /// The connections that carry the pushes of one credential, and the pushes that wait for room on them.
 ///
-/// A state machine without sockets, clock and randomness: ``ConnectionPool`` reports each event and its time, and performs
-/// the ``actions``.
+/// A state machine without sockets, clock and randomness: ``ConnectionPool`` reports each event and its time, and
+/// performs the ``actions``.
 ///
 /// | State | What the pool does | What ends it |
 /// |---|---|---|
@@ -122,8 +122,8 @@ struct PoolState {
 
     // MARK: Settings
 
-    /// - Parameter renews: Whether waiting pushes need new connections. The open connections then only answer what is in
-    ///   flight.
+    /// - Parameter renews: Whether waiting pushes need new connections. The open connections then only finish what is
+    ///   in flight.
     mutating func use(_ options: Options, renews: Bool, at moment: Moment) {
         (self.options, self.moment) = (options, moment)
         if renews {

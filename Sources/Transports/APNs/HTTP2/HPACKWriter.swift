@@ -82,8 +82,8 @@ struct HPACKTable {
         announcements = []
     }
 
-    /// Appends the field's index if the field is in the table. Otherwise appends a literal, and adds it to the table if it
-    /// fits.
+    /// Appends the field's index if the field is in the table. Otherwise appends a literal, and adds it to the table if
+    /// it fits.
     mutating func write(_ field: SharedField, to bytes: inout [UInt8]) {
         if let index = entries.firstIndex(where: { $0.field == field.id }) {
             return HPACK.append(Self.staticCount + 1 + index, prefix: 7, pattern: 0x80, to: &bytes)

@@ -2,8 +2,8 @@ import NIOCore
 
 /// The client's end of one HTTP/2 connection: a state machine that reads the server's bytes and produces ours.
 ///
-/// It has no socket and no clock. ``APNsConnection`` sends the bytes of ``takeOutput()``, and calls ``close()`` when the
-/// connection is closed.
+/// It has no socket and no clock. ``APNsConnection`` sends the bytes of ``takeOutput()``, and calls ``close()`` when
+/// the connection is closed.
 struct HTTP2Session {
     /// How many bytes of an answer's body are kept. APNs' answers hold only a reason and a time.
     static let answerBytesMax = 4 << 10
@@ -64,7 +64,8 @@ struct HTTP2Session {
         writeWindowUpdate(stream: 0, Self.windowBytes - 65_535)
     }
 
-    /// How many requests can be submitted now: 0 before SETTINGS, after GOAWAY, and when the stream numbers are used up.
+    /// How many requests can be submitted now: 0 before SETTINGS, after GOAWAY, and when the stream numbers are used
+    /// up.
     var room: Int {
         guard goAwayLast == nil, !hasFailed, let streamsMax else { return 0 }
         return min(max(0, streamsMax - streams.count), numbersLeft)

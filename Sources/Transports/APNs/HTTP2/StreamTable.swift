@@ -1,7 +1,7 @@
 /// The open streams of a connection, found by their number without a search.
 ///
-/// A client's streams have the numbers 1, 3, 5, … (RFC 9113, section 5.1.1), and close nearly in that order. So in a ring
-/// with enough places, two open streams seldom need the same place. If they do, the ring grows.
+/// A client's streams have the numbers 1, 3, 5, … (RFC 9113, section 5.1.1), and close nearly in that order. So in a
+/// ring with enough places, two open streams seldom need the same place. If they do, the ring grows.
 struct StreamTable {
     struct Stream {
         /// 0: a free place.

@@ -18,8 +18,8 @@ final class APNsPush: Sendable {
     let fields: [UInt8]
     let pathEnd: Int
     let bodyRange: Range<Int>
-    /// Token and collapse ID. Pushes with the same key are sent one after the other. Nil if the push has no collapse ID of
-    /// its own.
+    /// Token and collapse ID. Pushes with the same key are sent one after the other. Nil if the push has no collapse ID
+    /// of its own.
     let orderKey: [UInt8]?
     /// When APNs stops trying to deliver the push.
     let expiration: Instant?
@@ -37,7 +37,7 @@ final class APNsPush: Sendable {
         self.expiration = expiration
     }
 
-    /// Holds the body at ``bodyRange``. The devices share these bytes, which are never copied.
+    /// The bytes that contain the body at ``bodyRange``. Pushes to several devices share them without a copy.
     var body: [UInt8] { delivery.rest }
 }
 
@@ -48,21 +48,23 @@ struct UnsendablePush: Error {
     init(_ reason: String) { self.reason = reason }
 }
 
-/// Makes pushes of deliveries.
+/// Turns deliveries into pushes for APNs.
 struct APNsPushReader: ~Copyable {
-    /// APNs announces MAX_HEADER_LIST_SIZE 8000; the shared fields need the rest.
+    /// How long a push's own header fields may be. APNs allows 8000 bytes in all (MAX_HEADER_LIST_SIZE); the fields
+    /// that pushes share need the rest.
     private static let ownFieldsBytesMax = 4_096
 
-    /// Whether a push that a user sees and that has no collapse ID gets its `apns-id` as one.
+    /// Whether an alert push without a collapse ID gets its `apns-id` as collapse ID, so that a repeat is not shown
+    /// twice.
     let collapsesRepeats: Bool
     private var reader = PushReader()
-    /// The last kind that passed the rules: most pushes of a window have the same kind.
+    /// The last kind that passed the rules. Most pushes of a window have the same kind, and are not checked again.
     private var fitting: (kind: APNsPush.Kind, usesCertificate: Bool)?
 
     init(collapsesRepeats: Bool) { self.collapsesRepeats = collapsesRepeats }
 
     /// - Parameters:
-    ///   - topic: The app's topic, for devices that registered none.
+    ///   - topic: The app's topic, for pushes that name no topic.
     ///   - usesCertificate: Whether the app uses a certificate instead of tokens.
     mutating func read(
         _ delivery: Delivery, topic: String, usesCertificate: Bool = false
@@ -75,7 +77,7 @@ struct APNsPushReader: ~Copyable {
     }
 
     private mutating func read(_ delivery: Delivery, _ topic: String) throws(UnsendablePush) -> APNsPush {
-        let delivery = delivery.rest.isEmpty ? delivery.dividedBeforePayload : delivery
+        let delivery = delivery.rest.isEmpty ? delivery.withLineInRest : delivery
         let read: Result<APNsPush, UnsendablePush>
         do throws(JSONError) {
             read = try reader.read(delivery) { [collapsesRepeats] push in
@@ -129,8 +131,8 @@ struct APNsPushReader: ~Copyable {
 }
 
 extension Delivery {
-    /// A delivery whose line is in one piece, divided like the others: the payload is in ``Delivery/rest``.
-    fileprivate var dividedBeforePayload: Delivery {
+    /// The same delivery, but with its whole line in ``Delivery/rest``, where the payload must be.
+    fileprivate var withLineInRest: Delivery {
         var divided = Delivery(id: id, transport: transport, app: app, head: [], rest: head)
         divided.attempts = attempts
         return divided
@@ -139,7 +141,7 @@ extension Delivery {
 
 /// The opaque token of a device, as hexadecimal digits in a path.
 enum DeviceToken {
-    /// Belfry's own limit: APNs gives none (Sending notification requests to APNs: "variable length").
+    /// Belfry's own limit. Apple documents no limit (Sending notification requests to APNs: "variable length").
     static let digitsMax = 512
 
     static let rule = "a device token is 2 to \(digitsMax) hexadecimal digits, an even number of them"

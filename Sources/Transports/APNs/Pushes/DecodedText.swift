@@ -1,8 +1,8 @@
 import JSON
 
-/// A string of a push's line, without JSON's escapes. Valid as long as the line.
+/// A JSON string in the line of a push, with its escapes decoded. Valid only while the line exists.
 enum DecodedText {
-    /// A part of the line, which has no escapes.
+    /// A part of the line itself, if the string has no escapes.
     case plain(UnsafeRawBufferPointer)
     case decoded([UInt8])
 

@@ -2,7 +2,7 @@ import Events
 import JSON
 import Time
 
-/// The `apns-` headers of a push. Valid as long as its line.
+/// The `apns-` headers of a push. Valid only while the push's line exists.
 struct PushHeaders {
     private(set) var id: DecodedText?
     private(set) var expiration: DecodedText?
@@ -23,7 +23,8 @@ struct PushHeaders {
         }
     }
 
-    /// RFC 9113, section 8.2.1: no control characters, and no space at the ends.
+    /// Whether the text has no control characters and no space at its ends (RFC 9113, section 8.2.1). Only a collapse
+    /// ID may have characters other than ASCII.
     private static func fits(_ text: UnsafeRawBufferPointer, _ isCollapseID: Bool) -> Bool {
         guard let first = text.first, let last = text.last else { return true }
         return first != 0x20 && last != 0x20
@@ -46,7 +47,7 @@ struct PushHeaders {
         }
     }
 
-    /// When APNs stops trying; nil without the header, and for 0, which means one attempt.
+    /// When APNs stops trying to deliver the push. Nil if the header is missing, or 0, with which APNs tries once.
     var expiresAt: Instant? {
         guard let expiration, let seconds = Int64(expiration.string), seconds > 0,
             seconds < Instant.distantFuture.microseconds / 1_000_000

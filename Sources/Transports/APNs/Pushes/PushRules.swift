@@ -3,7 +3,8 @@ import JSON
 
 /// Rejects pushes that APNs would reject, or that it would accept and show to nobody.
 ///
-/// Rules: Sending notification requests to APNs; Pushing background updates to your App; Communicating with APNs.
+/// Sources of the rules: Sending notification requests to APNs; Pushing background updates to your App; Communicating
+/// with APNs.
 enum PushRules {
     /// Checks the headers that pushes of a kind share.
     ///
@@ -24,14 +25,14 @@ enum PushRules {
 
     private static let needToken: Set<String> = ["location", "liveactivity"]
 
-    /// By push type: what follows the bundle ID in the topic.
+    /// What follows the bundle ID in the topic, for each push type.
     private static let suffixes = [
         "voip": ".voip", "complication": ".complication", "controls": ".push-type.controls",
         "fileprovider": ".pushkit.fileprovider", "liveactivity": ".push-type.liveactivity",
         "location": ".location-query", "pushtotalk": ".voip-ptt", "widgets": ".push-type.widgets",
     ]
 
-    /// Types that Belfry does not know may have any topic.
+    /// Checks the end of the topic. Pushes of types that Belfry does not know may have any topic.
     private static func checkSuffix(_ kind: APNsPush.Kind) throws(UnsendablePush) {
         let topic = kind.topic
         if let suffix = suffixes[kind.pushType] {
@@ -68,7 +69,7 @@ enum PushRules {
 }
 
 extension JSONValue {
-    /// Whether `content-available` is the only member of `aps`: the push only wakes the app.
+    /// Whether `content-available` is the only member of `aps`. Such a push only wakes the app.
     fileprivate var hasOnlyContentAvailable: Bool {
         var isThere = false
         for (key, _) in members {

@@ -1,11 +1,11 @@
 import Signing
 import Time
 
-/// The token that a provider authenticates with at APNs: a JSON Web Token, signed with ES256 (RFC 7515, 7518, 7519).
+/// The token with which a provider authenticates at APNs: a JSON Web Token, signed with ES256 (RFC 7515, 7518, 7519).
 struct ProviderToken: Hashable, Sendable {
     /// `HEADER.CLAIMS.SIGNATURE`.
     let text: String
-    /// Its `iat`, in whole seconds.
+    /// When the token was made, in whole seconds: its claim `iat`.
     let issued: Instant
     /// A random part of the age at which this token is replaced, in whole seconds; may be negative.
     let shift: Duration
@@ -32,13 +32,13 @@ struct ProviderToken: Hashable, Sendable {
     }
 }
 
-/// A `.p8` key of a team, under its ID.
+/// A team's key from a `.p8` file, with the ID of the key.
 struct SigningKey: Sendable {
     let id: String
     let team: String
     let key: PrivateKey
 
-    /// - Parameter pem: PKCS#8, as in the file from Apple.
+    /// - Parameter pem: The key in PKCS#8, as in the file from Apple.
     init(id: String, team: String, pem: String) throws {
         self.id = id
         self.team = team

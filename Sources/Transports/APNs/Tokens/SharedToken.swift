@@ -1,8 +1,8 @@
 import Synchronization
 import Time
 
-/// The token of one key, shared by pools on any thread. When one pool replaces it, all use the new token from their next
-/// request.
+/// The token of one key, shared by pools on any thread. When one pool replaces it, all pools use the new token from
+/// their next request.
 final class SharedToken: Sendable {
     private let keeper: Mutex<TokenKeeper>
     private let changes = Atomic<Int>(0)
@@ -10,7 +10,7 @@ final class SharedToken: Sendable {
     private let tell: @Sendable (String) -> Void
 
     /// - Parameters:
-    ///   - path: The file that keeps the token over restarts; nil: none.
+    ///   - path: The file that keeps the token over restarts; nil: no file.
     ///   - tell: Called with the error if the file cannot be written.
     init(
         _ key: SigningKey, keptAt path: String? = nil, jitter: @escaping @Sendable () -> Double,
@@ -21,7 +21,7 @@ final class SharedToken: Sendable {
         self.tell = tell
     }
 
-    /// A number that is new after each change; never 0.
+    /// A number that grows with each change of the token. Never 0.
     var edition: Int { changes.load(ordering: .acquiring) + 1 }
 
     /// - Parameter age: The age at which a token is replaced, before jitter.

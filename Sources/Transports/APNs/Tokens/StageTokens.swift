@@ -2,16 +2,17 @@ import PipelineKit
 import Signing
 import Synchronization
 
-/// The tokens of a stage's keys. Pools and transports with the same key share one token, because APNs may count the tokens
-/// of all connections together.
+/// The tokens of a stage's keys. Pools and transports with the same key share one token, because APNs may count the
+/// tokens of all connections together.
 final class StageTokens: Sendable {
-    /// A corrected key file has another public key and so gets another token. The old token is freed with its last user.
+    /// Identifies a token. A corrected key file has another public key, and so gets another token.
     private struct Name: Hashable {
         let key: String
         let publicKey: PublicKey
         let file: String?
     }
 
+    /// Holds a token only as long as somebody uses it.
     private struct Place {
         weak var token: SharedToken?
     }
@@ -19,7 +20,7 @@ final class StageTokens: Sendable {
     private let places = Mutex<[Name: Place]>([:])
 
     /// - Parameters:
-    ///   - context: The context of the transport that asks. Its folder keeps the token.
+    ///   - context: The context of the transport that needs the token. The token's file is in its folder.
     ///   - jitter: A number from 0 to 1 for each new token.
     func token(
         of key: SigningKey, _ context: TransportContext, jitter: @escaping @Sendable () -> Double

@@ -8,7 +8,7 @@ struct TokenFile {
 
     init(_ path: String) { self.path = path }
 
-    /// Nil if there is no usable token.
+    /// Reads the token; nil if there is no usable token.
     func read() -> ProviderToken? {
         guard let bytes = FileManager.default.contents(atPath: path) else { return nil }
         let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
@@ -19,7 +19,7 @@ struct TokenFile {
             text: String(words[1]), issued: Instant(microseconds: seconds * 1_000_000), shift: .seconds(shift))
     }
 
-    /// Writes `iat`, the token, and its shift in seconds, in one step.
+    /// Writes the token's `iat`, its text and its shift in seconds. Replaces an old file in one step.
     ///
     /// - Returns: The error; nil if there was none.
     func write(_ token: ProviderToken) -> TokenFileError? {
@@ -32,8 +32,8 @@ struct TokenFile {
         return isMade && rename(temporary, path) == 0 ? nil : TokenFileError(path: path)
     }
 
-    /// Makes the folder if it is missing: `belfry doctor apns` may run before the stage. It makes none below another user's
-    /// folder, because the stage's user might not be able to write there.
+    /// Makes the folder if it is missing, because `belfry doctor apns` may run before the stage. Makes no folder inside
+    /// another user's folder, because the stage's user might not be able to write there.
     private func makeFolder() -> Bool {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
         guard !FileManager.default.fileExists(atPath: folder.path) else { return true }

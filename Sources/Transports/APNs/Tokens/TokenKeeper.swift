@@ -6,13 +6,14 @@ import Time
 /// (Establishing a token-based connection to APNs). A token that is made after a restart may count too, so the token is
 /// kept over restarts.
 struct TokenKeeper {
-    // Establishing a token-based connection to APNs.
+    /// APNs rejects an older token.
     static let ageMax = Duration.seconds(60 * 60)
+    /// APNs rejects a new token if the token before it was younger.
     static let ageOfReplaced = Duration.seconds(20 * 60)
     /// The limits of the age at which a token is replaced, whatever the settings and the jitter are.
     static let refreshAges = Duration.seconds(25 * 60)...Duration.seconds(55 * 60)
-    /// How much earlier or later a token is replaced at random, so that senders that started together do not all sign at
-    /// the same time.
+    /// How much earlier or later a token is replaced at random, so that senders that started together do not all sign
+    /// at the same time.
     static let jitterMax = Duration.seconds(4 * 60)
 
     private let key: SigningKey
@@ -54,8 +55,8 @@ struct TokenKeeper {
         return (try make(at: now), true)
     }
 
-    /// Replaces a token that APNs called expired. A young token is kept, because APNs would count a second one as one too
-    /// many.
+    /// Replaces a token that APNs called expired. A young token is kept, because APNs would reject its successor as
+    /// one token too many.
     ///
     /// - Returns: Whether the token was replaced.
     mutating func refuse(at now: Instant) throws -> Bool {
@@ -64,7 +65,8 @@ struct TokenKeeper {
         return true
     }
 
-    /// APNs counted too many tokens: for 20 minutes, the token is replaced only when it is almost an hour old.
+    /// Notes that APNs counted too many tokens. For 20 minutes, the token is then replaced only when it is almost an
+    /// hour old.
     mutating func keep(at now: Instant) { keptUntil = now.advanced(by: Self.ageOfReplaced) }
 
     private func ageMax(of token: ProviderToken, at now: Instant, _ age: Duration) -> Duration {

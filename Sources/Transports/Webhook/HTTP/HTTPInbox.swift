@@ -30,7 +30,7 @@ final class HTTPInbox: Sendable {
 
     deinit { Glibc.close(bell) }
 
-    /// - Returns: Whether the order was accepted; false once closed.
+    /// - Returns: Whether the order was accepted. A closed inbox accepts no order.
     func add(_ order: HTTPOrder) -> Bool {
         let isOpen = mail.withLock { mail in
             if !mail.isClosed { mail.orders.append(order) }
@@ -50,7 +50,7 @@ final class HTTPInbox: Sendable {
         eventfd_write(bell, 1)
     }
 
-    /// Closes the inbox and ends the orders in it, where no thread will take them.
+    /// Closes the inbox and ends its orders as cancelled, because no thread takes them.
     func refuseAll() {
         close()
         for order in take().orders { order.end.resume(returning: .failure(.cancelled)) }

@@ -3,12 +3,12 @@ import Foundation
 import PipelineKit
 import Synchronization
 
-/// One POST.
+/// A POST request.
 struct HTTPRequest: Sendable {
     var url: URL
     var headers: [(name: String, value: String)]
     var body: [UInt8]
-    /// From the start to the end of the answer.
+    /// How long the request may take, from its start to the end of the answer.
     var timeout: Duration
 }
 
@@ -33,22 +33,24 @@ enum HTTPFailure: Error, Hashable {
 
 /// Rules for every request of a session.
 struct HTTPRules: Sendable, Hashable {
-    /// Whether connections to private networks are allowed, directly or by a name. Only then are the proxies in the
-    /// environment's variables used, because nobody can see where a proxy connects to.
+    /// Whether connections to private networks are allowed. Only then are the proxies in the environment's variables
+    /// used, because a proxy can connect to a private network unnoticed.
     var allowsPrivateNetworks = false
     /// A PEM file with the certificates to trust instead of the system's.
     var trust: String?
 }
 
-/// Connections to servers, kept for the next request. Redirects are not followed; there are no cookies and no cache.
+/// Connections to servers, which are kept for further requests. Redirects are not followed; there are no cookies and no
+/// cache.
 ///
-/// One thread drives all requests with libcurl. `URLSession` would use most of a core while it waits for an answer, because
-/// it polls its sockets for writing again and again.
+/// One thread drives all requests with libcurl. `URLSession` would use most of a core while it waits for an answer,
+/// because it polls its sockets for writing again and again.
 final class HTTPSession: Sendable {
     private let inbox: HTTPInbox
     private let requests = Atomic<UInt64>(0)
 
-    /// - Parameter connections: How many requests may be in flight. Others wait, and their timeouts start later.
+    /// - Parameter connections: How many requests may be in flight. Further requests wait, and their timeouts start
+    ///   later.
     init(connections: Int, _ rules: HTTPRules = HTTPRules()) throws(TransportError) {
         guard let inbox = HTTPInbox() else { throw TransportError("the system has no file descriptor left") }
         self.inbox = inbox
@@ -61,7 +63,7 @@ final class HTTPSession: Sendable {
 
     deinit { inbox.close() }
 
-    /// Returns when the answer is complete, or at the timeout. An answer whose head came in time counts.
+    /// Sends a request. Returns when the answer is complete, or at the timeout if the answer's head has come by then.
     func post(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPAnswer {
         let id = requests.wrappingAdd(1, ordering: .relaxed).newValue
         let result = await withTaskCancellationHandler {

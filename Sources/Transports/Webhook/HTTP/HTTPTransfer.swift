@@ -1,10 +1,11 @@
 import CCurl
 
-/// One request in flight, and its answer so far. Belongs to the thread of its ``HTTPTransfers``.
+/// One request in flight, and its answer so far. Only the thread of its ``HTTPTransfers`` may use it.
 final class HTTPTransfer {
-    /// The rest of a longer answer is read but not kept.
+    /// How many bytes of an answer's body are kept. The rest of a longer body is read but dropped.
     static let bodyBytesMax = 4 << 10
-    /// A longer answer ends its connection, because reading the rest would cost more than connecting again.
+    /// How many bytes of an answer's body are read. A longer body ends the connection, because to read the rest would
+    /// cost more than to connect again.
     private static let answerBytesMax = 64 << 10
 
     let order: HTTPOrder
@@ -37,8 +38,8 @@ final class HTTPTransfer {
         message.deallocate()
     }
 
-    /// The result after libcurl has ended the transfer with that code. A complete head counts as an answer, even if its body
-    /// is incomplete.
+    /// The result after libcurl has ended the transfer with that code. A complete head counts as an answer, even if its
+    /// body is incomplete.
     func result(_ code: CURLcode) -> Result<HTTPAnswer, HTTPFailure> {
         let status = curl_status(easy)
         if isHeadComplete { return .success(HTTPAnswer(status: status, retryAfter: retryAfter, body: body)) }
@@ -77,7 +78,7 @@ final class HTTPTransfer {
         curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         // libcurl's timeouts by signals would interrupt other threads.
         curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
-        // A request can end while its host name is still being looked up.
+        // Lets a request end while its host name is still being looked up.
         curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
     }
 
@@ -90,7 +91,7 @@ final class HTTPTransfer {
     }
 
     private func setCallbacks() {
-        // The transfer outlives its easy handle.
+        // The pointer stays valid, because the transfer outlives its easy handle.
         let context = Unmanaged.passUnretained(self).toOpaque()
         curl_set_pointer(easy, CURLOPT_ERRORBUFFER, message)
         curl_set_pointer(easy, CURLOPT_HEADERDATA, context)
@@ -121,7 +122,8 @@ final class HTTPTransfer {
 
     // MARK: Reading
 
-    /// Reads one line of a head. An interim answer (1xx) has its own head, before the final one.
+    /// Reads one line of an answer's head. An interim answer (1xx) has a head of its own, which comes before the final
+    /// one.
     private func read(header line: String) {
         if line.hasPrefix("HTTP/") {
             isHeadComplete = false

@@ -1,6 +1,6 @@
 import CCurl
 
-/// The requests in flight and the connections that they share. Belongs to one thread.
+/// The requests in flight and the connections that they share. Only one thread may use them.
 final class HTTPTransfers {
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
@@ -24,7 +24,7 @@ final class HTTPTransfers {
 
     deinit { curl_multi_cleanup(multi) }
 
-    /// Returns when the inbox is closed and every order has ended.
+    /// Carries out the orders in the inbox. Returns when the inbox is closed and every order has ended.
     func run(_ inbox: HTTPInbox) {
         var mail = inbox.take()
         while !mail.isClosed {
@@ -46,7 +46,7 @@ final class HTTPTransfers {
         curl_multi_poll(multi, &bell, 1, Self.sleepMilliseconds, nil)
     }
 
-    /// Starts waiting requests. libcurl sets a timer for each, which ends the next sleep at once.
+    /// Starts waiting requests. libcurl sets a timer for each of them, and this timer ends the next sleep at once.
     private func startWaiting() {
         let count = min(waiting.count, connections - inFlight.count)
         for order in waiting.prefix(count) {

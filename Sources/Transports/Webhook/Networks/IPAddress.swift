@@ -3,7 +3,7 @@ import Glibc
 
 /// An address of IPv4 or IPv6.
 struct IPAddress: Hashable, Sendable {
-    /// 4 or 16.
+    /// 4 bytes for IPv4, 16 for IPv6.
     let bytes: [UInt8]
 
     /// Nil if there are neither 4 nor 16 bytes.
@@ -12,12 +12,13 @@ struct IPAddress: Hashable, Sendable {
         self.bytes = Array(bytes)
     }
 
-    /// The peer of a socket; nil if it is of another family.
+    /// Reads a socket's address; nil if it belongs to neither IPv4 nor IPv6.
     init?(_ address: UnsafePointer<curl_sockaddr>) {
         self.init([UInt8](unsafeUninitializedCapacity: 16) { $1 = curl_ip_bytes(address, $0.baseAddress) })
     }
 
-    /// A host in any form that libcurl takes for an address, such as `127.1` and `0x7f000001`.
+    /// Reads a host in any form that libcurl takes for an address, such as `127.1` and `0x7f000001`; nil for other
+    /// hosts.
     init?(host: String) {
         let text = host.prefix { $0 != "%" }.trimmingSuffix { $0 == "." }
         var bytes = [UInt8](repeating: 0, count: 16)

@@ -1,8 +1,8 @@
 import CCurl
 import Glibc
 
-/// Opens the sockets of one request if their peer is allowed. libcurl asks after it has resolved names and chosen a proxy,
-/// so neither can lead around this check.
+/// Opens the sockets of one request if the address of the peer is allowed. libcurl asks for a socket after it has
+/// resolved names and chosen a proxy. So neither a name nor a proxy can avoid this check.
 struct SocketOpener {
     let allowsPrivateNetworks: Bool
     private var refused: IPAddress?
@@ -10,7 +10,7 @@ struct SocketOpener {
 
     init(allowsPrivateNetworks: Bool) { self.allowsPrivateNetworks = allowsPrivateNetworks }
 
-    /// An address that was refused; nil if another address was tried.
+    /// The address that was refused last; nil if a socket was opened for another address.
     var refusal: IPAddress? { hasOpened ? nil : refused }
 
     /// - Returns: `CURL_SOCKET_BAD` if the address is refused.
