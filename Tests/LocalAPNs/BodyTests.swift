@@ -13,7 +13,7 @@ struct BodyTests {
         }
     }
 
-    /// A payload of that many bytes.
+    /// A payload of `count` bytes.
     private static func payload(_ count: Int) -> String {
         #"{"a":""# + String(repeating: "a", count: count - 8) + #""}"#
     }
@@ -30,7 +30,7 @@ struct BodyTests {
             try refusal(BodyTests.payload(limit + 1), type: type) == .answer(status: 413, reason: "PayloadTooLarge"))
     }
 
-    @Test mutating func `bytes that are not kept count towards the limit`() throws {
+    @Test mutating func `the bytes of a body that are not kept count towards the size limit`() throws {
         let refusal = try fixture.refusal { $0.take(Array(repeating: UInt8(ascii: " "), count: 100_000)) }
         #expect(refusal == .answer(status: 413, reason: "PayloadTooLarge"))
     }
@@ -47,7 +47,9 @@ struct BodyTests {
         ("background", #"{"aps":{"content-available":1}}"#, 0), ("alert", #"{"aps":{"content-available":1}}"#, 2),
         ("alert", #"{"aps":{"content-available":1,"sound":"default"}}"#, 0),
     ])
-    mutating func `keys that do not fit the push type give warnings`(type: String, body: String, count: Int) throws {
+    mutating func `payload keys that contradict the push type give warnings`(type: String, body: String, count: Int)
+        throws
+    {
         let warnings = try fixture.warnings {
             $0.send(body)
             $0.set("apns-push-type", type)

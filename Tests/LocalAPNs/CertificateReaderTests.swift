@@ -24,7 +24,7 @@ struct CertificateReaderTests {
         9xOF
         -----END CERTIFICATE-----
         """
-    /// For production; its list of topics is an octet string.
+    /// A certificate for production. Its list of topics is an octet string instead of a sequence.
     private static let brokenTopics = """
         -----BEGIN CERTIFICATE-----
         MIIB8jCCAZigAwIBAgIUDdOs9aLb3lcnXQnD76u2V6DibDcwCgYIKoZIzj0EAwIw
@@ -45,7 +45,7 @@ struct CertificateReaderTests {
         CertificateReader(authorities: authorities).read(try Certificate(pem: pem).der)
     }
 
-    @Test func `the list of topics adds to the user ID`() throws {
+    @Test func `a certificate's topics are its user ID and its list of topics`() throws {
         let topics = ["", ".voip", ".complication"].map { "com.example.Notes" + $0 }
         let known = ClientCertificate(
             topics: topics, environments: [.development, .production], isKnown: true,
@@ -55,13 +55,13 @@ struct CertificateReaderTests {
         #expect(try Self.read(Self.manyTopics).isKnown == false)
     }
 
-    @Test func `a broken list of topics adds nothing`() throws {
+    @Test func `a certificate with a broken list of topics has only the topic of its user ID`() throws {
         let read = try Self.read(Self.brokenTopics)
         #expect(read.topics == ["com.example.Notes"])
         #expect(read.environments == [.production])
     }
 
-    @Test func `a certificate without marks is for both environments`() throws {
+    @Test func `a certificate without marks of environments is for both`() throws {
         let key = PrivateKey()
         let authority = try Authority(since: .now)
         let client = try authority.client(key.publicKey, topic: "com.example.Mail", since: .now)

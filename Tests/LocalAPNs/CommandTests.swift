@@ -4,7 +4,7 @@ import Testing
 
 struct CommandTests {
     @Test(arguments: [("+25m", 1_500_000), ("-10s", -10_000), ("+250ms", 250), ("+2h", 7_200_000), ("+1d", 86_400_000)])
-    func `the clock moves in steps`(text: String, milliseconds: Int64) throws {
+    func `a clock command has a step with a sign and a unit`(text: String, milliseconds: Int64) throws {
         guard case .clock(let step) = try Command.read(#"{"clock":"\#(text)"}"#) else {
             Issue.record("another command")
             return
@@ -33,7 +33,7 @@ struct CommandTests {
         #expect(told == device)
     }
 
-    @Test func `a script is one line or several`() throws {
+    @Test func `a script command has one line or several`() throws {
         for text in [#"{"do":{}}"#, #"[{"do":{}},{"quirks":{"upperCaseIDs":true}}]"#] {
             guard case .script(let lines) = try Command.read(#"{"script":\#(text)}"#) else {
                 Issue.record("another command")
@@ -74,7 +74,7 @@ struct ServiceTests {
         #expect(answer(&service, id: ServiceTests.id).id == ServiceTests.id.uppercased())
     }
 
-    @Test func `only the development environment gives a unique ID`() {
+    @Test func `only answers of the development environment have a unique ID`() {
         var service = service()
         #expect(answer(&service).uniqueID == nil)
         service.check.environment = .development
@@ -95,7 +95,7 @@ struct ServiceTests {
         #expect(record.map { Record.request($0).json.contains("secret") } == false)
     }
 
-    @Test func `a script changes the answer to requests that the rules accept`() {
+    @Test func `a script changes only the answers to requests that the rules accept`() {
         var service = service(.unregistered)
         service.play([.rule(Script.Rule(do: conduct(503)))])
         #expect(answer(&service).status == 410)
@@ -109,7 +109,7 @@ struct ServiceTests {
         return conduct
     }
 
-    @Test func `a stored push comes when the device is active again`() {
+    @Test func `a stored push is delivered when the device is active again`() {
         var service = service(.offline)
         #expect(answer(&service, id: ServiceTests.id).record?.fate == "stored")
         #expect(answer(&service).record?.replaced == ServiceTests.id)

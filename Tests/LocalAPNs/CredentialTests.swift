@@ -19,7 +19,7 @@ struct CredentialTests {
 
     private static let names = ["ca.pem", "ca-key.pem", "AuthKey_KEYLOCAL12.p8", "client.pem", "client-key.pem"]
 
-    @Test func `all files are made once and kept`() throws {
+    @Test func `keys and certificates are made once and kept`() throws {
         _ = try Credentials(options)
         let first = try CredentialTests.names.map(text)
         _ = try Credentials(options)
@@ -36,7 +36,7 @@ struct CredentialTests {
         }
     }
 
-    @Test mutating func `the client certificate is for the topic`() throws {
+    @Test mutating func `a client certificate is made anew for another topic`() throws {
         _ = try Credentials(options)
         let first = try text("client.pem")
         options.topic = "com.example.Mail"
@@ -45,7 +45,7 @@ struct CredentialTests {
         #expect(try text("ca.pem").isEmpty == false)
     }
 
-    @Test func `a certificate is renewed in time`() throws {
+    @Test func `certificates are renewed before they expire`() throws {
         _ = try Credentials(options)
         let (authority, client) = (try text("ca.pem"), try text("client.pem"))
         _ = try Credentials(options, now: Date().addingTimeInterval(370 * 86_400))
@@ -55,7 +55,7 @@ struct CredentialTests {
         #expect(try text("ca.pem") != authority)
     }
 
-    @Test mutating func `a file without a key is reported`() throws {
+    @Test mutating func `a key file that is broken or missing is reported`() throws {
         options.keyPath = try folder.write("no key", to: "AuthKey.p8")
         let path = folder.file("AuthKey.p8")
         #expect(

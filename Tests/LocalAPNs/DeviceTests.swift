@@ -9,7 +9,7 @@ struct DeviceTests {
         try fixture.refusal { $0.set(":path", "/3/device/\(token)") }
     }
 
-    private mutating func know(
+    private mutating func register(
         _ state: Device.State = .active, _ environment: Environment? = nil, bundle: String = Fixture.bundle,
         since: Int64? = nil
     ) {
@@ -23,17 +23,17 @@ struct DeviceTests {
     }
 
     @Test(arguments: ["a", "abc", "xy", "ab%20", "ab/cd", String(repeating: "ab", count: 257)])
-    mutating func `a token is an even number of hexadecimal digits`(token: String) throws {
+    mutating func `a device token that is not an even number of hexadecimal digits is rejected`(token: String) throws {
         #expect(try refusal(token) == .bad("BadDeviceToken"))
     }
 
     @Test(arguments: ["ab", "AB01", String(repeating: "ab", count: 256)])
-    mutating func `a token may have any even length up to 512 digits`(token: String) throws {
+    mutating func `a device token may have any even length up to 512 digits`(token: String) throws {
         #expect(try refusal(token) == nil)
     }
 
-    @Test mutating func `an unknown token is bad only if the registry is strict`() throws {
-        know()
+    @Test mutating func `an unknown device token is rejected only if the registry is strict`() throws {
+        register()
         #expect(try refusal("ab02") == nil)
         fixture.registry.isStrict = true
         #expect(try refusal("ab01") == nil)
@@ -41,18 +41,18 @@ struct DeviceTests {
         #expect(try refusal("ab02") == .bad("BadDeviceToken"))
     }
 
-    @Test mutating func `a token of the other environment is bad`() throws {
-        know(.active, .production)
+    @Test mutating func `a device token of the other environment is rejected`() throws {
+        register(.active, .production)
         #expect(try refusal("ab01") == .bad("BadDeviceToken"))
     }
 
-    @Test mutating func `a token of another app is not for the topic`() throws {
-        know(bundle: "com.example.Mail")
+    @Test mutating func `a device token of another app is rejected`() throws {
+        register(bundle: "com.example.Mail")
         #expect(try refusal("ab01") == .bad("DeviceTokenNotForTopic"))
     }
 
     @Test mutating func `a topic with a suffix belongs to the same app`() throws {
-        know()
+        register()
         let refusal = try fixture.refusal {
             $0.set(":path", "/3/device/ab01")
             $0.set("apns-topic", "\(Fixture.bundle).voip")
@@ -61,15 +61,15 @@ struct DeviceTests {
         #expect(refusal == nil)
     }
 
-    @Test mutating func `an invalid token is reported with the time since when it is invalid`() throws {
-        know(.unregistered, since: 17)
+    @Test mutating func `the answer to an invalid device token says since when it is invalid`() throws {
+        register(.unregistered, since: 17)
         #expect(try refusal("ab01") == .answer(status: 410, reason: "Unregistered", timestamp: 17))
-        know(.expired)
+        register(.expired)
         #expect(try refusal("ab01") == .answer(status: 410, reason: "ExpiredToken"))
     }
 
     @Test mutating func `pushes to a device that is offline are accepted`() throws {
-        know(.offline)
+        register(.offline)
         #expect(try refusal("ab01") == nil)
     }
 }

@@ -23,7 +23,7 @@ struct Fixture {
             isStrict: isStrict)
     }
 
-    /// A new key of this team, known to the server.
+    /// Makes a new key of this team, and adds it to the server's registry.
     mutating func addKey(_ id: String, _ change: (inout SigningKey) -> Void = { _ in }) -> PrivateKey {
         let key = PrivateKey()
         var entry = SigningKey(id: id, team: "TEAM123456", publicKey: key.publicKey)
@@ -41,7 +41,7 @@ struct Fixture {
             claims: #"{"iss":"\#(team)","iat":\#(issuedAt ?? now / 1000)}"#, key: other ?? key)
     }
 
-    /// The same token each time.
+    /// A token that is the same in all requests of the test.
     private mutating func heldToken() throws -> String {
         let token = try held ?? token()
         held = token
@@ -59,7 +59,7 @@ struct Fixture {
         return request
     }
 
-    /// The result of the check; nil: accepted.
+    /// Why the server rejects the changed request; nil if it accepts the request.
     mutating func refusal(_ change: (inout PushRequest) -> Void = { _ in }) throws -> Refusal? {
         var inspection = Inspection(try request(change))
         return refusal(of: &inspection)
@@ -69,7 +69,7 @@ struct Fixture {
         check.refusal(of: &inspection, on: &connection, by: &registry, at: now)
     }
 
-    /// The warnings of a request that is accepted.
+    /// The warnings about the changed request, which must be accepted.
     mutating func warnings(_ change: (inout PushRequest) -> Void = { _ in }) throws -> [String] {
         var inspection = Inspection(try request(change))
         return refusal(of: &inspection) == nil ? inspection.warnings : ["refused"]

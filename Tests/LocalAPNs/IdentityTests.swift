@@ -16,7 +16,7 @@ struct IdentityTests {
         #expect(try fixture.refusal { $0.set("authorization", value) } == .forbidden("MissingProviderToken"))
     }
 
-    @Test mutating func `the scheme may have capital letters`() throws {
+    @Test mutating func `the word Bearer before the token may have capital letters`() throws {
         let token = try fixture.token()
         #expect(try fixture.refusal { $0.set("authorization", "Bearer \(token)") } == nil)
     }
@@ -34,19 +34,19 @@ struct IdentityTests {
         #expect(try refusal(token: try fixture.token(team: "TEAM654321")) == .forbidden("InvalidProviderToken"))
     }
 
-    @Test mutating func `a signature of another key is invalid`() throws {
+    @Test mutating func `a token with the signature of another key is invalid`() throws {
         let token = try fixture.token(by: PrivateKey())
         #expect(try refusal(token: token) == .forbidden("InvalidProviderToken"))
     }
 
-    @Test mutating func `another algorithm is invalid`() throws {
+    @Test mutating func `a token with another algorithm is invalid`() throws {
         let token = try JWT.text(
             head: #"{"alg":"HS256","kid":"KEY1234567"}"#, claims: #"{"iss":"TEAM123456","iat":1767225600}"#,
             key: fixture.key)
         #expect(try refusal(token: token) == .forbidden("InvalidProviderToken"))
     }
 
-    @Test mutating func `a time as a string is accepted only leniently`() throws {
+    @Test mutating func `a token whose time is a string is accepted only if the server is lenient`() throws {
         let token = try JWT.text(
             head: #"{"alg":"ES256","kid":"KEY1234567"}"#, claims: #"{"iss":"TEAM123456","iat":"1767225600"}"#,
             key: fixture.key)
@@ -55,7 +55,7 @@ struct IdentityTests {
         #expect(try refusal(token: token) == nil)
     }
 
-    @Test mutating func `a signature in DER and padding are accepted only leniently`() throws {
+    @Test mutating func `a padded signature in DER is accepted only if the server is lenient`() throws {
         let signed = try fixture.token().split(separator: ".").prefix(2).joined(separator: ".")
         let signature = Data(try fixture.key.derSignature(for: Array(signed.utf8))).base64EncodedString()
         #expect(try refusal(token: "\(signed).\(signature)") == .forbidden("InvalidProviderToken"))
@@ -86,14 +86,14 @@ struct IdentityTests {
         #expect(try refusal(token: token) == .forbidden("BadEnvironmentKeyInToken"))
     }
 
-    @Test mutating func `a connection belongs to one team`() throws {
+    @Test mutating func `a connection rejects tokens of a second team`() throws {
         let key = fixture.addKey("KEYOTHERTM") { $0.team = "TEAMOTHER1" }
         #expect(try fixture.refusal() == nil)
         let token = try fixture.token(by: key, id: "KEYOTHERTM", team: "TEAMOTHER1")
         #expect(try refusal(token: token) == .forbidden("InvalidProviderToken"))
     }
 
-    @Test mutating func `a connection belongs to one key`() throws {
+    @Test mutating func `a connection rejects tokens of a second key`() throws {
         let key = fixture.addKey("KEYANOTHER")
         #expect(try fixture.refusal() == nil)
         let token = try fixture.token(by: key, id: "KEYANOTHER")
@@ -107,7 +107,7 @@ struct IdentityTests {
         #expect(try refusal(token: try fixture.token(by: key, id: "KEYRELATED")) == nil)
     }
 
-    @Test mutating func `a token may change after twenty minutes`() throws {
+    @Test mutating func `the token of a connection may change only after twenty minutes`() throws {
         #expect(try refusal(token: try fixture.token()) == nil)
         fixture.now += 20 * 60_000 - 1
         let second = try fixture.token()
@@ -116,7 +116,7 @@ struct IdentityTests {
         #expect(try refusal(token: second) == nil)
     }
 
-    @Test mutating func `a new signature is another token`() throws {
+    @Test mutating func `a token with a new signature counts as another token`() throws {
         let issuedAt = fixture.now / 1000
         #expect(try refusal(token: try fixture.token(issuedAt: issuedAt)) == nil)
         let refusal = try refusal(token: try fixture.token(issuedAt: issuedAt))
@@ -124,7 +124,7 @@ struct IdentityTests {
     }
 
     @Test(arguments: [Quirks.Scope.connection, .key])
-    mutating func `tokens are counted by connection or by key`(scope: Quirks.Scope) throws {
+    mutating func `changes of the token are limited for each connection or for each key`(scope: Quirks.Scope) throws {
         fixture.check.quirks.tokenUpdates = scope
         #expect(try refusal(token: try fixture.token()) == nil)
         fixture.connection = ConnectionState(number: 2)

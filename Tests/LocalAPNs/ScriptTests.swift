@@ -41,7 +41,7 @@ struct ScriptTests {
         #expect(script.conduct(for: facts("ff"), at: 0) == Conduct())
     }
 
-    @Test func `a rule can name the nth request`() throws {
+    @Test func `a rule can apply to the nth, to every nth, to the first or to later requests`() throws {
         var third = try script(#"{"when":{"nth":3},"do":{"status":500}}"#)
         #expect(statuses(&third, 4) == [nil, nil, 500, nil])
         var every = try script(#"{"when":{"every":2},"do":{"status":500}}"#)
@@ -50,13 +50,13 @@ struct ScriptTests {
         #expect(statuses(&between, 4) == [nil, 500, 500, nil])
     }
 
-    @Test func `only requests that fit are counted`() throws {
+    @Test func `a rule counts only the requests that fit its other conditions`() throws {
         var script = try script(#"{"when":{"token":"cd*","nth":2},"do":{"status":500}}"#)
         let tokens = ["cd", "ab", "cd"].map { script.conduct(for: facts($0), at: 0).answer?.status }
         #expect(tokens == [nil, nil, 500])
     }
 
-    @Test func `a random share depends only on the seed`() throws {
+    @Test func `which requests a random share draws depends only on the seed`() throws {
         var first = try script(#"{"when":{"share":0.25,"seed":7},"do":{"status":500}}"#)
         var again = first
         let drawn = statuses(&first, 4000)
@@ -66,7 +66,7 @@ struct ScriptTests {
         #expect(drawn != statuses(&other, 4000))
     }
 
-    @Test func `a rate is counted for each token`() throws {
+    @Test func `a rule's rate is counted separately for each device token`() throws {
         var script = try script(#"{"when":{"above":{"count":2,"seconds":10}},"do":{"status":429}}"#)
         func status(_ token: String, _ now: Int64) -> Int? {
             script.conduct(for: facts(token), at: now).answer?.status
@@ -82,7 +82,7 @@ struct ScriptTests {
         #expect(script.conduct(for: facts(errors: 2), at: 0).goAway?.reason == "Shutdown")
     }
 
-    @Test func `each setting comes from the first rule that has it`() throws {
+    @Test func `each setting of the conduct comes from the first rule that has it`() throws {
         var script = try script(
             #"{"do":{"latency":[5,9]}}"#, #"{"when":{"nth":1},"do":{"silence":true}}"#,
             #"{"do":{"status":500,"latency":1}}"#)
@@ -93,7 +93,7 @@ struct ScriptTests {
         #expect(script.conduct(for: facts(), at: 0).answer?.status == 500)
     }
 
-    @Test func `endings and GOAWAY are read`() throws {
+    @Test func `the endings and GOAWAY frames in a script are read`() throws {
         var script = try script(
             #"{"when":{"nth":1},"do":{"reset":"REFUSED_STREAM"}}"#, #"{"when":{"nth":2},"do":{"drop":true}}"#,
             #"{"when":{"nth":3},"do":{"goaway":{"twice":true,"lastStream":"before","text":"bye","close":false}}}"#,
@@ -115,14 +115,14 @@ struct ScriptTests {
         (#"{"quirks":{"tokens":"soft"}}"#, #"script:2: quirks.tokens: takes strict, lenient, not "soft""#),
         (#"{"do":{"status":1,"status":2}}"#, "script:2: no JSON: "),
     ])
-    func `an error in a script is reported with its place`(line: String, message: String) {
+    func `an error in a script is reported with its line and key`(line: String, message: String) {
         let error = #expect(throws: LineError.self) { try LineFile.script("# a script\n\(line)", name: "script") }
         #expect(error?.description.hasPrefix(message) == true, "\(error?.description ?? "")")
     }
 }
 
 struct StreamAllowanceTests {
-    @Test func `with tokens there is one stream until a token is valid`() {
+    @Test func `a client with tokens has one stream until its first valid token`() {
         var allowance = StreamAllowance(full: 1000, hasCertificate: false)
         #expect(allowance.announced == 1)
         #expect(allowance.answered(status: 403, isAuthenticated: false, fallsAfterError: false) == nil)
@@ -130,11 +130,11 @@ struct StreamAllowanceTests {
         #expect(allowance.answered(status: 200, isAuthenticated: true, fallsAfterError: false) == nil)
     }
 
-    @Test func `with a certificate there are all streams at once`() {
+    @Test func `a client with a certificate has all streams at once`() {
         #expect(StreamAllowance(full: 10, hasCertificate: true).announced == 10)
     }
 
-    @Test func `after an error there is one stream until a success`() {
+    @Test func `a client has one stream from an error until the next success`() {
         var allowance = StreamAllowance(full: 10, hasCertificate: true)
         #expect(allowance.answered(status: 410, isAuthenticated: true, fallsAfterError: true) == nil)
         #expect(allowance.answered(status: 400, isAuthenticated: true, fallsAfterError: true) == 1)

@@ -31,7 +31,7 @@ struct ShapeTests {
     }
 
     @Test(arguments: ["/", "/3", "/3/devices/ab", "/2/device/ab"])
-    mutating func `another path is bad`(path: String) throws {
+    mutating func `a request to another path is rejected`(path: String) throws {
         #expect(try fixture.refusal { $0.set(":path", path) } == .answer(status: 404, reason: "BadPath"))
     }
 
@@ -55,7 +55,7 @@ struct ShapeTests {
         #expect(try fixture.refusal { $0.headers += [Header("x", "1"), Header("x", "1")] } == nil)
     }
 
-    @Test mutating func `the first failure wins`() throws {
+    @Test mutating func `the first check that fails decides the answer`() throws {
         let refusal = try fixture.refusal {
             $0.set(":method", "GET")
             $0.set("authorization", nil)

@@ -41,7 +41,7 @@ struct StoreTests {
         #expect(store.waitingCount == 0)
     }
 
-    @Test mutating func `a notification replaces the one with the same collapse ID`() {
+    @Test mutating func `a notification replaces the notification with the same collapse ID`() {
         #expect(store.take(push("1", collapse: "x"), isOnline: true, at: 0) == .shown(replaced: nil))
         #expect(store.take(push("2", collapse: "y"), isOnline: true, at: 0) == .shown(replaced: nil))
         #expect(store.take(push("3", collapse: "x"), isOnline: true, at: 0) == .shown(replaced: "1"))
@@ -55,7 +55,7 @@ struct StoreTests {
         #expect(fate == .shown(replaced: nil))
     }
 
-    @Test func `the newest keys are remembered`() {
+    @Test func `a memory of limited size keeps the newest keys`() {
         var recent = Recent<Int, Int>(countMax: 4)
         for key in 1...5 { #expect(recent.insert(key, for: key) == nil) }
         #expect(recent.insert(0, for: 5) == 5)
@@ -67,7 +67,7 @@ struct StoreTests {
 struct NoticeTests {
     private func notice(_ json: String) -> Notice { Notice(payload: Array(json.utf8)) }
 
-    @Test func `an alert is a text or its parts`() {
+    @Test func `an alert is a text, or has a title, a subtitle and a body`() {
         #expect(notice(#"{"aps":{"alert":"Hi"}}"#).body == "Hi")
         let parts = notice(#"{"aps":{"alert":{"title":"T","subtitle":"S","body":"B"},"badge":3,"sound":"ping"}}"#)
         #expect([parts.title, parts.subtitle, parts.body, parts.sound] == ["T", "S", "B", "ping"])

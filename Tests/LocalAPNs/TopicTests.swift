@@ -19,7 +19,7 @@ struct TopicTests {
         #expect(try refusal(nil) == .bad("MissingTopic"))
     }
 
-    @Test mutating func `with a certificate of one topic the header may be missing`() throws {
+    @Test mutating func `a request needs no topic if the client's certificate has only one`() throws {
         fixture.connection = ConnectionState(certificate: ClientCertificate(topics: [Fixture.bundle]))
         #expect(try refusal(nil) == nil)
         fixture.connection = ConnectionState(
@@ -28,7 +28,7 @@ struct TopicTests {
     }
 
     @Test(arguments: ["", "com..example", ".com", "com.", "com/example", "com.exämple"])
-    mutating func `a topic is parts of letters, digits and hyphens`(topic: String) throws {
+    mutating func `a malformed topic is rejected`(topic: String) throws {
         #expect(try refusal(topic) == .bad("BadTopic"))
     }
 
@@ -40,24 +40,24 @@ struct TopicTests {
         #expect(try refusal(Fixture.bundle + other, type: type.rawValue) == TopicTests.disallowed)
     }
 
-    @Test mutating func `without a push type any suffix is accepted`() throws {
+    @Test mutating func `a topic may have any suffix if the request has no push type`() throws {
         #expect(try refusal("\(Fixture.bundle).voip", type: nil) == nil)
     }
 
-    @Test mutating func `a key of other topics is rejected`() throws {
+    @Test mutating func `a key for other topics is rejected`() throws {
         fixture.registry.keys["KEY1234567"]?.bundles = ["com.example.Mail"]
         #expect(try refusal(Fixture.bundle) == TopicTests.disallowed)
         #expect(try refusal("com.example.Mail") == nil)
         #expect(try refusal("com.example.Mail.voip", type: "voip") == nil)
     }
 
-    @Test mutating func `a certificate of other topics is rejected`() throws {
+    @Test mutating func `a certificate for other topics is rejected`() throws {
         fixture.connection = ConnectionState(certificate: ClientCertificate(topics: ["com.example.Mail"]))
         #expect(try refusal(Fixture.bundle) == TopicTests.disallowed)
     }
 
     @Test(arguments: [PushType.location, .liveactivity])
-    mutating func `some push types need a token`(type: PushType) throws {
+    mutating func `a certificate cannot send location and Live Activity pushes`(type: PushType) throws {
         let topic = Fixture.bundle + type.suffix
         fixture.connection = ConnectionState(certificate: ClientCertificate(topics: [topic]))
         #expect(try refusal(topic, type: type.rawValue) == TopicTests.disallowed)

@@ -29,7 +29,7 @@ struct LiveServer {
 
     func url(_ device: String = "ab01") -> String { "https://127.0.0.1:\(apns.port)/3/device/\(device)" }
 
-    /// What curl prints: head and body.
+    /// Sends a request with curl. Returns the head and the body of the answer.
     func curl(_ arguments: String..., device: String = "ab01", body: String = #"{"aps":{"alert":"Hi"}}"#) throws
         -> String
     {
@@ -47,7 +47,7 @@ struct LiveServer {
         return try Run("/usr/bin/curl", fixed + arguments + [url(device)]).output
     }
 
-    /// What a client of bare frames sees, line by line.
+    /// Runs ``FrameClient`` with these steps. Returns the lines that it prints.
     func frames(_ actions: String...) throws -> [String] { try frames(steps: actions) }
 
     func frames(steps: [String]) throws -> [String] {

@@ -1,9 +1,14 @@
 /// A client that writes single HTTP/2 frames, to do what a correct client would not do.
 enum FrameClient {
-    /// Arguments: port, CA file, header lines `name=value`. Standard input, a step a line: `open STREAM [NAME=VALUE]`
-    /// (headers that do not end the stream; a value replaces that of the same name), `body STREAM TEXT` (ends it),
-    /// `part STREAM TEXT`, `ping`, `ack` (SETTINGS), `wait PREFIX` (till a printed line begins with it). Prints each
-    /// frame that comes, and `closed` or `cut` at the end.
+    /// The program's arguments are the port, the file with the authority's certificate, and header lines `name=value`.
+    /// Its standard input has one step on each line:
+    ///
+    /// - `open STREAM [NAME=VALUE]` sends the headers. The value is added, or replaces the value of the same name.
+    /// - `part STREAM TEXT` sends a part of a body, and `body STREAM TEXT` the last part, which ends the stream.
+    /// - `ping` sends PING, and `ack` acknowledges SETTINGS.
+    /// - `wait PREFIX` prints the frames that arrive, until a printed line begins with the prefix.
+    ///
+    /// At the end of the connection, the program prints `closed`, or `cut` if TLS was not closed.
     static let program = #"""
         import socket, ssl, struct, sys
 

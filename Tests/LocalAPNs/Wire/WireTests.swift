@@ -3,7 +3,7 @@ import Testing
 
 @testable import LocalAPNs
 
-/// Over real TLS, with clients that do not use NIO.
+/// Tests a running server over TLS, with clients that do not use NIO.
 @Suite(.timeLimit(.minutes(5)))
 struct WireTests {
     private static let body = #"body 1 {"aps":{"alert":"Hi"}}"#
@@ -63,7 +63,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func `there is one stream until the first valid token`() async throws {
+    @Test func `a client with tokens has one stream until its first valid token`() async throws {
         let live = try await LiveServer()
         let lines = try live.frames(
             "wait settings table", "ack", "open 1 authorization=x", WireTests.body, "wait data",
@@ -75,7 +75,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func `a stream too many is refused`() async throws {
+    @Test func `a stream above the limit is refused`() async throws {
         let live = try await LiveServer()
         let lines = try live.frames(
             "wait settings table", "ack", "open 1", "open 3", "wait reset", WireTests.body, "wait headers")
@@ -114,7 +114,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func `after an error there is one stream until a success`() async throws {
+    @Test func `a client has one stream from an error until the next success`() async throws {
         let live = try await LiveServer(#"{"quirks":{"fallAfterError":true}}"#)
         let lines = try live.frames(
             "wait settings table", "ack", "open 1", WireTests.body, "wait settings streams=1000",
@@ -124,7 +124,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func `GOAWAY may come twice`() async throws {
+    @Test func `a script can send GOAWAY twice`() async throws {
         let live = try await LiveServer(
             #"{"when":{"nth":2},"do":{"goaway":{"reason":"Shutdown","twice":true,"lastStream":"before"}}}"#)
         let lines = try live.frames(
@@ -137,7 +137,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func `a connection can stay open after GOAWAY`() async throws {
+    @Test func `a script can keep a connection open after GOAWAY`() async throws {
         let live = try await LiveServer(
             #"{"when":{"nth":1},"do":{"goaway":{"text":"too many active streams","code":"REFUSED_STREAM","close":false}}}"#
         )
@@ -151,7 +151,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func `many errors end the connection`() async throws {
+    @Test func `a quirk ends the connection after several errors`() async throws {
         let live = try await LiveServer(#"{"quirks":{"goAwayAfterErrors":2}}"#)
         let lines = try live.frames(
             "wait settings table", "ack", "open 1 authorization=x", "body 1 {}", "wait data", "open 3 apns-priority=7",
@@ -196,7 +196,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func `a scripted answer has its headers and its time`() async throws {
+    @Test func `a scripted answer has the headers and the timestamp of the script`() async throws {
         let live = try await LiveServer(
             #"{"do":{"status":410,"reason":"Unregistered","timestamp":17,"retryAfter":9,"latency":5}}"# + "\n"
                 + #"{"quirks":{"upperCaseIDs":true}}"#)
@@ -232,7 +232,7 @@ struct WireTests {
         try await live.apns.stop()
     }
 
-    @Test func `a listener sees all requests from the start`() async throws {
+    @Test func `a listener that comes late gets all requests since the start`() async throws {
         let live = try await LiveServer()
         _ = try live.push(device: "ab01")
         async let all = live.apns.requests.reduce(into: [String?]()) { $0.append($1.token) }
@@ -242,7 +242,7 @@ struct WireTests {
     }
 
     @Test func `many requests at once are answered`() async throws {
-        // h2load does not wait for SETTINGS.
+        // h2load opens many streams before it has read SETTINGS. So the server must not refuse them.
         let live = try await LiveServer(#"{"quirks":{"overLimit":"serve"}}"#)
         let body = try live.write(#"{"aps":{"alert":"Hi"}}"#, to: "body")
         let run = try Run(

@@ -6,7 +6,7 @@ import Time
 
 @testable import TransportAPNs
 
-/// The transport against a local APNs, over TLS.
+/// Tests the transport with a local APNs, over TLS.
 @Suite(.timeLimit(.minutes(5))) struct APNsDelivery {
     @Test func `a push arrives unchanged`() async throws {
         try await APNsRig.with { rig in
@@ -23,7 +23,7 @@ import Time
         }
     }
 
-    @Test func `many pushes share few connections within their streams`() async throws {
+    @Test func `many pushes share few connections, and open no more streams than allowed`() async throws {
         try await APNsRig.with("connections: 2", streams: 20) { rig in
             let answers = await rig.settle((1...2_000).map { apnsPush($0, token: String(format: "%064x", $0)) })
             #expect(answers.count == 2_000 && answers.allSatisfy { $0.outcome == .accepted })
@@ -32,7 +32,7 @@ import Time
         }
     }
 
-    @Test func `a certificate can replace tokens`() async throws {
+    @Test func `an app can use a certificate instead of tokens`() async throws {
         try await APNsRig.with("certificate") { rig in
             #expect(await rig.deliver(apnsPush(1)).map(\.outcome) == [.accepted])
             #expect(rig.apns.received.first?.keyID == nil)
@@ -117,7 +117,7 @@ import Time
         }
     }
 
-    @Test func `refused streams count no attempt`() async throws {
+    @Test func `a refused stream does not count as an attempt`() async throws {
         let script = [#"{"when":{"every":3},"do":{"reset":"REFUSED_STREAM"}}"#]
         try await APNsRig.with(script: script) { rig in
             let answers = await rig.deliver((1...30).map { apnsPush($0) })
@@ -146,8 +146,9 @@ import Time
         }
     }
 
-    /// After a crash they may be repeated, like the pushes of the next window.
-    @Test func `pushes that outlast their window leave less room for the next one`() async throws {
+    /// After a crash, all pushes in flight may be repeated. So late pushes and those of the next window share one
+    /// limit.
+    @Test func `pushes that outlast their window leave less room for the next window`() async throws {
         try await APNsRig.with(streams: 10) { rig in
             var number: UInt64 = 0
             while rig.transport.inFlightMax < 10 {
@@ -183,7 +184,7 @@ import Time
         }
     }
 
-    @Test func `a push that waits for an earlier one is not sent after a newer one`() async throws {
+    @Test func `a push that waits for an earlier push is not sent after a newer push`() async throws {
         try await APNsRig.with { rig in
             try await rig.connect(thenBehave: #"{"do":{"latency":[2500,2500]}}"#)
             rig.patience.value = .milliseconds(100)
@@ -229,7 +230,7 @@ import Time
         }
     }
 
-    @Test func `a visible push without a collapse ID gets its own`() async throws {
+    @Test func `an alert push without a collapse ID gets its own ID as collapse ID`() async throws {
         let silent = #"{"aps":{"content-available":1}}"#
         for (setting, expected) in [("", "976ec45b-c157-8d46-a9cc-000000000001"), ("collapseRepeats: false", nil)] {
             try await APNsRig.with(setting) { rig in
@@ -254,7 +255,7 @@ import Time
         }
     }
 
-    @Test func `a restart uses the old token again`() async throws {
+    @Test func `after a restart, the transport uses its old token again`() async throws {
         try await APNsRig.with { rig in
             _ = await rig.deliver(apnsPush(1))
             let again = try APNsRig.transport(to: rig.apns.port, in: rig.folder, clock: rig.clock)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransportAPNs
 
-/// Changed settings while pushes are in flight: no push is sent twice, and other connections are left alone.
+/// Changes settings while pushes are in flight. No push is sent twice, and other connections are left alone.
 @Suite(.timeLimit(.minutes(5))) struct APNsReload {
     private static let slow = #"{"when":{"token":"aa*"},"do":{"latency":[1500,1500]}}"#
     private static let other = "KEYLOCAL34"
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `no push overtakes one that is in flight under the former key`() async throws {
+    @Test func `no push overtakes a push that is in flight under the former key`() async throws {
         try await APNsRig.with(script: [Self.slow], otherKeys: [Self.other]) { rig in
             #expect(await rig.deliver(apnsPush(1))[0].outcome == .accepted)
             let former = apnsPush(10, token: "aa", collapse: "score")
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `a removed app sends no more pushes, and still gets its answers`() async throws {
+    @Test func `a removed app sends no more pushes, but still gets answers to pushes in flight`() async throws {
         try await APNsRig.with(script: [Self.slow], otherKeys: [Self.other]) { rig in
             try await rig.change(to: .notes(), .apart(Self.other))
             _ = await rig.settle(apnsPush(1, app: .apart))
@@ -112,7 +112,7 @@ import Testing
     }
 }
 
-/// An entry of `apps`.
+/// An entry under `apps` in the settings.
 private struct App {
     let text: String
 

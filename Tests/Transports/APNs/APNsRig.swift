@@ -27,6 +27,8 @@ final class APNsRig: Sendable {
         self.patience = patience
     }
 
+    /// Calls the body with an open transport and a running APNs. Stops both afterwards.
+    ///
     /// - Parameters:
     ///   - settings: Further lines of YAML.
     ///   - otherKeys: The IDs of further keys that this APNs accepts.
@@ -98,7 +100,7 @@ final class APNsRig: Sendable {
 
     func deliver(_ pushes: Delivery...) async -> [TransportAnswer] { await deliver(pushes) }
 
-    /// The answers in the order of the pushes.
+    /// Sends pushes once. Returns the answers in the order of the pushes.
     func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
         await transport.deliver(pushes).sorted { ($0.id.push, $0.id.device) < ($1.id.push, $1.id.device) }
     }
@@ -122,8 +124,8 @@ final class APNsRig: Sendable {
         return answer
     }
 
-    /// Sends a push, and then gives the server a script. The connection is open then, so a short window is long enough to
-    /// write a request.
+    /// Sends a push, and then gives the server a script. The connection is open then, so a short window is long enough
+    /// to write a request.
     func connect(thenBehave script: String) async throws {
         #expect(await settle(apnsPush(9)).outcome == .accepted)
         try await apns.control(#"{"script":[\#(script)]}"#)
@@ -133,7 +135,7 @@ final class APNsRig: Sendable {
 extension Dialing {
     /// Retries so soon that a test can wait for it.
     static let soon = Dialing(firstWait: .milliseconds(10))
-    /// Does not retry during a test. So a further connection was opened without the wait.
+    /// Waits longer than any test before it retries. So every connection that a test sees was opened without a wait.
     static let never = Dialing(firstWait: .seconds(3_600), longestWait: .seconds(3_600))
 }
 

@@ -6,7 +6,7 @@ import Time
 
 @testable import TransportAPNs
 
-/// What answers, resets and GOAWAY mean for the connection and for later pushes.
+/// Tests what answers, resets and GOAWAY mean for the connection and for later pushes.
 @Suite(.timeLimit(.minutes(5))) struct APNsRows {
     private static func always(_ status: Int, _ reason: String) -> String {
         #"{"do":{"status":\#(status),"reason":"\#(reason)"}}"#
@@ -65,7 +65,7 @@ import Time
         (500, "InternalServerError", [1, 1, 1, 1, 1, 2]), (503, "ServiceUnavailable", [1, 1, 1, 1, 1, 1]),
         (503, "Shutdown", [1, 2, 3, 4, 5, 6]),
     ])
-    func `a server error decides whether the next push uses the same connection`(
+    func `the kind of a server error decides whether the next push uses the same connection`(
         _ status: Int, _ reason: String, _ connections: [Int]
     )
         async throws
@@ -73,7 +73,7 @@ import Time
         try await APNsRig.with(script: [Self.always(status, reason)]) { rig in
             for number: UInt64 in 1...6 {
                 var told = await rig.deliver(apnsPush(number))[0]
-                // A wait follows a connection that was replaced soon.
+                // If a connection is replaced soon after its start, the pool waits before it opens the next one.
                 while told.status == nil, !Task.isCancelled { told = await rig.deliver(apnsPush(number))[0] }
                 #expect(told.outcome == .deferred && told.status == status && told.reason == reason)
                 #expect(told.until == rig.clock.now.advanced(by: .seconds(900)))
@@ -103,7 +103,7 @@ import Time
         }
     }
 
-    @Test func `a push whose stream is reset with another code may be repeated`() async throws {
+    @Test func `a push whose stream is reset with an error may be repeated`() async throws {
         try await APNsRig.with(script: [#"{"when":{"first":1},"do":{"reset":"INTERNAL_ERROR"}}"#]) { rig in
             let told = await rig.deliver(apnsPush(1))[0]
             #expect(told.outcome == .deferred && told.mayRepeat && told.attempts == 1)
@@ -113,7 +113,7 @@ import Time
         }
     }
 
-    @Test func `a server that returns every push is left alone for a while`() async throws {
+    @Test func `if a server returns a push too often, the push is deferred and the pool waits`() async throws {
         try await APNsRig.with(script: [#"{"do":{"reset":"REFUSED_STREAM"}}"#]) { rig in
             let told = await rig.deliver(apnsPush(1))[0]
             #expect(told.outcome == .deferred && told.reason == "given back by the server too often", "\(told)")
@@ -127,7 +127,7 @@ import Time
         }
     }
 
-    @Test func `a push that another connection does not help is deferred with its reason`() async throws {
+    @Test func `a push that a second connection rejects too is deferred with the reason`() async throws {
         try await APNsRig.with(script: [Self.always(400, "IdleTimeout")]) { rig in
             let told = await rig.deliver(apnsPush(1))[0]
             #expect(told.outcome == .deferred && told.status == 400 && told.reason == "IdleTimeout", "\(told)")
@@ -159,12 +159,12 @@ import Time
         }
     }
 
-    @Test func `a connection that does not answer a PING is dead`() async throws {
+    @Test func `a connection on which a PING is not answered is replaced`() async throws {
         try await APNsRig.with { rig in
             try await rig.connect(thenBehave: #"{"do":{"silence":true}}"#)
             rig.patience.value = .milliseconds(100)
             #expect(await rig.deliver(apnsPush(1)).map(\.reason) == ["in_flight"])
-            // All in one turn of the event loop, in which no answer can come.
+            // Everything happens in one turn of the event loop, so that no answer can come in between.
             let isDead = try await rig.onPool { pool in
                 var found: [Bool] = []
                 pool.tell { state, moment in

@@ -9,7 +9,7 @@ import Testing
 
 @testable import TransportAPNs
 
-/// The reasons of connections that fail. Their texts must not change.
+/// Tests the reasons for failed connections, whose texts must not change.
 @Suite(.timeLimit(.minutes(5))) struct ConnectionFailureTests {
     @Test func `a server that does not run refuses connections`() async throws {
         let port = try ReservedPort()
@@ -41,8 +41,7 @@ import Testing
     @Test(arguments: [
         ("BadCertificate", APNsProbe.Verdict.credential), ("BadCertificateEnvironment", .environment),
     ])
-    func `the reason in a GOAWAY is a finding of the probe`(_ reason: String, _ verdict: APNsProbe.Verdict) async throws
-    {
+    func `the probe reports the reason in a GOAWAY`(_ reason: String, _ verdict: APNsProbe.Verdict) async throws {
         let script = [#"{"do":{"goaway":{"reason":"\#(reason)","lastStream":"before"}}}"#]
         try await APNsRig.with(script: script) { rig in
             let text = APNsRig.settings(to: rig.apns.port, in: rig.folder, "certificate")
@@ -65,7 +64,9 @@ import Testing
         (NIOSSLError.uncleanShutdown, .closed), (NIOSSLError.handshakeFailed(.zeroReturn), .closed),
         (NIOSSLError.unableToValidateCertificate, .untrusted), (NIOSSLExtraError.failedToValidateHostname, .otherName),
     ])
-    func `each error is the expected failure`(_ error: any Error, _ failure: ConnectionFailure) {
+    func `each error of the system or of TLS becomes the right failure`(
+        _ error: any Error, _ failure: ConnectionFailure
+    ) {
         #expect(ConnectionFailure(error) == failure)
     }
 
@@ -115,7 +116,8 @@ import Testing
     }
 }
 
-/// Sends one text after the client's first bytes, and closes the connection; or never sends anything.
+/// A server that answers the client's first bytes with a text, and then closes the connection. Without a text, it sends
+/// nothing.
 private enum PlainServer {
     static func with(_ text: String?, _ body: (Int) async throws -> Void) async throws {
         let threads = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -137,7 +139,7 @@ private enum PlainServer {
 
         init(_ text: String?) { self.text = text }
 
-        /// Answers only after it has read the client's bytes: unread bytes would reset the connection.
+        /// Answers only after it has read the client's bytes, because unread bytes would reset the connection.
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             guard let text else { return }
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)

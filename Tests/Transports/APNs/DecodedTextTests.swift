@@ -4,7 +4,7 @@ import Time
 
 @testable import TransportAPNs
 
-/// JSON strings of a push are sent decoded.
+/// Tests that the JSON strings of a push are decoded before they are sent.
 @Suite(.timeLimit(.minutes(5))) struct DecodedTexts {
     /// The ways to write a character in JSON.
     private static func spellings(_ byte: UInt8) -> [String] {

@@ -7,7 +7,7 @@ import Testing
 @testable import TransportAPNs
 
 @Suite(.timeLimit(.minutes(5))) struct EndingCertificates {
-    /// - Parameter daysLeft: The client certificate has half a day more than this left.
+    /// - Parameter daysLeft: The days after which the client certificate expires. Half a day is added.
     private static func with(daysLeft: Int, _ body: (APNsRig, APNsSettings) async throws -> Void) async throws {
         try await APNsRig.with("certificate") { rig in
             var configuration = LocalAPNs.Configuration()
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `the end of a certificate is reported from thirty days before, and after it`() async throws {
+    @Test func `a certificate is reported from thirty days before its end, and after its end`() async throws {
         try await Self.with(daysLeft: 40) { rig, settings in
             let path = "\(rig.folder)/client.pem"
             #expect(settings.endingCertificates(at: .wall()).isEmpty)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `the operator is told when the transport opens, and then once a day`() async throws {
+    @Test func `the operator is told of the certificate when the transport opens, and then once a day`() async throws {
         try await Self.with(daysLeft: 12) { rig, _ in
             let told = Mutex<[String]>([])
             var context = TransportContext(name: "apns") { _ in }

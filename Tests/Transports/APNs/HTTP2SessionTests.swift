@@ -2,7 +2,7 @@ import Testing
 
 @testable import TransportAPNs
 
-/// The client's half of HTTP/2, against a server written frame by frame.
+/// Tests the client's half of HTTP/2. The tests write each frame of the server.
 @Suite struct HTTP2Sessions {
     @Test func `a connection begins with the preface and with settings that refuse server push`() throws {
         var session = HTTP2Session()
@@ -33,7 +33,7 @@ import Testing
         #expect(frames[2].body.count < frames[0].body.count - 30, "shared fields are an index the second time")
     }
 
-    @Test func `the room follows the server's settings at once`() {
+    @Test func `the room for requests follows the server's settings at once`() {
         var session = HTTP2Session.met()
         for tag in 0..<50 { session.submit(.of("{}"), tag: tag) }
         #expect(session.room == 50)
@@ -43,7 +43,7 @@ import Testing
         #expect(session.room == 1)
     }
 
-    @Test func `there is no room when the stream numbers are used up`() {
+    @Test func `there is no room for requests when the stream numbers are used up`() {
         var session = HTTP2Session.met()
         session.nextStream = HTTP2Session.lastStreamMax - 6
         #expect(session.room == 3)
@@ -54,7 +54,7 @@ import Testing
         #expect(session.told() == ["3: 200 "] && session.room == 0)
     }
 
-    @Test func `answers are reported by tag`() {
+    @Test func `each answer is reported with the tag of its request`() {
         var session = HTTP2Session.met()
         for tag in [5, 6, 7] { session.submit(.of("{}"), tag: tag) }
         session.take(ServerFrames.answer(3, status: 200) + ServerFrames.answer(1, status: 410, body: "{}"))
@@ -62,7 +62,7 @@ import Testing
         #expect(session.streams.count == 1)
     }
 
-    @Test func `bytes may come in any pieces`() {
+    @Test func `the server's bytes may come in any pieces`() {
         let bytes =
             ServerFrames.answer(1, status: 400, [("apns-unique-id", "u")], body: #"{"reason":"BadTopic"}"#)
             + ServerFrames.goAway(last: 1, .noError, "bye") + ServerFrames.frame(.ping, [1, 2, 3, 4, 5, 6, 7, 8])
@@ -100,7 +100,7 @@ import Testing
         #expect(session.told() == ["1: refused", "2: broken 8"])
     }
 
-    @Test func `an answer before the end of the body counts`() {
+    @Test func `an answer may come before the end of the request's body`() {
         var session = HTTP2Session.met([(SettingID.initialWindowSize, 1)])
         session.submit(.of("{\"long\":1}"), tag: 1)
         let head = ServerFrames.frame(
@@ -142,7 +142,7 @@ import Testing
         session.submit(.of("{}"), tag: 3)
         let blocks = session.sent().filter { $0.kind == .headers }.map(\.body)
         #expect(blocks[0].first == 0x20, "the size update comes first")
-        #expect(blocks[1].count == blocks[0].count - 1, "nothing is indexed any more")
+        #expect(blocks[1].count == blocks[0].count - 1, "no field is in the table any more")
     }
 
     @Test(arguments: [
@@ -182,7 +182,7 @@ import Testing
         #expect(session.told() == ["1: 200 "])
     }
 
-    @Test func `streams that last long do not disturb later ones`() {
+    @Test func `streams that last long do not disturb later streams`() {
         var session = HTTP2Session.met([(SettingID.concurrentStreamsMax, 1_000)])
         session.submit(.of("{}"), tag: 0)
         for tag in 1...5_000 {

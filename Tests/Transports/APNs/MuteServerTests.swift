@@ -5,8 +5,8 @@ import Testing
 
 @testable import TransportAPNs
 
-/// Servers that accept connections and then misbehave. After the first window, patience is an hour. If a later window
-/// waited for the server, the test would exceed its time limit.
+/// Tests servers that accept connections and then misbehave. After the first window, each window may last an hour. If
+/// one of them waited for the server, the test would exceed its time limit.
 @Suite(.timeLimit(.minutes(5))) struct MuteServers {
     private static let bad = RawServer.Conduct.allCases.filter { $0 != .answers }
 
@@ -24,7 +24,7 @@ import Testing
                 told = await transport.deliver([apnsPush(1)])
             }
             server.conduct = .answers
-            // An open connection still misbehaves.
+            // The server still misbehaves on open connections.
             if conduct == .noRoom || conduct == .silence { try await transport.endConnections() }
             while told[0].outcome == .deferred, !Task.isCancelled {
                 told = await transport.deliver([apnsPush(1)])
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: [RawServer.Conduct.noTLS, .noSettings, .goAwayAtOnce, .goAwayAfterRequest])
-    func `a wait follows a connection on which no push was accepted`(_ conduct: RawServer.Conduct) async throws {
+    func `after a connection on which no push was accepted, the pool waits`(_ conduct: RawServer.Conduct) async throws {
         var dialing = Dialing.never
         dialing.deadline = .milliseconds(100)
         try await Self.with(conduct, dialing) { transport, server, patience in
@@ -53,7 +53,9 @@ import Testing
         (RawServer.Conduct.noTLS, "does not answer the TLS handshake"),
         (.noSettings, "sends no SETTINGS of HTTP/2"), (.goAwayAtOnce, "says GOAWAY"),
     ])
-    func `the reason says which step did not come`(_ conduct: RawServer.Conduct, _ words: String) async throws {
+    func `the reason for a failed connection says which step is missing`(_ conduct: RawServer.Conduct, _ words: String)
+        async throws
+    {
         var dialing = Dialing.never
         dialing.deadline = .milliseconds(100)
         try await Self.with(conduct, dialing) { transport, server, patience in
@@ -65,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `a proxy that does not answer is named`() async throws {
+    @Test func `a proxy that does not answer is named in the reason`() async throws {
         let folder = try Folder()
         let server = try await RawServer(.noTLS, in: folder.path)
         var dialing = Dialing.never

@@ -8,7 +8,8 @@ struct PoolHistory {
     enum Event {
         case handed(push: Int, batch: Int, orderKey: UInt8?)
         case sent(push: Int, over: Int)
-        /// The push's stream ended: with a status, not processed (0), or with an unknown result (-1).
+        /// The push's stream ended. The status is 0 if the server did not process the push, and -1 if the result is
+        /// unknown.
         case landed(push: Int, over: Int, status: Int)
         case told(TransportAnswer, batch: Int)
         case dialed(Int, at: NIODeadline)
@@ -23,9 +24,11 @@ struct PoolHistory {
 
     /// A push between its arrival and its last answer.
     struct Life {
+        /// The index of the event with which the push arrived.
         let began: Int
         let orderKey: UInt8?
         var batch: Int
+        /// The connection on which the push is in flight.
         var over: Int?
         var isLate = false
     }
@@ -68,7 +71,7 @@ struct PoolHistory {
             case .dialed, .connected, .goneAway, .toldToClose, .settings, .ended, .changed: break
             }
         }
-        // A retired pool drops late pushes that are not in flight. It answers if somebody asks for them.
+        // A retired pool drops late pushes that are not in flight. It answers such a push only if it is passed again.
         return (isRetired ? lives.filter { !$0.value.isLate || $0.value.over != nil } : lives, wrong)
     }
 

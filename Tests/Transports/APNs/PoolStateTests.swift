@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransportAPNs
 
-/// Compares what a pool does with its history.
+/// Compares the behaviour of a pool with the history of its events.
 struct PoolStateTests {
     @Test(arguments: Seeded.seeds)
     func `in any order of events each push is sent where it may be, and answered once`(seed: UInt64) {
@@ -19,7 +19,7 @@ struct PoolStateTests {
         }
     }
 
-    @Test func `each state of a pool has its name`() {
+    @Test func `the activity of a pool follows its events`() {
         let start = PoolState.Moment(now: .uptimeNanoseconds(1), wall: .epoch, jitter: { 0 })
         var state = PoolState(.toy(hasToken: true, connections: 1), at: start)
         func answer(_ status: Int) -> [HTTP2Event] { [.answer(tag: 0, ResponseHead(status: status), body: [])] }

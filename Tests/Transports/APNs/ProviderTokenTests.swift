@@ -5,7 +5,7 @@ import Time
 
 @testable import TransportAPNs
 
-/// Establishing a token-based connection to APNs.
+/// Tests the rules of Apple's page "Establishing a token-based connection to APNs".
 @Suite struct ProviderTokens {
     private static let signing = PrivateKey()
     private static let start = Instant(rfc3339: "2026-01-01T00:00:00.7Z")!
@@ -32,7 +32,7 @@ import Time
         #expect(Self.signing.publicKey.isValid(rawSignature: Array(signature), for: Array(content)))
     }
 
-    @Test func `a token is used until its age and then replaced`() throws {
+    @Test func `a token is used until it reaches the age for its replacement`() throws {
         var keeper = TokenKeeper(try Self.key(), jitter: { 0.5 })
         let first = try keeper.current(at: Self.start, age: .seconds(2_400))
         #expect(first.isNew)
@@ -51,7 +51,7 @@ import Time
         #expect(keeper.token != token)
     }
 
-    @Test func `if tokens change too often, none is made for twenty minutes`() throws {
+    @Test func `if tokens change too often, no token is made for twenty minutes`() throws {
         var keeper = TokenKeeper(try Self.key(), jitter: { 0.5 })
         let token = try keeper.current(at: Self.start, age: .seconds(2_400)).0
         keeper.keep(at: Self.start.advanced(by: .seconds(2_000)))
@@ -83,7 +83,7 @@ import Time
         }
     }
 
-    @Test func `only its owner can read a stored token`() throws {
+    @Test func `only the owner of the file can read a stored token`() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "token-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import TransportAPNs
 
-/// If the settings name a proxy, nothing goes around it.
+/// Tests that nothing is sent without the proxy if the settings name one.
 @Suite(.timeLimit(.minutes(5))) struct ProxyTests {
-    @Test func `pushes go through the tunnel`() async throws {
+    @Test func `pushes go through the tunnel that the proxy opens`() async throws {
         try await APNsRig.with { rig in
             let proxy = try await TestProxy(.open)
             let transport = try transport(rig, proxy.port)
@@ -22,13 +22,13 @@ import Testing
         }
     }
 
-    @Test func `an IPv6 address stands in brackets before a port`() {
+    @Test func `an IPv6 address is written in brackets before a port`() {
         #expect(ServerName.bracketed("::1") == "[::1]")
         #expect(ServerName.bracketed("api.push.apple.com") == "api.push.apple.com")
     }
 
     @Test(arguments: [407, 403, 502])
-    func `no push goes around a proxy that refuses the tunnel`(_ status: Int) async throws {
+    func `no push is sent without the proxy if it refuses the tunnel`(_ status: Int) async throws {
         try await APNsRig.with { rig in
             let proxy = try await TestProxy(.refuse(status))
             try await expectNothingSent(
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `no push goes around a proxy that does not run`() async throws {
+    @Test func `no push is sent without the proxy if it does not run`() async throws {
         try await APNsRig.with { rig in
             let proxy = try await TestProxy(.open)
             try await proxy.stop()
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `a proxy that asks for a login gets it`() async throws {
+    @Test func `a proxy that requires a login gets it`() async throws {
         try await APNsRig.with { rig in
             let proxy = try await TestProxy(.openTo("Basic " + Data("belfry:sesame".utf8).base64EncodedString()))
             try await expectNothingSent(rig, proxy.port, reason: "status 407")

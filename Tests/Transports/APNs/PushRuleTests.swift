@@ -3,11 +3,11 @@ import Testing
 
 @testable import TransportAPNs
 
-/// Which pushes are rejected before they are sent, one rule at a time.
+/// Tests which pushes are rejected before they are sent.
 @Suite struct PushRuleTests {
     private static let app = "com.example.Notes"
 
-    /// Why the push is rejected; nil if it is not.
+    /// Why the push is rejected; nil if it is accepted.
     private func refusal(
         _ type: String, priority: String? = nil, topic: String = Self.app, body: String = #"{"aps":{"alert":"Hi"}}"#,
         certificate: Bool = false
@@ -34,7 +34,7 @@ import Testing
     private static let onlyAwake = #"{"aps":{"content-available":1}}"#
     private static let awakeAndMore = #"{"aps":{"content-available":1},"ck":{"ce":2}}"#
 
-    @Test func `an alert must show something`() {
+    @Test func `an alert push must show something`() {
         for body in [Self.onlyAwake, Self.awakeAndMore] {
             #expect(refusal("alert", body: body)?.contains("send it as background") == true)
         }
@@ -78,24 +78,24 @@ import Testing
         }
     }
 
-    @Test func `an unknown push type may have any topic`() {
+    @Test func `a push of an unknown type may have any topic`() {
         for topic in [Self.app, Self.app + ".voip"] {
             #expect(refusal("mdm", topic: topic) == nil && refusal("holograms", topic: topic) == nil)
         }
     }
 
     @Test(arguments: [("location", ".location-query"), ("liveactivity", ".push-type.liveactivity")])
-    func `some push types need a token`(type: String, suffix: String) {
+    func `a certificate cannot send location and Live Activity pushes`(type: String, suffix: String) {
         let refusal = refusal(type, topic: Self.app + suffix, certificate: true)
         #expect(refusal == "a \(type) push needs a token: a certificate cannot send it")
         #expect(self.refusal("alert", certificate: true) == nil)
     }
 
-    @Test(arguments: ["null", "[]", #""text""#, "7"]) func `a body is a JSON object`(body: String) {
+    @Test(arguments: ["null", "[]", #""text""#, "7"]) func `a payload must be a JSON object`(body: String) {
         #expect(refusal("alert", body: body) == "a payload that is no JSON object")
     }
 
-    @Test func `a push is checked even if one of the same kind was accepted before`() {
+    @Test func `a push is checked even if a push of the same kind was accepted before`() {
         var reader = APNsPushReader(collapsesRepeats: true)
         #expect(refusal(by: &reader, "alert") == nil)
         #expect(refusal(by: &reader, "alert", body: Self.onlyAwake) != nil)
@@ -105,7 +105,7 @@ import Testing
         #expect(refusal(by: &reader, "alert") == nil)
     }
 
-    @Test func `a token is an even number of hexadecimal digits`() throws {
+    @Test func `a device token is an even number of hexadecimal digits`() throws {
         for token in ["00", "6A0f", String(repeating: "f", count: 512)] {
             #expect(try APNsTransport.address(token) == token.lowercased())
         }

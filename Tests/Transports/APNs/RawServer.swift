@@ -13,10 +13,10 @@ final class RawServer: Sendable {
         case noTLS
         /// Completes TLS, and sends no frame.
         case noSettings
-        /// Its SETTINGS allow no stream.
+        /// Sends SETTINGS that allow no stream.
         case noRoom
         case goAwayAtOnce
-        /// After each request, as not processed.
+        /// Answers each request with a GOAWAY that says that no request was processed.
         case goAwayAfterRequest
         /// Answers no request.
         case silence
@@ -109,8 +109,8 @@ private final class RawConnection: ChannelInboundHandler {
         }
     }
 
-    /// - Returns: The stream if the frame begins a request, an inner nil for other frames, an outer nil if there is no whole
-    ///   frame.
+    /// - Returns: The stream if the frame begins a request, an inner nil for other frames, an outer nil if there is no
+    ///   whole frame.
     private func nextFrame() -> UInt32?? {
         guard unread.count >= FrameHeader.byteCount else { return nil }
         let header = unread.withUnsafeBytes { FrameHeader($0) }

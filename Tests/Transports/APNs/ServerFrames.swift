@@ -2,7 +2,7 @@ import NIOCore
 
 @testable import TransportAPNs
 
-/// Frames of a server, as a test writes them.
+/// Makes the frames of a server.
 struct ServerFrames {
     private(set) var bytes: [UInt8] = []
 
@@ -18,7 +18,7 @@ struct ServerFrames {
         frame(.settings, values.flatMap { big16($0.id) + big32($0.value) })
     }
 
-    /// `:status` and further fields, which do not enter the dynamic table.
+    /// An answer with `:status` and further fields. No field enters the dynamic table.
     static func answer(_ stream: UInt32, status: Int, _ fields: [(String, String)] = [], body: String = "") -> [UInt8] {
         var block: [UInt8] = [0x08, 0x03] + Array("\(status)".utf8)
         for (name, value) in fields {

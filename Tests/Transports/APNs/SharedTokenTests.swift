@@ -9,7 +9,7 @@ import Time
 
 @testable import TransportAPNs
 
-/// All users of a key share one token.
+/// Tests that all users of a key share one token.
 @Suite(.timeLimit(.minutes(5))) struct SharedTokens {
     private static let start = Instant(rfc3339: "2026-01-01T00:00:00Z")!
     private static let age = Duration.seconds(2_400)
@@ -135,7 +135,9 @@ import Time
     @Test(arguments: [
         (40, 0.5, 40), (40, 0, 36), (40, 1, 44), (25, 0, 25), (25, 1, 29), (55, 0, 51), (55, 1, 55),
     ])
-    func `a token's age varies at random between its bounds`(_ asked: Int, _ jitter: Double, _ minutes: Int) throws {
+    func `the age of a replaced token varies at random within bounds`(_ asked: Int, _ jitter: Double, _ minutes: Int)
+        throws
+    {
         let draws = Mutex(0)
         var keeper = TokenKeeper(try Self.key()) {
             draws.withLock { $0 += 1 }
@@ -150,7 +152,7 @@ import Time
         #expect(draws.withLock { $0 } == 2)
     }
 
-    @Test func `a stored token keeps its random age`() throws {
+    @Test func `a stored token keeps the random age at which it is replaced`() throws {
         let folder = try Folder()
         let first = try Self.token(of: Self.key(), in: folder, jitter: { 1 }).current(at: Self.start, age: Self.age)
         let again = try Self.token(of: Self.key(), in: folder, jitter: { 0 })

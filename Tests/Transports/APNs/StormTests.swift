@@ -3,8 +3,8 @@ import Testing
 
 @testable import TransportAPNs
 
-/// If APNs rejects one app, the other apps of its key get one new connection at most. Waits between connections are longer
-/// than the test, so each counted connection was opened at once.
+/// If APNs rejects one app, the other apps of its key get one new connection at most. Waits between connections are
+/// longer than the test, so every connection that a test counts was opened without a wait.
 @Suite(.timeLimit(.minutes(5))) struct Storms {
     private static let other = Delivery.App.other("com.example.Other")
 
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `rejections in a row are counted for each app`() async throws {
+    @Test func `rejections in a row are counted separately for each app`() async throws {
         try await APNsRig.with(
             script: [Self.refusal(418, "Teapot")], otherTopics: ["com.example.Other"]
         ) { rig in

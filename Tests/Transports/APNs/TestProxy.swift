@@ -6,7 +6,7 @@ import Synchronization
 final class TestProxy: Sendable {
     enum Conduct: Sendable {
         case open
-        /// A status instead of a tunnel.
+        /// Answers with this status instead of opening a tunnel.
         case refuse(Int)
         /// Opens a tunnel only for requests with this `Proxy-Authorization`; others get 407.
         case openTo(String)

@@ -6,7 +6,8 @@ import Time
 
 @testable import TransportAPNs
 
-/// A ``PoolState`` with simulated connections. Performs its actions as `ConnectionPool` does; the servers behave at random.
+/// A ``PoolState`` with simulated connections. The toy performs the state's actions as `ConnectionPool` does, and its
+/// servers behave at random.
 struct ToyPool {
     private(set) var happened = PoolHistory()
     private(set) var wrong: [String] = []
@@ -18,7 +19,7 @@ struct ToyPool {
     /// Connections that were told to close or have ended.
     private var over: Set<Int> = []
     private var dialing: [Int] = []
-    private var standing: [Int] = []
+    private var connected: [Int] = []
     private var waits: [Int: NIODeadline] = [:]
     private var pushes = 0
     private var batches = 0
@@ -60,16 +61,16 @@ struct ToyPool {
         switch draw.below(16) {
         case 0...3: hand()
         case 4...5 where !dialing.isEmpty: endDial(dialing.remove(at: draw.below(dialing.count)))
-        case 6 where !standing.isEmpty:
-            let id = draw.one(of: standing)
+        case 6 where !connected.isEmpty:
+            let id = draw.one(of: connected)
             streams[id] = draw.below(4)
             happened.events.append(.settings(id, streams: streams[id] ?? 0))
             receive([.settings(streamsMax: streams[id] ?? 0)], from: id)
         case 7...10 where !out.isEmpty:
             let (push, life) = draw.one(of: out)
             if let id = life.over { land(push, on: id) }
-        case 11 where !standing.isEmpty: goAway(draw.one(of: standing))
-        case 12 where !standing.isEmpty: end(draw.one(of: standing))
+        case 11 where !connected.isEmpty: goAway(draw.one(of: connected))
+        case 12 where !connected.isEmpty: end(draw.one(of: connected))
         case 13 where !waits.isEmpty:
             let due = waits.filter { $0.value <= moment.now }.keys.sorted()
             if let batch = due.first { state.endWait(of: batch, at: moment) }
@@ -81,7 +82,7 @@ struct ToyPool {
     private mutating func hand() {
         batches += 1
         let lives = happened.lives().lives
-        // A push in flight comes again only when it is late.
+        // A push in flight is passed again only if it is late.
         let again = (0..<pushes).filter { (lives[$0].map { $0.isLate } ?? true) && draw.isOneIn(8) }
         let fresh = Array(pushes..<(pushes + 1 + draw.below(4)))
         pushes += fresh.count
@@ -103,7 +104,7 @@ struct ToyPool {
 
     private func orderKey(of push: Int) -> UInt8? { push % 3 == 0 ? UInt8(push % 2) : nil }
 
-    /// Collects the answers of a batch, with its number.
+    /// Collects the answers of a batch, together with the batch's number.
     private func told(_ batch: Int) -> PoolState.Answered { { [box] in box.add($0, to: batch) } }
 
     private let box = ToldBox()
@@ -114,7 +115,7 @@ struct ToyPool {
             state.ended(id, "is not there", at: moment)
         } else {
             happened.events.append(.connected(id))
-            standing.append(id)
+            connected.append(id)
             state.dialed(id, at: moment)
         }
     }
@@ -154,9 +155,9 @@ struct ToyPool {
 
     private func out(on id: Int) -> [Int] { happened.lives().lives.filter { $0.value.over == id }.keys.sorted() }
 
-    /// The socket ends, and with it the requests in flight on it.
+    /// Ends the socket of a connection, and with it the requests in flight.
     private mutating func end(_ id: Int) {
-        standing.removeAll { $0 == id }
+        connected.removeAll { $0 == id }
         over.insert(id)
         let lost = out(on: id)
         for push in lost { happened.events.append(.landed(push: push, over: id, status: -1)) }
@@ -190,7 +191,7 @@ struct ToyPool {
             wrong.append("\(push) is in flight after its deadline")
         }
         guard !state.waiting.isEmpty, !state.isRetired, !state.isClosed else { return }
-        for id in standing where !happened.mayBeReplaced(id) && hasRoom(id) {
+        for id in connected where !happened.mayBeReplaced(id) && hasRoom(id) {
             wrong.append("\(id) has room, and pushes wait")
         }
     }
@@ -224,7 +225,7 @@ struct ToyPool {
                 [.broken(tag: tag, .cancel)], from: id, hasRead: false, isOver: over.contains(id), at: moment)
         case .close(let id):
             happened.events.append(.toldToClose(id))
-            if standing.contains(id), !over.contains(id), draw.isOneIn(2) { end(id) } else { over.insert(id) }
+            if connected.contains(id), !over.contains(id), draw.isOneIn(2) { end(id) } else { over.insert(id) }
         case .report(let batch):
             if let (answered, answers) = state.takeAnswers(of: batch) { answered(answers) }
             for (answer, batch) in box.take() { happened.events.append(.told(answer, batch: batch)) }
@@ -240,13 +241,13 @@ struct ToyPool {
         if draw.isOneIn(40) {
             return state.unsendable(tag, draw.isOneIn(2) ? "no token" : nil, at: moment)
         }
-        if over.contains(id) || !standing.contains(id) { wrong.append("\(push) is sent over \(id), which is gone") }
+        if over.contains(id) || !connected.contains(id) { wrong.append("\(push) is sent over \(id), which is gone") }
         if !hasRoom(id) { wrong.append("\(push) is sent over \(id), which has no room") }
         let lives = happened.lives().lives
         if let orderKey = sent.orderKey?.first, let began = lives[push]?.began,
             lives.values.contains(where: { $0.orderKey == orderKey && $0.began < began })
         {
-            wrong.append("\(push) overtakes another of its order key")
+            wrong.append("\(push) overtakes an earlier push with its order key")
         }
         if let expiration = sent.expiration, expiration <= moment.wall { wrong.append("\(push) is too old to be sent") }
         tags[push] = tag

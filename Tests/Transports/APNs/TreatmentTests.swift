@@ -3,7 +3,8 @@ import Time
 
 @testable import TransportAPNs
 
-/// What each answer means: Handling notification responses from APNs, and what clients have seen.
+/// Tests what each answer means for the push and the connection. Sources: Handling notification responses from APNs,
+/// and what clients have observed.
 @Suite struct Treatments {
     private static let table: [(Int, String, Treatment.Push, Treatment.Connection)] = [
         (200, "", .accept, .keep),
