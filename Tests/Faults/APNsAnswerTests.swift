@@ -7,10 +7,10 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// The five processes and the local APNs, with answers that do more than end a push.
+/// Runs the five processes with a local APNs, whose answers do more than end a push.
 @Suite(.serialized) struct APNsAnswers {
-    /// A backend that fails until `deliver` was killed, and then accepts its messages.
-    @Test func `a backend is told of a retired device, also after a kill`() async throws {
+    /// The backend refuses the message until `deliver` was killed, and then accepts it.
+    @Test func `a backend is told of a retired device even if deliver is killed`() async throws {
         let gone = #"{"status":410,"reason":"Unregistered","timestamp":4102444800000}"#
         let apns = try await RunningAPNs(script: #"{"script":[{"do":\#(gone)}]}"#)
         let isWell = Mutex(false)
@@ -42,7 +42,8 @@ import ZeroMQ
         ] { #expect(requests[0].body.contains(part), "\(requests[0].body)") }
     }
 
-    /// After the first kill, deliver repeats the wake that made the notice. Pushes that came later are not a part of it.
+    /// After the first kill, deliver repeats the wake that made the notice. Pushes that came later are not a part of
+    /// that wake.
     @Test func `pushes behind a waiting notice survive two kills`() async throws {
         let gone = #"{"status":410,"reason":"Unregistered","timestamp":4102444800000}"#
         let apns = try await RunningAPNs(
@@ -66,14 +67,14 @@ import ZeroMQ
         #expect(Set(apns.accepted.map(\.id)).count == 40)
     }
 
-    /// A wake hands the pushes out two at a time, so the answers of one wake are in many batches. After a kill, deliver must
-    /// read all of these batches.
+    /// A wake hands the pushes out two at a time, so the answers of one wake are in many batches. After a kill, deliver
+    /// must read all of these batches.
     @Test(.full) func `pushes that wait during wakes of many parts survive kills`() async throws {
         let apns = try await RunningAPNs(script: #"{"script":[{"when":{"first":60},"do":{"status":503}}]}"#)
         let problems = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(transport: apns.transport(more: ", inFlightMax: 2, retryAfter5xx: 1s"))
             try pipeline.send(Notes.commands(20))
-            // At each kill at most two requests are not on record.
+            // At each kill, at most two answers are not in the log yet.
             for count in [40, 46, 52] {
                 try pipeline.waitFor("attempt", count)
                 try pipeline.kill("deliver")
@@ -86,9 +87,9 @@ import ZeroMQ
         #expect(Set(apns.accepted.map(\.id)).count == 20)
     }
 
-    /// Deliver is killed repeatedly during a push to more devices than the server has streams. Answered pushes are on
-    /// record, and only pushes in flight are sent again.
-    @Test func `a crash repeats no more of a push to many devices than was in flight`() async throws {
+    /// Deliver is killed repeatedly during a push to more devices than the server has streams. Answers are in the
+    /// log, and only pushes in flight are sent again.
+    @Test func `a crash repeats a push only to devices for which it was in flight`() async throws {
         let apns = try await RunningAPNs(script: #"{"script":[{"do":{"latency":60}}]}"#, streams: 4)
         let devices = 60
         let problems = try await SocketThread.run(name: "faults") {
@@ -114,7 +115,7 @@ import ZeroMQ
         #expect(seen.count == devices && connections.count == 4)
     }
 
-    /// The key is wrong and its file is corrected. The waiting pushes are then sent once.
+    /// The key is wrong at first. After its file is corrected, each waiting push is sent once.
     @Test(arguments: [true, false])
     func `a stopped app goes on when its key is corrected`(isStoppedCleanly: Bool) async throws {
         let (apns, other) = (try await RunningAPNs(), try await RunningAPNs())
@@ -134,7 +135,8 @@ import ZeroMQ
         #expect(accepted.count == 25 && Set(accepted.map(\.id)).count == 25 && accepted.allSatisfy { !$0.isRepeat })
     }
 
-    /// The same happens with the host of the wrong environment: no answer and no probe shows this mistake.
+    /// APNs answers like this if the host belongs to the other environment. No other answer and no probe shows that
+    /// mistake.
     @Test func `an app whose devices are all unknown is reported once with the remedy`() async throws {
         let unknown = #"{"status":400,"reason":"BadDeviceToken"}"#
         let apns = try await RunningAPNs(script: #"{"script":[{"do":\#(unknown)}]}"#)
@@ -160,7 +162,7 @@ import ZeroMQ
         #expect(found.contains { $0.contains("Compare the transport's host and the app's environment") })
     }
 
-    /// APNs allows one new provider token in several minutes.
+    /// APNs allows only one new provider token in several minutes, so the doctor must not make one.
     @Test func `the doctor uses the stage's own token`() async throws {
         let apns = try await RunningAPNs()
         let (doctor, problems) = try await SocketThread.run(name: "faults") {

@@ -14,11 +14,11 @@ import ZeroMQ
 @testable import BelfryTool
 @testable import Inspect
 
-/// A stage that traps on an event: after three crashes of its process the pipeline goes on without that event.
+/// Tests a stage that traps on an event. After three crashes of its process, the pipeline goes on without that event.
 @Suite(.timeLimit(.minutes(5))) struct CrashTests {
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
-    /// A device, a subscription, and changes of records with these names.
+    /// Commands that register a device, save a subscription, and save records with these names.
     private static func commands(_ names: [String]) -> [String] {
         [
             #"{"type":"device.register",\#(place),"user":"_a","device":"phone","transport":"apns","token":"01","topic":"t"}"#,
@@ -31,6 +31,7 @@ import ZeroMQ
             }
     }
 
+    /// Sends the commands, and then lets the process crash three times on each record named `poison`.
     private static func crashes(on names: [String], snapshotBytes: String) async throws -> SeparateStages {
         let stages = try SeparateStages(try Folder(), snapshotBytes: snapshotBytes)
         try await stages.send(commands(names))
@@ -98,7 +99,7 @@ import ZeroMQ
     }
 }
 
-/// The five stages, each with a host that seems to have a process of its own. Match traps on records whose names begin
+/// The five stages, each with a host of its own, as if it had its own process. Match traps on records whose names begin
 /// with `poison`.
 private final class SeparateStages: Sendable {
     let folder: Folder
@@ -155,7 +156,7 @@ private final class SeparateStages: Sendable {
         try await running
     }
 
-    /// Runs all stages until deliver's log has that many events.
+    /// Runs all stages until deliver's log has `count` events.
     func run(untilOutcomes count: UInt64) async throws {
         let context = try HostContext()
         defer { context.shutdown() }
@@ -169,7 +170,7 @@ private final class SeparateStages: Sendable {
         }
     }
 
-    /// Runs all stages until a condition is met.
+    /// Runs all stages again and again until a condition is met.
     func wait(until isMet: @Sendable () throws -> Bool) async throws {
         let limit = ContinuousClock.now + .seconds(30)
         while try !isMet() {
@@ -214,7 +215,7 @@ private final class SeparateStages: Sendable {
     }
 }
 
-/// Match, which traps on some records.
+/// A stage that traps on records whose names begin with `poison`.
 private struct Trapping<Wrapped: Stage>: Stage {
     static var kind: String { Wrapped.kind }
     static var writes: LogKind? { Wrapped.writes }

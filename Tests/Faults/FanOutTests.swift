@@ -5,12 +5,12 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// `kill -9` in the middle of the outputs of an event and of a wake: nothing is lost or repeated.
+/// Kills a stage in the middle of the outputs of an event or of a wake. Nothing is lost or repeated.
 @Suite(.serialized) struct FanOutKills {
     private static let watchers = 2_000
     private static let roundsMax = 15
 
-    /// Match writes the matches of a change, coalesce the notifications of a window, both in several batches.
+    /// Match writes the matches of a change in several batches. So does coalesce with the notifications of a window.
     @Test(
         .timeLimit(.minutes(5)),
         arguments: Tier.some(of: [("match", "matches", "0s"), ("coalesce", "notifications", "30ms, policy: debounce")]))

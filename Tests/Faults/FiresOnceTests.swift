@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// A subscription that fires once, in real processes, with match killed around the moment when it fires.
+/// Tests a subscription that fires once in real processes. Match is killed right before or right after it fires.
 @Suite(.serialized) struct FiresOnce {
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 

@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// A full disk under real processes: each stage reports it and waits, no acknowledged event is lost, and when there is
-/// room the stages go on by themselves.
+/// Fills the disk of real processes. Each stage reports the full disk and waits. No acknowledged event is lost. When
+/// there is room again, the stages go on by themselves.
 @Suite(.serialized) struct FullDisk {
     private static let logs = [
         "ingest": "changes", "match": "matches", "coalesce": "notifications", "payload": "pushes",
@@ -115,10 +115,9 @@ extension LivePipeline {
 
     func health(of stage: String) throws -> Health { try Health.ask("ipc://\(data)/\(stage).link", context) }
 
-    /// The size of the segment that the log writes to.
+    /// The size of the log in bytes.
     func sizeOfLog(_ log: String) throws -> UInt64 {
-        let segments = try EventLogs.summary(directory: data + "/logs/" + log)
-        return segments.bytes
+        try EventLogs.summary(directory: data + "/logs/" + log).bytes
     }
 
     /// How many events a log has.

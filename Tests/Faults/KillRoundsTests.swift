@@ -6,10 +6,10 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// `kill -9` of every process under one continuous load: afterwards nothing is lost or repeated, every log is intact,
-/// and a replay of each log agrees with it.
+/// Kills every process again and again under a continuous load. Afterwards nothing is lost or repeated, every log is
+/// intact, and a replay agrees with each log.
 @Suite(.serialized) struct KillRounds {
-    @Test func `kills of every stage lose and invent nothing`() async throws {
+    @Test func `kills of every stage lose and invent no push`() async throws {
         let rounds = Tier.rounds(20, full: 200)
         let (result, kills, _, problems) = try await KillRounds.run(rounds) { try LivePipeline() }
         result.check()
@@ -19,7 +19,7 @@ import ZeroMQ
     }
 
     @Test(.full, .enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
-    func `kills with a plugin in the middle lose and invent nothing`() async throws {
+    func `kills with a plugin in the middle lose and invent no push`() async throws {
         let (result, kills, _, problems) = try await KillRounds.run(20, of: LivePipeline.stages + ["filter"]) {
             try LivePipeline(coalesceFrom: "filter", middle: Python.filter)
         }
@@ -28,7 +28,7 @@ import ZeroMQ
         #expect(kills.values.reduce(0, +) == 20)
     }
 
-    /// Each push arrives under its one apns-id. After a kill no more pushes are repeated than could be in flight.
+    /// Each push arrives with a single apns-id. After a kill, no more pushes are repeated than could be in flight.
     @Test func `kills lose no push in flight to APNs`() async throws {
         let rounds = Tier.rounds(10, full: 200)
         let folder = try Folder()
@@ -55,18 +55,18 @@ import ZeroMQ
         #expect(found.subtracting(wanted).sorted().prefix(3) == [], "invented")
         #expect(result.repeatedOutcomes == [] && problems == [] && kills["deliver", default: 0] >= rounds / 10)
         let repeats = received.count - found.count
-        let repeatsOfLives = KillRounds.repeatsOfLives(received)
-        print("\(received.count) requests, \(repeats) repeats, after a kill at most \(repeatsOfLives.max() ?? 0)")
-        #expect(repeatsOfLives.reduce(0, +) == repeats)
-        #expect(repeatsOfLives.allSatisfy { $0 <= Self.streams }, "\(repeatsOfLives)")
+        let repeatsByProcess = KillRounds.repeatsByProcess(received)
+        print("\(received.count) requests, \(repeats) repeats, after a kill at most \(repeatsByProcess.max() ?? 0)")
+        #expect(repeatsByProcess.reduce(0, +) == repeats)
+        #expect(repeatsByProcess.allSatisfy { $0 <= Self.streams }, "\(repeatsByProcess)")
         let unsaid = Set(received.filter(\.isRepeat).map(\.id)).subtracting(possibleRepeats)
         #expect(unsaid.isEmpty && possibleRepeats.count <= Self.streams * kills["deliver", default: 0], "\(unsaid)")
     }
 
     private static let streams = 8
 
-    /// How many pushes each process of deliver repeated; each has one connection.
-    private static func repeatsOfLives(_ requests: [RecordedRequest]) -> [Int] {
+    /// How many pushes each process of deliver repeated. Each process has only one connection.
+    private static func repeatsByProcess(_ requests: [RecordedRequest]) -> [Int] {
         Dictionary(grouping: requests, by: \.connection).values.map { $0.count(where: \.isRepeat) }
     }
 
@@ -86,10 +86,10 @@ import ZeroMQ
 }
 
 extension Disturbed {
-    /// After this many kills the supervisor is killed too, since it restarts a process after growing pauses.
+    /// After this many kills, the supervisor is killed too, because its pauses before a restart grow.
     private static var killsOfOneSupervisor: Int { 12 }
 
-    /// Sends everything and kills one process after the other, as soon as the supervisor has started it again.
+    /// Sends everything, and meanwhile kills one process after the other.
     func run(rounds: Int, killing stages: [String]) throws -> (Result, [String: Int]) {
         var (kills, count, next) = ([String: Int](), 0, [String]())
         let result = try run(disturbing: evenly(rounds)) { [self] in

@@ -2,15 +2,15 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Two transports, one of which has an unresponsive server.
+/// Tests a pipeline with two transports, one of which has an unresponsive server.
 @Suite(.serialized) struct MuteServers {
     private static let conducts = [
         #"{"streams":0}"#, #"{"script":[{"do":{"silence":true}}]}"#,
         #"{"script":[{"do":{"goaway":{"lastStream":"before"}}}]}"#,
     ]
 
-    /// Forty windows have pushes for both servers. If each window waited for the unresponsive server, the test would exceed
-    /// its time limit.
+    /// Forty windows have pushes for both servers. If each window waited for the unresponsive server, the test would
+    /// exceed its time limit.
     @Test(.full, .timeLimit(.minutes(5)), arguments: conducts)
     func `an unresponsive server never stalls another app`(_ conduct: String) async throws {
         let (apns, mute) = (try await RunningAPNs(), try await RunningAPNs(script: conduct))

@@ -16,7 +16,8 @@ struct BadPlugins {
         try folder.write(Self.commands, to: "commands.ndjson")
     }
 
-    /// Two devices, a subscription and twelve changes at different times, so that each is a batch.
+    /// A device, a subscription and twelve changes. The changes have different times, so that each is a batch of its
+    /// own.
     private static var commands: String {
         let place = #""container":"iCloud.com.example.Notes","environment":"development""#
         let start = [
@@ -46,7 +47,7 @@ struct BadPlugins {
             """, to: "pipeline.yaml")
     }
 
-    /// - Parameter end: The exit status: 65 if an event was set aside.
+    /// - Parameter end: The expected exit status, which is 65 if an event was set aside.
     /// - Returns: The pushes.
     private func run(_ mode: String, end: Int32 = 0) async throws -> [String] {
         try writePipeline(mode)
@@ -82,11 +83,12 @@ struct BadPlugins {
     @Test func `an event on which a plugin dies three times is set aside, and a replay skips it`() async throws {
         let expected = try await run("honest")
         let pushes = try await run("poison", end: 65)
-        // Identifiers of pushes follow from their positions, so later ones differ.
+        // The IDs of pushes follow from their positions in the log, so they differ after the event that was set aside.
         let causes = expected.compactMap { $0.split(separator: #""causes":"#).last }
         #expect(
             pushes.compactMap { $0.split(separator: #""causes":"#).last } == causes.filter { !$0.contains(#":8}"#) })
-        // The first time the event is one of several, so it is not known.
+        // When the plugin first dies, it may have several events, so the host does not know yet which event is the
+        // cause.
         #expect((3...4).contains(try folder.lines(of: "poison").count))
         let letters = try deadLetters("poison")
         #expect(letters.count == 1 && letters[0].contains(#""code":"stage.crashed""#), "\(letters)")
@@ -133,7 +135,7 @@ struct BadPlugins {
         if mode == "polite" { #expect(try folder.lines(of: mode) == ["SIGTERM"]) }
     }
 
-    /// A remaining process keeps the pipe of standard error open.
+    /// A plugin that remained would keep the pipe of standard error open, and the test would not end.
     @Test func `a plugin that ignores signals does not outlive its killed host`() async throws {
         try writePipeline("deaf")
         let status = try await SocketThread.run(name: "faults") {

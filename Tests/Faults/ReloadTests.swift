@@ -3,12 +3,12 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// The five processes and the local APNs, while the pipeline file is edited.
+/// Edits the pipeline file while the five processes run with a local APNs.
 @Suite(.serialized) struct Reload {
     private static let reloaded = "deliver: reloaded "
 
     @Test func `an app is added while pushes flow`() async throws {
-        // Some take longer than a window, so they are in flight while the file is read.
+        // Some answers take longer than a window, so pushes are in flight while the file is read.
         let slow = #"{"when":{"every":120},"do":{"latency":[2500,3500]}}"#
         let apns = try await RunningAPNs(script: #"{"script":[\#(slow),{"do":{"latency":[5,40]}}]}"#)
         let changes = Tier.rounds(300, full: 1_100)
@@ -84,7 +84,7 @@ import ZeroMQ
             try pipeline.waitFor("app.resumed")
             try pipeline.waitFor("outcome", 20)
             let first = try pipeline.outcomes().first { !$0.hasPrefix(#"{"type":"a"#) || $0.contains("app.resumed") }
-            #expect(first?.hasPrefix(#"{"type":"app.resumed""#) == true, "no push had to try")
+            #expect(first?.hasPrefix(#"{"type":"app.resumed""#) == true, "no push had to try the key first")
             return try pipeline.stop() + pipeline.problemsOfLogs()
         }
         try await apns.stop()
@@ -93,7 +93,7 @@ import ZeroMQ
         #expect(accepted.count == 20 && Set(accepted.map(\.id)).count == 20 && accepted.allSatisfy { !$0.isRepeat })
     }
 
-    @Test func `transports are added and removed`() async throws {
+    @Test func `transports can be added and removed while the pipeline runs`() async throws {
         try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline()
             try pipeline.send(Notes.commands(3))
@@ -114,7 +114,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a change that needs a restart is refused by its key, and the pipeline goes on`() async throws {
+    @Test func `a change that needs a restart is refused with its key, and the pipeline goes on`() async throws {
         try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline()
             try pipeline.edit(
@@ -180,7 +180,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `an address in use is refused, and the old one is still served`() async throws {
+    @Test func `an address in use is refused, and the old address is still served`() async throws {
         let other = try ReservedPort()
         try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline()
@@ -209,7 +209,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `the changed keys are named`() async throws {
+    @Test func `a reload names the changed keys of the pipeline file`() async throws {
         try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline()
             try pipeline.edit(LivePipeline.yaml("match", "", "1ms").replacing("interval 50ms", with: "never"))
@@ -234,7 +234,7 @@ import ZeroMQ
             try pipeline.send((4...6).map(Notes.note) + [memo(Notes.note(7))], from: "after")
             try pipeline.waitFor("outcome", 4)
             #expect(try pipeline.stop() + pipeline.problemsOfLogs() == [])
-            #expect(try pipeline.pushes().count == 4, "notes are quiet by now")
+            #expect(try pipeline.pushes().count == 4, "the plugin drops notes by now")
         }
     }
 
@@ -256,8 +256,8 @@ import ZeroMQ
             try folder.write(text, to: "pipeline.yaml")
             #expect(write(pipe, text, text.utf8.count) == text.utf8.count)
             close(pipe)
-            try up.wait("it is ready") { up.lines.contains("ready") }
-            try up.wait("it reads the file again") { up.lines.contains { $0.hasPrefix("\(file) is valid") } }
+            try up.wait("belfry up is ready") { up.lines.contains("ready") }
+            try up.wait("belfry up reads the file again") { up.lines.contains { $0.hasPrefix("\(file) is valid") } }
             up.signal(SIGTERM)
             #expect(try up.end() == 0, "\(up.lines)")
         }

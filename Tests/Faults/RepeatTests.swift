@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// A push has the mark of a repeat in its outcome exactly if the local APNs got the push twice.
+/// If the local APNs got a push twice, the push has the mark of a possible repeat in its outcome.
 @Suite(.serialized) struct Repeats {
     private static let streams = 8
 
@@ -69,8 +69,8 @@ import ZeroMQ
 }
 
 extension Repeats {
-    /// A newer push replaces a push that waits, but not a push that is in flight at APNs. The push in flight is queried. If no
-    /// transport can answer, the push in flight is not sent after the newer push.
+    /// A newer push replaces a push that waits, but not a push that is in flight at APNs. The transport is asked about
+    /// the push in flight. If no transport can answer, the push in flight is not sent after the newer push.
     @Test(arguments: Tier.some(of: [false, true]))
     func `a push in flight is queried when a newer push comes`(isKilled: Bool) async throws {
         let apns = try await RunningAPNs(script: #"{"script":[{"when":{"nth":2},"do":{"latency":6500}}]}"#)

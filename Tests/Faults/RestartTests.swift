@@ -4,10 +4,10 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// `kill -9` of any stage while changes flow: in the end the pushes are those of an undisturbed run.
+/// Kills stages while changes flow. In the end, the pushes are the same as in an undisturbed run.
 @Suite(.serialized) struct Restart {
     @Test(arguments: Tier.some(of: LivePipeline.stages))
-    func `a stage that is killed repeatedly loses and invents nothing`(_ stage: String) async throws {
+    func `a stage that is killed repeatedly loses and invents no push`(_ stage: String) async throws {
         let seed = Seeded.ofThisRun
         let result = try await SocketThread.run(name: "faults") {
             try Disturbed(LivePipeline(), seed: seed).run(killing: [stage], times: 3)
@@ -27,7 +27,7 @@ import ZeroMQ
         #expect(result.restarts == 4)
     }
 
-    @Test func `all stages, killed in any order, lose and invent nothing`() async throws {
+    @Test func `all stages, killed in any order, lose and invent no push`() async throws {
         let seed = Seeded.ofThisRun
         let result = try await SocketThread.run(name: "faults") {
             try Disturbed(LivePipeline(), seed: seed).run(killing: LivePipeline.stages, times: 8)
@@ -36,7 +36,7 @@ import ZeroMQ
     }
 }
 
-/// A run with disturbances at seeded places of its input.
+/// Sends commands to a pipeline, and disturbs it at random places of the input, which follow from a seed.
 final class Disturbed {
     let pipeline: LivePipeline
     private let commands: [String]
@@ -64,7 +64,8 @@ final class Disturbed {
         var sent: Int
         var events: Int
 
-        /// Pushes with notification, device and apns-id are byte for byte the same in every run.
+        /// Checks that no push is lost, invented or repeated. Each push has the same notification, device and apns-id
+        /// in every run.
         func check(sourceLocation: SourceLocation = #_sourceLocation) {
             let (wanted, found) = (Set(expected), Set(pushes))
             #expect(status == 0, sourceLocation: sourceLocation)

@@ -5,14 +5,15 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// One device, app or server answers slowly, and the others are not delayed.
+/// Tests that one slow device, app or server does not delay the others.
 @Suite(.serialized) struct SlowDevices {
-    /// What the local APNs saw of healthy devices, and what the log says.
+    /// What the local APNs and the log show about the devices that are not slow.
     private struct Story {
         /// The tokens whose pushes were sent out of order.
         var outOfOrder: [String] = []
         /// Milliseconds until nine of ten requests had come.
         var ninetieth = 0
+        /// How many pushes were superseded before they were sent.
         var superseded = 0
         var problems: [String] = []
     }
@@ -22,9 +23,10 @@ import ZeroMQ
         case device
         /// One of two apps with the same key, which share their streams.
         case app
-        /// One of two servers: it accepts no request.
+        /// One of two servers, which answers no request.
         case server
 
+        /// Whether the user belongs to the slow part.
         func has(_ user: Int) -> Bool {
             switch self {
             case .device: user == 0
@@ -52,7 +54,7 @@ import ZeroMQ
         let disturbed = try await Self.story(part, isSlow: true)
         #expect(calm.problems + disturbed.problems == [])
         #expect(disturbed.outOfOrder == [])
-        // On a machine too slow for the changes, newer pushes come while others wait, even without a slow part.
+        // If the machine is too slow for the changes, pushes wait and are superseded even without a slow part.
         #expect(calm.superseded > 0 || disturbed.superseded == 0)
         print("\(part): nine of ten pushes of the others: \(calm.ninetieth) ms, \(disturbed.ninetieth) ms")
     }
@@ -95,7 +97,7 @@ import ZeroMQ
         }.keys.sorted()
     }
 
-    /// `"rid":"n17"`: the change of a push.
+    /// The number of the note in a push, from `"rid":"n17"`.
     private static func number(of body: [UInt8]) -> Int? {
         let text = String(decoding: body, as: UTF8.self)
         return text.range(of: #""rid":"n"#).flatMap { Int(text[$0.upperBound...].prefix { $0.isNumber }) }

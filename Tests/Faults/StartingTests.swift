@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Errors at the start name the obstacle and what to do.
+/// Tests that errors at the start of a pipeline say what is wrong and what to do.
 @Suite(.serialized) struct Starting {
     private func yaml(_ folder: Folder, data: String, bind: String) throws -> String {
         try folder.write(
@@ -31,7 +31,7 @@ import ZeroMQ
         }
     }
 
-    /// Runs a pipeline with a plugin over one line of input.
+    /// Runs a pipeline that has a plugin, with one line of input.
     private func run(plugin command: String, _ folder: Folder) async throws -> (status: Int32, said: [String]) {
         let file = try folder.write(
             """
@@ -74,7 +74,7 @@ import ZeroMQ
         #expect(said.contains { $0.contains("standard input: it is closed") }, "\(said)")
     }
 
-    @Test func `a port in use is reported with what to do`() async throws {
+    @Test func `a port in use is reported with the remedy`() async throws {
         let endpoint = "tcp://127.0.0.1:\(20_000 + Int(getpid()) % 20_000)"
         let (status, said) = try await second(besideOneOn: endpoint, Folder())
         #expect(status == 69, "\(said)")

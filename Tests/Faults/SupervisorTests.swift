@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// The whole pipeline is stopped or killed under load, and started again.
+/// Stops or kills the whole pipeline under load, and starts it again.
 @Suite(.serialized) struct WholeRestart {
     @Test(arguments: Tier.some(of: [SIGTERM, SIGKILL]))
     func `stopping or killing the supervisor under load loses nothing`(_ signal: Int32) async throws {

@@ -12,7 +12,7 @@ import Time
 @testable import BelfryTool
 @testable import Inspect
 
-/// Cases exported from the logs of pipelines.
+/// Tests cases that are exported from the logs of pipelines.
 @Suite struct Cases {
     private static func run(_ commands: [String]) async throws -> VirtualPipeline {
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages())
@@ -26,7 +26,8 @@ import Time
             seed: PipelineRun.standardSeed)
     }
 
-    /// Texts that identify people and must not be in a case. Short texts and numbers may be in it by chance.
+    /// Texts that identify people and must not be in a case. Short texts and numbers are left out, because they may be
+    /// in a case by chance.
     private static func personalTexts(_ pipeline: VirtualPipeline) throws -> Set<String> {
         var found: Set<String> = []
         for (index, event) in try pipeline.events(of: "changes").enumerated() {
@@ -82,7 +83,7 @@ import Time
         }
     }
 
-    /// The subscriptions share a collapse ID, so one push stands for both.
+    /// The subscriptions share a collapse ID, so their notifications become one push.
     @Test func `a case of two subscriptions that share a push counts its outcome once`() async throws {
         let place = #""container":"iCloud.com.example.Notes","environment":"development""#
         let subscriptions = ["first", "second"].map { id in

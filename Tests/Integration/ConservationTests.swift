@@ -37,7 +37,7 @@ import Testing
 
     private func causes(_ event: Event) -> [Int] { (event["causes"] as? [Event] ?? []).map { number("sequence", $0) } }
 
-    /// The sequences of the events of a type, in the log that holds them.
+    /// The sequences of the events of a type in the log that `events` were read from.
     private func sequences(_ type: String, _ events: [Event]) -> [Int] {
         events.indices.filter { events[$0]["type"] as? String == type }.map { $0 + 1 }
     }
@@ -69,12 +69,12 @@ import Testing
             #expect(number("replacedBy", event) > number("match", event))
             #expect(all.contains(number("replacedBy", event)))
         }
-        // A notification names the change of its match and those of the matches it replaced, so no change is missing.
+        // A notification names the changes of its match and of the matches that it replaced, so no change is missing.
         var named: [Int: Int] = [:]
         for cause in sent.flatMap(causes) { named[cause, default: 0] += 1 }
         var caused: [Int: Int] = [:]
         for match in ofType("match", matches) { caused[number("change", match), default: 0] += 1 }
-        // A notification that stands for two matches of one change names the change once.
+        // A notification that was made from two matches of one change names the change once.
         #expect(Set(named.keys) == Set(caused.keys))
         for (change, count) in named { #expect(count <= caused[change, default: 0], "change \(change)") }
     }

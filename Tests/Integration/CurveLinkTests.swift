@@ -28,7 +28,7 @@ import ZeroMQ
 
     /// - Parameters:
     ///   - secretKey: The name of the secret key that ingest has.
-    ///   - lists: The `producers` and `readers` of ingest.
+    ///   - lists: The `producers` and `readers` of ingest, in YAML.
     private func pipeline(
         matchKey: String? = nil, secretKey: String = "ingest", lists: String = ""
     ) throws -> PipelineProcess {
@@ -72,7 +72,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a stage with a known key reads the log, a reader without a key does not`() async throws {
+    @Test func `a stage with a known key reads the log, but a reader without a key is rejected`() async throws {
         let refusal = try await run(pipeline()) { try $0.refusal(of: nil, at: $0.bind) }
         #expect(refusal == .keyRequired)
     }
@@ -158,7 +158,7 @@ import ZeroMQ
     }
 }
 
-/// Clients on other machines. Only for one thread.
+/// Clients with contexts of their own, as on other machines. Only one thread may use them.
 private struct Clients: Sendable {
     let door: String
     let bind: String

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Inspect
 
-/// `belfry explain` with the logs of pipelines.
+/// Tests `belfry explain` with the logs of pipelines.
 @Suite struct Explain {
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
@@ -76,7 +76,7 @@ import Testing
         #expect(yes > 0 && no > 0, "\(yes) pushed, \(no) not")
     }
 
-    /// `change user device` of each accepted push.
+    /// The change, the user and the device of each accepted push.
     private static func accepted(_ pipeline: VirtualPipeline) throws -> Set<String> {
         var found: Set<String> = []
         var parser = JSONParser()
@@ -114,7 +114,7 @@ import Testing
             + #""recordType":"Note","fields":{"stars":{"value":\#(stars),"type":"INT64"}}}}"#
     }
 
-    @Test func `a device that registers at the time of a push was not registered yet`() async throws {
+    @Test func `a device that registers at the time of a push counts as not registered yet`() async throws {
         let commands = [Self.save("feed"), Self.note("n1"), Self.register("mac")].map {
             $0.replacing(
                 #","container""#, with: #","time":"2026-01-01T09:00:00Z","container""#, maxReplacements: 1)
@@ -176,7 +176,7 @@ import Testing
         #expect(other.reason.code == .subscriptionNone)
     }
 
-    @Test func `names that look alike are different names`() async throws {
+    @Test func `an explanation treats names that look alike as different names`() async throws {
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
         let pipeline = try await Self.run([
             Self.register(composed, token: "1"), Self.register(decomposed, token: "2"), Self.save(composed),
@@ -209,8 +209,8 @@ import Testing
         #expect(answer.isPushed && answer.explanations.count == 1, "\(answer.json)")
     }
 
-    /// The logs are read once for all subscriptions of a user.
-    @Test func `the explanation of a subscription is the same alone and among all of a user`() async throws {
+    /// An explanation for all subscriptions of a user reads the logs only once.
+    @Test func `the explanation of a subscription is the same alone and among all of its user`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let ids = (0..<24).map { "s\($0)" }
         var commands = [Self.register("mac"), Self.register("phone")]

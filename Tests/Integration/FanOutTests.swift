@@ -7,7 +7,8 @@ import Replay
 import TestSupport
 import Testing
 
-/// Outputs of one event or wake that fill many batches. Neither their size nor a crash between them changes an event.
+/// Tests outputs of one event or wake that fill many batches. Neither the size of the batches nor a crash between them
+/// changes an event.
 @Suite(.serialized) struct FanOut {
     private static func file(window: String = "1s") throws -> PipelineFile {
         try PipelineFile.parse(
@@ -39,7 +40,8 @@ import Testing
         """
     }
 
-    /// Visible and silent subscriptions, with and without a collapse ID, and changes that all of them watch.
+    /// Commands for visible and silent subscriptions, with and without a collapse ID, and for changes that all of them
+    /// watch.
     private static func story(watchers: Int, changes: Int, _ random: inout Seeded) -> [String] {
         let infos = [
             #"{"alertBody":"Changed"}"#, #"{"shouldSendContentAvailable":true}"#,
@@ -56,7 +58,7 @@ import Testing
             }
     }
 
-    /// How many batches of a log end before all outputs of an event, and of a wake.
+    /// Counts the batches of a log that end in the middle of the outputs of an event or of a wake, and all batches.
     private static func parts(_ log: String, _ upstream: String) throws -> (ofEvents: Int, ofWakes: Int, all: Int) {
         let reader = try EventLogReader(directory: log, from: .beginning)
         var parts = (ofEvents: 0, ofWakes: 0, all: 0)
@@ -71,7 +73,7 @@ import Testing
         return parts
     }
 
-    @Test func `the size of parts changes no event`() async throws {
+    @Test func `the size of the parts in which outputs are written changes no event`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let commands = Self.story(watchers: 40, changes: 12, &random)
         let whole = try VirtualPipeline(Self.file())
@@ -93,7 +95,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: ["matches", "notifications"])
-    func `a crash after any batch loses and repeats nothing`(_ log: String) async throws {
+    func `a crash after any batch loses and repeats no event`(_ log: String) async throws {
         var random = Seeded(Seeded.ofThisRun)
         let commands = Self.story(watchers: 14, changes: 8, &random)
         let whole = try VirtualPipeline(Self.file(), partBytes: 900)
@@ -228,7 +230,7 @@ import Testing
         try await Self.expectReplay(pipeline.folderOfLogs)
     }
 
-    @Test func `the size of a window of pushes is bounded, also with many devices`() async throws {
+    @Test func `the size of a window of pushes is bounded, even with many devices`() async throws {
         let file = try PipelineFile.fiveStages(coalesce: "")
         let (devices, changes) = (200, 150)
         let pipeline = try VirtualPipeline(file)

@@ -7,7 +7,7 @@ import Replay
 import TestSupport
 import Testing
 
-/// A subscription with `firesOnce` fires once, also when match crashes.
+/// Tests that a subscription with `firesOnce` fires once, even if match crashes.
 @Suite struct FiresOnce {
     private static let yaml = """
         pipeline: once
@@ -22,7 +22,7 @@ import Testing
 
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
-    /// Two changes that do not match, one that makes the subscription fire, and two more that would match.
+    /// The changes are two that do not match, one that makes the subscription fire, and two that would match too.
     private static let commands = [
         #"{"type":"device.register",\#(place),"user":"_a","device":"phone","transport":"apns","token":"1","topic":"notes"}"#,
         #"{"type":"subscription.save",\#(place),"database":"public","user":"_a","subscription":{"subscriptionID":"once","#
@@ -37,17 +37,17 @@ import Testing
     }
 
     private static func pipeline(in folder: Folder? = nil) throws -> VirtualPipeline {
-        // A snapshot after every turn: after a crash the newest one or the one before it is used.
+        // Match writes a snapshot after every turn. After a crash, it uses the newest one or the one before.
         try VirtualPipeline(
             PipelineFile.parse(yaml, file: "once.yaml", registry: .builtIns),
             log: LogSettings(sync: .never, snapshotBytes: 1),
             folder: folder)
     }
 
-    /// After `kill -9` a log has only the first bytes that the process wrote, perhaps with a torn batch at the end, and no
-    /// snapshot of later events. Cutting the log of match has the same effect as a crash: before, within or after the batch
-    /// of the match.
-    @Test(.timeLimit(.minutes(5))) func `a subscription that fires once does so after a crash of match at any byte`()
+    /// After `kill -9` a log has only the first bytes that the process wrote, perhaps with a torn batch at the end, and
+    /// no snapshot of later events. Cutting the log of match has the same effect as a crash: before, within or after
+    /// the batch of the match.
+    @Test(.timeLimit(.minutes(5))) func `a subscription fires only once, even if match crashes at any byte of its log`()
         async throws
     {
         let whole = try Self.pipeline()

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Time
 
-/// Pipelines on a machine whose clock jumps forwards and back.
+/// Tests pipelines on a machine whose clock jumps forwards and back.
 @Suite struct JumpingClock {
     private static func jumping(_ seed: UInt64) -> HostTime {
         let random = Clock(seed: seed)

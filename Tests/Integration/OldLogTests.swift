@@ -9,7 +9,7 @@ import Testing
 enum OldLogs {
     static let folder = #filePath.prefix(upTo: #filePath.lastIndex(of: "/") ?? #filePath.startIndex) + "/Logs"
 
-    /// The paths of all logs of a format.
+    /// The paths of all logs of a format, such as `v1`.
     static func logs(of version: String) throws -> [String] {
         let start = folder + "/" + version
         return try FileManager.default.subpathsOfDirectory(atPath: start).filter { $0.hasSuffix("/log.json") }.sorted()
@@ -30,7 +30,7 @@ enum OldLogs {
         }
     }
 
-    @Test func `each event of format 1 agrees with today's declaration`() throws {
+    @Test func `each event in logs of format 1 agrees with the present declaration of its type`() throws {
         for run in ["tour", "live/logs"] {
             #expect(try DeclaredEvents.problems(inLogsUnder: "\(OldLogs.folder)/v1/\(run)") == [])
         }

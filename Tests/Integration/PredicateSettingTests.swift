@@ -5,7 +5,8 @@ import Replay
 import TestSupport
 import Testing
 
-/// Ingest checks `predicates` when a subscription is saved. A later change of the setting does not affect saved ones.
+/// Ingest applies the setting `predicates` when a subscription is saved. Later changes of the setting do not affect the
+/// subscription.
 @Suite struct PredicateSetting {
     private static func file(_ dialect: String) throws -> PipelineFile {
         try PipelineFile.fiveStages(ingest: "predicates: \(dialect)", coalesce: "window: 0s")
@@ -23,7 +24,7 @@ import Testing
             + #"{"recordName":"\#(name)","recordType":"Note","fields":{"stars":{"value":\#(stars)}}}}"#
     }
 
-    /// With a snapshot, and without one, so that match reads its whole history.
+    /// Runs with and without snapshots. Without a snapshot, match reads its whole history.
     @Test(arguments: [nil, 1])
     func `a subscription with OR keeps matching after extended predicates are turned off`(snapshotBytes: Int?)
         async throws

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Inspect
 
-/// Replays and `whatif` with the setting `strictRecordType`.
+/// Tests replays and `whatif` with the setting `strictRecordType`.
 @Suite struct RecordTypeSetting {
     private static func file(_ reading: String) throws -> PipelineFile {
         try PipelineFile.fiveStages(
@@ -28,7 +28,7 @@ import Testing
             + #""recordType":"\#(type)","zoneID":{"zoneName":"Work"}}}"#
     }
 
-    /// A pipeline that runs with `narrow` first and with `ignore` later; no subscription is saved again.
+    /// A pipeline that runs with `narrow` first and with `ignore` later. No subscription is saved again in between.
     private static func edited() async throws -> VirtualPipeline {
         let log = LogSettings(sync: .never)
         let first = try VirtualPipeline(file("narrow"), log: log)
@@ -42,7 +42,7 @@ import Testing
         return second
     }
 
-    @Test func `a changed setting affects only later changes, and the logs replay`() async throws {
+    @Test func `another strictRecordType affects only later changes, and the logs can be replayed`() async throws {
         let pipeline = try await Self.edited()
         let watched = try pipeline.events(of: "matches").filter { $0.contains(#""type":"match""#) }
         #expect(
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `whatif shows the effect of the other value`() async throws {
+    @Test func `whatif shows the effect of another strictRecordType`() async throws {
         let pipeline = try VirtualPipeline(Self.file("narrow"))
         try await pipeline.live(
             Self.preparation + [Self.save("Task", "t1"), Self.save("Note", "n2")], cuts: [], drains: true)
@@ -69,7 +69,7 @@ import Testing
         #expect(report.added == 1 && report.removed == 0)
     }
 
-    /// The recorded settings include true and false.
+    /// The recorded settings include the values true and false.
     @Test func `a folder of logs is explained and replayed with its recorded settings`() async throws {
         let pipeline = try VirtualPipeline(Self.file("ignore"))
         try await pipeline.live(Self.preparation + [Self.save("Task", "t1")], cuts: [], drains: true)

@@ -1,10 +1,12 @@
-/// A plugin's program that misbehaves in the way of its first argument.
+/// The program of a plugin that misbehaves.
 enum BadPlugin {
+    /// The second argument is the file of the program's notes. The first argument says what the program does:
+    ///
     /// - `honest`: passes every event on.
-    /// - `dies`: ends four times in all, before or after it has answered; keeps its count in the file of the second argument.
-    /// - `poison`: ends whenever it gets the record n15; keeps its count like `dies`.
-    /// - `troubled`: ends three times with the exit status of a temporary failure when it gets the record n15.
-    /// - `garbage`: sends meaningless frames and lines before and in each answer; notes the errors it gets, up to `close`.
+    /// - `dies`: dies four times in all, by turns before and after an answer. Notes each death.
+    /// - `poison`: dies whenever it gets the record n15. Notes each death.
+    /// - `troubled`: dies three times when it gets the record n15, with the exit status of a temporary failure.
+    /// - `garbage`: sends meaningless frames and lines before and in each answer. Notes the errors that it gets.
     /// - `polite`: ends only at SIGTERM, and notes it.
     /// - `deaf`: ignores SIGTERM, `close` and the end of its standard input.
     static let program = """

@@ -5,7 +5,7 @@ import ZeroMQ
 
 /// Limits the size of a running process's files.
 enum FileSizeLimit {
-    /// - Parameter bytes: Nil: as large as the system allows.
+    /// - Parameter bytes: The largest size of a file; nil: as large as the system allows.
     static func set(_ bytes: UInt64?, of pid: Int32) throws {
         let soft = bytes.map { "\($0)" } ?? "unlimited"
         let call = try Spawned([program, "--pid", "\(pid)", "--fsize=\(soft):"])
@@ -20,7 +20,7 @@ enum FileSizeLimit {
     static let nothing = ["/bin/sh", "-c", "ulimit -S -f 0; exec \"$0\" \"$@\""]
 }
 
-/// A file system for a pipeline's data, visible to the pipeline only.
+/// A small file system for the data of a pipeline. Only the pipeline sees it.
 enum SmallDisk {
     static let bytes = 96 << 20
 
@@ -37,7 +37,7 @@ enum SmallDisk {
 
     static let missing = "on this machine users cannot mount a tmpfs in a namespace of their own"
 
-    /// Fills the disk.
+    /// Fills the file system with a file at `path`.
     static func fill(_ path: String) throws {
         let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
         guard file >= 0 else { throw FaultError("cannot fill \(path): errno \(errno)") }
@@ -73,11 +73,11 @@ enum Processes {
     }
 }
 
-/// A stage's answer to `health`.
+/// A stage's answer to the message `health`.
 struct Health: Sendable {
     var phase: String
     var last: UInt64
-    /// The write that a full disk refused.
+    /// The file that a full disk did not let grow.
     var file: String?
     var bytesNeeded: UInt64?
 

@@ -4,7 +4,9 @@ import PipelineRuntime
 import TestSupport
 
 extension LivePipeline {
-    /// - Parameter name: The producer's name; each producer sends once.
+    /// Sends commands as a new producer.
+    ///
+    /// - Parameter name: The name of the producer, which no other call may use.
     func send(_ commands: [String], from name: String? = nil) throws {
         let producer = try producer(name ?? "answers-\(commands.count)")
         _ = try producer.greet(timeout: .seconds(20))
@@ -12,7 +14,7 @@ extension LivePipeline {
         while !producer.isDone { try producer.pump(wait: .milliseconds(100)) }
     }
 
-    /// Waits for events of a type in deliver's log.
+    /// Waits until deliver's log has `count` events of a type.
     func waitFor(_ type: String, _ count: Int = 1) throws {
         up.read(wait: .zero)
         var (reader, found): (EventLogReader?, Int) = (nil, 0)
@@ -38,7 +40,7 @@ extension LivePipeline {
         String(decoding: batch.body, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// Reads from the beginning; nil before deliver has made its log.
+    /// A reader at the beginning of deliver's log; nil if the log does not exist yet.
     private func readerOfOutcomes() throws -> EventLogReader? {
         let directory = data + "/logs/outcomes"
         return try EventLogs.isLog(directory: directory)
@@ -51,14 +53,14 @@ extension LivePipeline {
         return Set(ends.filter { $0.contains(#""repeat_possible":true"#) }.compactMap(\.apnsID))
     }
 
-    /// Writes the file again with other transports.
+    /// Writes the pipeline file again with another window or transport.
     func edit(window: String = "0s", transport: String) throws {
         try edit(LivePipeline.yaml("match", "", window, transport))
     }
 
     func edit(_ text: String) throws { try folder.write(text, to: "pipeline.yaml") }
 
-    /// A pipeline with a wrong key: its app is stopped, and twenty pushes wait.
+    /// Starts a pipeline with a wrong key. Returns when its app is stopped and twenty pushes wait.
     static func stopped(at apns: RunningAPNs, key: String) throws -> LivePipeline {
         let pipeline = try LivePipeline(transport: apns.transport(key: key))
         try pipeline.send(Notes.commands(20))
@@ -68,11 +70,13 @@ extension LivePipeline {
         return pipeline
     }
 
-    /// Waits until that many lines begin with a text.
+    /// Waits until `count` lines of `belfry up` begin with a text.
     func waitForLine(_ start: String, _ count: Int = 1) throws {
         try up.wait(start) { up.lines.count { $0.hasPrefix(start) } >= count }
     }
 
+    /// Ends `belfry up`.
+    ///
     /// - Returns: The problems; empty if there were none.
     func stop(_ signal: Int32 = SIGTERM) throws -> [String] {
         up.signal(signal)

@@ -3,7 +3,7 @@ import PipelineRuntime
 import TestSupport
 import ZeroMQ
 
-/// Runs `belfry up` for a pipeline in a folder of its own. Belongs to one thread.
+/// Runs `belfry up` for a pipeline in a folder of its own. Only one thread may use it.
 final class LivePipeline {
     let folder: Folder
     let file: String
@@ -20,7 +20,7 @@ final class LivePipeline {
     /// - Parameters:
     ///   - middle: Stages between match and coalesce, as in a pipeline file.
     ///   - window: The window of coalesce.
-    ///   - onSmallDisk: Whether its data has a file system of its own.
+    ///   - onSmallDisk: Whether the pipeline's data has a small file system of its own.
     ///   - transport: The transport's settings.
     ///   - folder: The folder of all files; nil: a new one.
     init(
@@ -38,7 +38,7 @@ final class LivePipeline {
         try waitUntilReady()
     }
 
-    /// The folder of its data, as seen from the test.
+    /// The folder of the pipeline's data, as the test sees it.
     var data: String { root + folder.path + "/data" }
 
     static func yaml(
@@ -63,14 +63,14 @@ final class LivePipeline {
         """
     }
 
-    /// Starts it again after it was stopped or killed.
+    /// Starts `belfry up` again after it was stopped or killed.
     func startAgain() throws {
         up = try Spawned(launcher + [Programs.path("belfry"), "up", file])
         (linesSeen, pids) = (0, [:])
         try waitUntilReady()
     }
 
-    /// Edits its file and starts it again.
+    /// Edits the pipeline file, and starts `belfry up` again.
     func startAgain(transport: String) throws {
         try edit(transport: transport)
         try startAgain()
@@ -83,7 +83,8 @@ final class LivePipeline {
         }
     }
 
-    /// Learns the stages' processes from the lines of `up`: `match: ready, process 7, ...`, `match: started again, process 9`.
+    /// Learns the stages' processes from the lines of `up`: `match: ready, process 7, ...`, `match: started again,
+    /// process 9`.
     private func notice() {
         for line in up.lines[linesSeen...] {
             let words = line.split { " ,".contains($0) }
@@ -97,7 +98,7 @@ final class LivePipeline {
         linesSeen = up.lines.count
     }
 
-    /// Kills a stage's process. If there is none, waits first until the supervisor has started one.
+    /// Kills a stage's process. If the stage has no process, first waits until the supervisor has started one.
     func kill(_ stage: String) throws {
         up.read(wait: .zero)
         try up.wait("a process for \(stage)") {
@@ -126,9 +127,9 @@ final class LivePipeline {
             secret: "the secret of \(name)")
     }
 
-    /// Follows the outcomes through the link that deliver serves, until that many pushes were accepted by the file.
+    /// Follows deliver's log over its link, until `count` pushes were accepted.
     ///
-    /// - Returns: Repeated outcomes.
+    /// - Returns: The pushes and devices with repeated outcomes.
     func waitForOutcomes(_ count: Int, within limit: Duration = .seconds(60)) throws -> [String] {
         let watch = try OutcomeWatch(context, endpoint: "ipc://\(data)/deliver.link")
         let end = ContinuousClock.now + limit

@@ -2,7 +2,7 @@
 enum Notes {
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
-    /// A device, a subscription, and that many notes for it.
+    /// Commands that register a device, save a subscription, and save `count` notes that the subscription watches.
     ///
     /// - Parameter collapseID: The collapse ID of all pushes.
     static func commands(_ count: Int, collapseID: String? = nil) -> [String] {

@@ -2,11 +2,11 @@ import JSON
 import PipelineRuntime
 import ZeroMQ
 
-/// Reads deliver's log over its link, as any consumer does. Belongs to one thread.
+/// Reads deliver's log over its link, as any consumer does. Only one thread may use it.
 final class OutcomeWatch {
-    /// `push device` of every accepted push.
+    /// The push's sequence and the device of every accepted push.
     private(set) var accepted: Set<String> = []
-    /// `push device` of every repeated outcome.
+    /// The push's sequence and the device of every repeated outcome.
     private(set) var repeated: [String] = []
     private let client: LinkClient
     private let poller = ZMQPoller()

@@ -2,7 +2,7 @@ import Foundation
 import LocalAPNs
 import TestSupport
 
-/// The local APNs, in a folder of its own.
+/// A running local APNs, with a folder of its own.
 final class RunningAPNs: Sendable {
     let folder: Folder
     private let apns: LocalAPNs
@@ -19,8 +19,10 @@ final class RunningAPNs: Sendable {
 
     var accepted: [RecordedRequest] { apns.received.filter { $0.status == 200 } }
 
+    /// The settings of a transport to this APNs.
+    ///
     /// - Parameters:
-    ///   - key: The key's file; by default the APNs' own.
+    ///   - key: The key's file; by default this APNs' own.
     ///   - apps: Further apps, each after a comma.
     ///   - more: Further settings.
     func transport(key: String? = nil, apps: String = "", more: String = "") -> String {
@@ -31,7 +33,7 @@ final class RunningAPNs: Sendable {
         """
     }
 
-    /// Overwrites a key file with the APNs' own key.
+    /// Overwrites the key file of the other APNs with the key of this one.
     func lendKey(to other: RunningAPNs) throws {
         let key = try Data(contentsOf: URL(fileURLWithPath: key))
         try key.write(to: URL(fileURLWithPath: other.key))

@@ -2,13 +2,13 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// One of Belfry's programs in a process of its own. Belongs to one thread.
+/// One of Belfry's programs in a process of its own. Only one thread may use it.
 final class Spawned {
     let pid: Int32
     /// The lines that the program and its children have written to standard error.
     private(set) var lines: [String] = []
-    /// Whether the program and its children have ended: standard error is closed.
-    private(set) var isSilentForGood = false
+    /// Whether standard error is closed, because the program and its children have ended.
+    private(set) var isStandardErrorClosed = false
     private let errors: Int32
     private var rest: [UInt8] = []
     private var status: Int32?
@@ -25,14 +25,14 @@ final class Spawned {
     /// - Parameter words: A program's path and its arguments.
     init(_ words: [String], output: String = "/dev/null", input: String? = "/dev/null") throws {
         Cost.spend(onProgram: words)
-        (pid, errors) = try Spawned.one.withLock { _ in
+        (pid, errors) = try Spawned.starting.withLock { _ in
             try Spawned.spawn(words[0], Array(words.dropFirst()), output: output, input: input)
         }
     }
 
-    /// Processes are started one at a time. Otherwise another child could inherit this child's pipe, and the pipe would never
-    /// close.
-    private static let one = Mutex(())
+    /// Processes are started one at a time. Otherwise another child could inherit this child's pipe, and the pipe would
+    /// never close.
+    private static let starting = Mutex(())
 
     private static func spawn(
         _ path: String, _ arguments: [String], output: String, input: String?
@@ -69,27 +69,27 @@ final class Spawned {
 
     func signal(_ number: Int32) { kill(pid, number) }
 
-    /// Reads until the condition is met.
+    /// Reads standard error until the condition is met.
     ///
     /// - Throws: ``FaultError`` with everything that was written, if the condition is not met in time.
     func wait(_ what: String, within limit: Duration = .seconds(60), until isMet: () throws -> Bool) throws {
         let end = ContinuousClock.now + limit
         while try !isMet() {
-            guard .now < end, !isSilentForGood else {
+            guard .now < end, !isStandardErrorClosed else {
                 throw FaultError("timed out waiting until \(what)\n\(lines.joined(separator: "\n"))")
             }
             read(wait: .milliseconds(20))
         }
     }
 
-    /// Reads the available text, and waits that long for it.
+    /// Reads what was written to standard error. Waits up to `wait` if nothing is there yet.
     func read(wait: Duration) {
         var descriptor = pollfd(fd: errors, events: Int16(POLLIN), revents: 0)
         guard poll(&descriptor, 1, Int32(wait / .milliseconds(1))) > 0 else { return }
         var bytes = [UInt8](repeating: 0, count: 4096)
         let count = Glibc.read(errors, &bytes, bytes.count)
         guard count > 0 else {
-            isSilentForGood = count == 0
+            isStandardErrorClosed = count == 0
             return
         }
         rest += bytes[..<count]
@@ -104,8 +104,8 @@ final class Spawned {
     /// - Returns: The exit status, or 128 and the signal's number.
     func end(within limit: Duration = .seconds(60)) throws -> Int32 {
         let stop = ContinuousClock.now + limit
-        while !isSilentForGood {
-            guard .now < stop else { throw FaultError("still there: \(lines.joined(separator: "\n"))") }
+        while !isStandardErrorClosed {
+            guard .now < stop else { throw FaultError("the program has not ended: \(lines.joined(separator: "\n"))") }
             read(wait: .milliseconds(50))
         }
         return reap()
@@ -121,7 +121,7 @@ final class Spawned {
     }
 }
 
-/// The folder of Belfry's programs. It is also the folder of the tests.
+/// Finds Belfry's programs, which are in the folder of the tests.
 enum Programs {
     static func path(_ name: String) throws -> String {
         let path = folder + "/" + name

@@ -4,7 +4,7 @@ import Replay
 import TestSupport
 import Testing
 
-/// Replays that compare only the events of one user, subscription or record.
+/// Tests replays that compare only the events of one user, subscription or record.
 @Suite struct FocusTests {
     private static func replay(_ logs: String, _ focus: ReplayFocus?) async throws -> ReplayDifference? {
         var replay = PipelineReplay(
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `names that look alike are different names`() {
+    @Test func `a focus treats names that look alike as different names`() {
         for (subject, member) in [
             (ReplayFocus.Subject.user, "user"), (.subscription, "subscriptionID"), (.record, "recordName"),
         ] {

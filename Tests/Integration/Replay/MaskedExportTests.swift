@@ -7,7 +7,7 @@ import Testing
 
 @testable import BelfryTool
 
-/// Logs that were exported with masked device tokens.
+/// Tests logs that were exported with masked device tokens.
 @Suite struct MaskedExportTests {
     @Test func `an export with masked tokens replays without differences`() async throws {
         var random = Seeded(Seeded.ofThisRun)

@@ -6,7 +6,7 @@ import Replay
 import TestSupport
 import Testing
 
-/// Replays of a log in spans between its snapshots, which run at the same time.
+/// Tests replays that divide a log at its snapshots into spans, and replay the spans at the same time.
 @Suite struct ReplaySpanTests {
     @Test func `a replay in spans finds the same difference as a whole replay`() async throws {
         var random = Seeded(Seeded.ofThisRun)
@@ -38,7 +38,7 @@ import Testing
         #expect((difference.log, difference.sequence, difference.pointer) == ("outcomes", target, "/user"))
     }
 
-    @Test func `a snapshot of another state is a difference at the end of its span`() async throws {
+    @Test func `a snapshot with a wrong state is a difference at the end of a span`() async throws {
         let log = LogSettings(sync: .never, snapshotBytes: 8 << 10)
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages(), log: log)
         let commands = Story(seed: 5, length: 900).commands

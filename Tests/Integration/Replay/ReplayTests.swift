@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Time
 
-/// A replay writes the same events as the logs, and finds each difference.
+/// Tests that a replay writes the events of the logs again, and finds each difference.
 @Suite struct ReplayTests {
     private static func file(_ settings: String = "window: 1s, maximumDelay: 3s") throws -> PipelineFile {
         try PipelineFile.fiveStages(coalesce: settings)
@@ -30,7 +30,7 @@ import Time
     }
 
     @Test(arguments: ["latest", "debounce", "none", "latest, pendingPerUser: 1, atLimit: flush-all"])
-    func `a random story replays without differences, and as a chain`(_ policy: String) async throws {
+    func `random commands lead to the same logs in a pipeline, a replay and a chain`(_ policy: String) async throws {
         let file = try Self.file("window: 1s, maximumDelay: 3s, policy: \(policy)")
         var random = Seeded(Seeded.ofThisRun)
         let commands = Story(seed: random.next(), length: Tier.rounds(500, full: 1_000)).commands
@@ -60,7 +60,7 @@ import Time
         return pipeline
     }
 
-    @Test func `a changed byte is found with its sequence and member`() async throws {
+    @Test func `a changed event is found with its sequence and the changed member`() async throws {
         var random = Seeded(Seeded.ofThisRun)
         let pipeline = try await Self.story(random.next())
         let members = [
@@ -117,7 +117,7 @@ import Time
         #expect(difference.cause != .unknown)
     }
 
-    @Test func `a log of another upstream is found`() async throws {
+    @Test func `a replay finds a log that was made from another upstream log`() async throws {
         let pipeline = try await Self.story(3)
         let logs = try RewrittenLogs(of: pipeline.folderOfLogs)
         defer { withExtendedLifetime(logs) {} }
@@ -130,13 +130,13 @@ import Time
     }
 }
 
-/// Replays of a part of the history.
+/// Tests replays of a part of the history.
 @Suite struct ReplayRangeTests {
     private static func file(_ settings: String) throws -> PipelineFile {
         try PipelineFile.fiveStages(coalesce: settings)
     }
 
-    @Test func `events outside the range are not compared`() async throws {
+    @Test func `a replay of a range does not compare events outside the range`() async throws {
         let file = try Self.file("window: 1s, maximumDelay: 3s")
         let pipeline = try VirtualPipeline(file)
         try await pipeline.live(Story(seed: 5, length: 600).commands, cuts: [], drains: true)

@@ -4,7 +4,7 @@ import Replay
 import TestSupport
 import Testing
 
-/// The states of stages, computed from their logs.
+/// Tests the states of stages that are computed from their logs.
 @Suite struct StateTests {
     private static func file(_ policy: String) throws -> PipelineFile {
         try PipelineFile.fiveStages(coalesce: "policy: \(policy), window: 1s, maximumDelay: 3s")
@@ -16,7 +16,7 @@ import Testing
     ]
 
     @Test(arguments: ["latest", "debounce"])
-    func `the state at a change is that of stages that read no later change`(_ policy: String) async throws {
+    func `the state at a change is the state of stages that read no later change`(_ policy: String) async throws {
         let file = try Self.file(policy)
         var random = Seeded(Seeded.ofThisRun)
         let commands = Story(seed: random.next(), length: Tier.rounds(200, full: 300)).commands

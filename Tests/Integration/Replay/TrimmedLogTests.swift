@@ -8,7 +8,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Logs whose first segments retention has removed.
+/// Tests logs whose first segments were removed by retention.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct TrimmedLogTests {
     private static func file(_ window: String = "1s") throws -> PipelineFile {
@@ -66,7 +66,7 @@ struct TrimmedLogTests {
         #expect(found.compactMap(\.difference).first?.log == "notifications")
     }
 
-    @Test func `exported and imported logs are replayed`() async throws {
+    @Test func `trimmed logs can be replayed after export and import`() async throws {
         let (pipeline, _) = try await Self.trimmed()
         let recorded = try RecordedPipeline(Self.file("10ms"), logs: try pipeline.exportedAndImported())
         let results = try await PipelineReplay(recorded, MachineFactory(registry: .builtIns)).run()
@@ -74,7 +74,7 @@ struct TrimmedLogTests {
         #expect(results.count == 5 && results.allSatisfy { $0.events > 0 })
     }
 
-    @Test func `without a snapshot the error says what is missing`() async throws {
+    @Test func `the error of a replay without a snapshot says what is missing`() async throws {
         let (pipeline, _) = try await Self.trimmed()
         try FileManager.default.removeItem(atPath: pipeline.folderOfLogs + "/notifications/snapshots")
         let recorded = try RecordedPipeline(Self.file(), logs: pipeline.folderOfLogs)
@@ -83,7 +83,7 @@ struct TrimmedLogTests {
         #expect(try #require(error).description.contains("no snapshot replaces the events before it"))
     }
 
-    @Test func `the states are those of whole logs`() async throws {
+    @Test func `the states from trimmed logs are the same as from whole logs`() async throws {
         let (pipeline, commands) = try await Self.trimmed()
         let chain = try Chain(Self.file(), registry: .builtIns)
         for command in commands { try chain.send(command) }

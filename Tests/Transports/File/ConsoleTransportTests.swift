@@ -22,7 +22,7 @@ import Testing
             + #""payload":{"aps":\#(aps),"ck":{\#(family)}},"causes":[]}"#
     }
 
-    @Test func `a push shows whom it reaches, what it says and where it comes from`() async throws {
+    @Test func `the line of a push shows its user, device, texts and subscription`() async throws {
         let full = line(
             #"{"alert":{"title":"Notes","body":"Added"},"badge":7}"#, headers: #"{"apns-collapse-id":"n1"}"#)
         #expect(
@@ -36,11 +36,11 @@ import Testing
         (#"{"alert":{"title-loc-key":"T","loc-key":"K","loc-args":["a","b"]}}"#, #"T(), K("a", "b")"#),
         (#"{"alert":{"title":"A","subtitle":"B","body":"C"}}"#, #""A", "B", "C""#),
     ])
-    func `the visible text is shown`(aps: String, shown: String) async throws {
+    func `the texts of an alert are shown`(aps: String, shown: String) async throws {
         #expect(try await show([line(aps)]) == ["_alice on mac: \(shown) (query subscription feed)"])
     }
 
-    @Test func `the subscription's kind comes from the payload's family`() async throws {
+    @Test func `the kind of the subscription follows from the payload`() async throws {
         let families = [#""fet":{"sid":"z"}"#, #""met":{"sid":"d"}"#, ""]
         let shown = try await show(families.map { line("{}", family: $0) })
         #expect(
@@ -50,17 +50,17 @@ import Testing
             ])
     }
 
-    @Test func `no text moves the cursor, starts a line or turns the reading direction`() async throws {
+    @Test func `no text of a push can move the cursor, start a line or turn the reading direction`() async throws {
         let shown = try await show([line(#"{"alert":"a\u001b[2J\nb\u202Ec\u009Bd 👩‍💻"}"#)])
         #expect(
             shown == [#"_alice on mac: "a\u{1b}[2J\u{a}b\u{202e}c\u{9b}d 👩‍💻" (query subscription feed)"#])
     }
 
-    @Test func `json shows the push as other transports send it`() async throws {
+    @Test func `the format json shows a push as other transports send it`() async throws {
         #expect(try await show([line("{}")], settings: "format: json") == [line("{}")])
     }
 
-    @Test func `text does not show tokens`() async throws {
+    @Test func `the format text does not show device tokens`() async throws {
         #expect(try await show([line("{}"), "{}", "no json"]).allSatisfy { !$0.contains("secret") })
     }
 

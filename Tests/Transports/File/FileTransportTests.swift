@@ -24,7 +24,7 @@ import Testing
         #expect(try folder.text(of: "pushes.ndjson") == "{\"a\":1}\n{\"b\":2}\n{\"c\":3}\n")
     }
 
-    @Test func `missing folders are made, and others may not read the tokens`() async throws {
+    @Test func `missing folders are made, and other users may not read the file`() async throws {
         let transport = transport("a/b/pushes.ndjson")
         try await transport.open()
         await transport.close()
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: [("a\nb\ntor", "a\nb\n"), ("a\n", "a\n"), ("tor", ""), ("", "")])
-    func `a torn last line is cut off at open`(before: String, after: String) async throws {
+    func `an incomplete last line is cut off when the file is opened`(before: String, after: String) async throws {
         try folder.write(before, to: "pushes.ndjson")
         let transport = transport()
         try await transport.open()
@@ -42,7 +42,7 @@ import Testing
         #expect(try folder.text(of: "pushes.ndjson") == after + "new\n")
     }
 
-    @Test func `a torn line longer than a block is found`() async throws {
+    @Test func `an incomplete line is cut off even if it is very long`() async throws {
         try folder.write("a\n" + String(repeating: "x", count: 200_000), to: "pushes.ndjson")
         let transport = transport()
         try await transport.open()
@@ -135,7 +135,7 @@ import Testing
         #expect(await transport.deliver(pushes("one")).map(\.reason) == ["/dev/full is not open"])
     }
 
-    @Test func `a path is required, and relative to the pipeline file's folder`() throws {
+    @Test func `a path is required, and is relative to the pipeline file's folder`() throws {
         let text = try SettingsReader(text: "path: out/p.ndjson", file: "/etc/belfry/p.yaml")
         #expect(try text.decode(FileTransport.Settings.self).path == "/etc/belfry/out/p.ndjson")
         #expect(throws: PipelineFileError.self) {

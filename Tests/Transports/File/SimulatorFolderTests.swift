@@ -32,7 +32,7 @@ import Testing
 
     private func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
 
-    @Test func `a push is the payload and the app it is for, in a file that others may not read`() async throws {
+    @Test func `a push becomes a file of its payload and app, which other users may not read`() async throws {
         #expect(try await deliver(push(7)) == [TransportAnswer(push(7).id, .accepted)])
         #expect(try names() == ["000000000007-phone-id.apns"])
         #expect(
@@ -49,19 +49,19 @@ import Testing
         #expect(object == ["Simulator Target Bundle": "com.example.Notes"])
     }
 
-    @Test func `without a topic in the headers a push is for the device's app`() async throws {
+    @Test func `a push without a topic in its headers is for the device's app`() async throws {
         let app = Delivery.App(container: "c", environment: "development", topic: "com.example.Other")
         _ = try await deliver(push(1, topic: nil, app: app))
         let text = try folder.text(of: "out/pushes/000000000001-phone-id.apns")
         #expect(text.hasPrefix(#"{"Simulator Target Bundle":"com.example.Other","#))
     }
 
-    @Test func `names sort in the order of the pushes`() async throws {
+    @Test func `file names sort in the order of the pushes`() async throws {
         _ = try await deliver(push(10), push(9), push(1), push(100), push(123_456_789_012))
         #expect(try names().map { UInt64($0.prefix(12)) } == [1, 9, 10, 100, 123_456_789_012])
     }
 
-    @Test func `names of pushes differ, and a repeat has the name of the first push`() async throws {
+    @Test func `each push has a file name of its own, and a repeat has the same name`() async throws {
         let devices = ["a/b", "a%2Fb", "..", "", String(repeating: "é", count: 127), "Ä"]
         for (index, device) in devices.enumerated() { _ = try await deliver(push(1, to: device, id: "id\(index)")) }
         let long = String(repeating: "x", count: 254)
@@ -79,7 +79,7 @@ import Testing
         #expect(try names().count == 2)
     }
 
-    @Test func `a file is complete or missing`() async throws {
+    @Test func `the file of a push is complete or missing`() async throws {
         let calls = FileCalls(write: { descriptor, bytes, count in
             guard count > 10 else {
                 errno = ENOSPC

@@ -23,7 +23,7 @@ import Testing
         "223.255.255.255", "2606:4700::1111", "fb00::1", "fe00::1", "::ffff:1.1.1.1", "64:ff9b::101:101",
         "2002:101:101::",
     ])
-    func `an address beside a private network is public`(text: String) throws {
+    func `an address next to a private network is public`(text: String) throws {
         #expect(try #require(IPAddress(host: text)).isPublic)
     }
 
@@ -50,7 +50,7 @@ import Testing
     @Test func `a name that leads to a private network is refused when it is used`() async throws {
         let server = TestServer { _, _ in .status(200) }
         defer { server.stop() }
-        // The settings do not know where a name leads.
+        // The settings cannot tell to which address a name leads.
         let session = try HTTPSession(connections: 1)
         defer { session.close() }
         for host in ["localhost", "127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "127.1"] {
@@ -67,7 +67,7 @@ import Testing
         #expect(server.requests.isEmpty)
     }
 
-    @Test func `a refusal is final, names the setting and counts no attempt`() throws {
+    @Test func `the answer for a private address is final, names the setting and counts no attempt`() throws {
         let address = try #require(IPAddress(host: "10.0.0.7"))
         let result = Result<HTTPAnswer, HTTPFailure>.failure(.refused(address))
         #expect(!result.isRetriable)
@@ -79,7 +79,7 @@ import Testing
                     attempts: 0))
     }
 
-    @Test func `the environment's proxy does not lead around the rule`() async {
+    @Test func `a proxy in the environment's variables is not used`() async {
         await #expect(processExitsWith: .success) {
             let server = TestServer { _, _ in .status(200) }
             setenv("http_proxy", "http://127.0.0.1:\(server.port)", 1)

@@ -32,20 +32,20 @@ import Testing
     }
 
     @Test(arguments: [nil, "", "soon", "-1", "1.5"])
-    func `a Retry-After that is neither is ignored`(value: String?) {
+    func `a Retry-After that is neither seconds nor a date is ignored`(value: String?) {
         #expect(RetryPolicy.retryAfter(value, now: .now) == nil)
     }
 }
 
 @Suite struct WebhookSettingsTests {
-    @Test func `the defaults are those of the documentation`() throws {
+    @Test func `the settings have the documented defaults`() throws {
         let settings = try webhookSettings("url: https://example.com/p")
         #expect(settings.timeout == .seconds(10) && settings.backoff == .milliseconds(500))
         #expect(settings.attempts == 5 && settings.concurrency == 8 && settings.headers.isEmpty)
     }
 
     @Test(arguments: ["ftp://x", "example.com", "https://", "https://user:secret@example.com/", ""])
-    func `a url that nothing can be posted to is refused`(url: String) {
+    func `a url to which nothing can be posted is refused`(url: String) {
         #expect(throws: PipelineFileError.self) { try webhookSettings("url: \"\(url)\"") }
     }
 

@@ -27,7 +27,7 @@ struct Rig {
             settings, now: { clock.now }, jitter: { 1 }, pause: { _ in try await patience.wait() })
     }
 
-    /// Ends the windows of all pushes, now and later.
+    /// From now on, no push waits for its answer.
     func endPatience() { patience.end() }
 
     /// Sends a push until it has its last answer.

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A TLS server in Python with a certificate by openssl. It records the bodies of requests, and answers 204.
+/// A TLS server in Python, with a certificate that openssl made. It records the bodies of requests, and answers 204.
 final class TLSServer: Sendable {
     /// The certificate to trust.
     let trust: String
@@ -15,7 +15,7 @@ final class TLSServer: Sendable {
         [Python.program, openssl].allSatisfy(FileManager.default.isExecutableFile)
     }
 
-    /// Returns when it listens.
+    /// Starts the server. Returns when the server listens.
     init(name: String) throws {
         folder = try Folder()
         trust = folder.file("cert.pem")

@@ -6,7 +6,7 @@ import Testing
 @testable import TransportWebhook
 
 @Suite struct WebhookCostTests {
-    // The process's own time would count the tests that run beside this one.
+    // The test counts only the threads of sessions, because other tests run in this process at the same time.
     @Test func `a request that hangs costs no CPU`() async throws {
         let server = TestServer { _, _ in .silence }
         defer { server.stop() }
@@ -26,7 +26,8 @@ import Testing
 private func ticksOfSessions() throws -> [String: Int] {
     var ticks: [String: Int] = [:]
     for thread in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task") {
-        // Linux, proc(5): name in parentheses; utime and stime are the 14th and 15th field. Threads may be gone by now.
+        // See proc(5): the name is in parentheses, and utime and stime are the 14th and 15th field. A thread may have
+        // ended.
         guard let stat = FileManager.default.contents(atPath: "/proc/self/task/\(thread)/stat") else { continue }
         let fields = String(decoding: stat, as: UTF8.self).split(separator: " ")
         guard fields.count > 14, fields[1] == "(webhook)" else { continue }

@@ -9,7 +9,7 @@ import Time
 @testable import TransportWebhook
 
 @Suite(.timeLimit(.minutes(5))) struct WebhookOrderTests {
-    @Test func `a request ends as cancelled where no thread can take it`() async throws {
+    @Test func `a request ends as cancelled if no thread can take it`() async throws {
         let inbox = try #require(HTTPInbox())
         let url = try #require(URL(string: "http://127.0.0.1:9/"))
         let request = HTTPRequest(url: url, headers: [], body: [], timeout: .seconds(1))
@@ -63,7 +63,7 @@ import Time
         await rig.transport.close()
     }
 
-    @Test func `a push behind a slow request waits for it, and asks again about when it ends`()
+    @Test func `a push behind a slow request is deferred until about the end of that request`()
         async throws
     {
         let slow = try await SlowServer("timeout: 20s")
@@ -82,7 +82,7 @@ import Time
         await rig.transport.close()
     }
 
-    @Test func `answers come while another push takes long, and the late answer comes by itself`() async throws {
+    @Test func `a slow push delays no other answer, and its own late answer is reported by itself`() async throws {
         let slow = try await SlowServer("timeout: 60s")
         defer { slow.stop() }
         let (answers, report) = AsyncStream.makeStream(of: [TransportAnswer].self)
@@ -145,7 +145,7 @@ import Time
         await rig.transport.close()
     }
 
-    @Test func `after close nothing is sent`() async throws {
+    @Test func `a closed transport sends nothing`() async throws {
         let server = TestServer { _, _ in .status(200) }
         defer { server.stop() }
         let rig = try await Rig(server)
@@ -155,7 +155,7 @@ import Time
     }
 }
 
-/// A server that holds one request until it is told to go on. Other pushes then do not wait for their answers.
+/// A server that holds one request until ``goOn()``. After ``begin(_:)``, no push waits for its answer.
 private final class SlowServer: Sendable {
     let rig: Rig
     private let server: TestServer
@@ -176,7 +176,7 @@ private final class SlowServer: Sendable {
         rig = try await Rig(server, settings)
     }
 
-    /// Returns once the push is in flight and deferred.
+    /// Sends a push that the server holds. Returns once the push is deferred.
     func begin(_ push: Delivery) async {
         held.id.withLock { $0 = WebhookPush(push)?.apnsID }
         #expect(await rig.begin(push, arrived).map(\.reason) == ["in_flight"])
@@ -196,7 +196,7 @@ private final class SlowServer: Sendable {
 }
 
 extension Rig {
-    /// Ends all waits once the push is in flight.
+    /// Sends a push, and ends all waits for answers once the push is in flight.
     ///
     /// - Parameter arrived: Has an element for each request that the server got.
     fileprivate func begin(_ push: Delivery, _ arrived: AsyncStream<Void>) async -> [TransportAnswer] {
@@ -207,7 +207,7 @@ extension Rig {
     }
 }
 
-/// Counts the requests inside. The first ones wait for each other.
+/// Counts the requests that a server handles at the same time. Each waits until `awaited` requests have come.
 private final class Gauge: Sendable {
     private struct State {
         var inside = 0

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransportWebhook
 
-/// Secrets in the url and in the values of headers.
+/// Tests secrets in the url and in the values of headers.
 @Suite struct WebhookSecretTests {
     private let folder: Folder
 

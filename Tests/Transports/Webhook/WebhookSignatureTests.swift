@@ -14,7 +14,9 @@ import Testing
     private static let key = Data((0..<24).map { UInt8($0) })
     private static let newKey = Data((0..<64).map { UInt8(255 - $0) })
 
-    /// - Returns: A secret as settings name it.
+    /// Writes a secret to a file.
+    ///
+    /// - Returns: The setting that names the file.
     private func secret(_ name: String, _ text: String) throws -> String {
         let path = try folder.write(text + "\n", to: name)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
@@ -31,8 +33,8 @@ import Testing
         return "v1,\(Data(HMAC.code(of: [Array(text.utf8)], key: Array(key))).base64EncodedString())"
     }
 
-    // By Python's hmac and base64.
-    @Test func `a signature is what the standard says`() throws {
+    // The expected signature was made with Python's hmac and base64.
+    @Test func `a signature follows Standard Webhooks`() throws {
         let settings = try webhookSettings("url: http://x\nsecret: \(try secret("s", Self.key))")
         let signatures = try WebhookSigner(settings.secrets).signatures(
             id: "976ec45b-c157-8d46-a9cc-0123456789ab", timestamp: 1_795_000_000, body: Array(#"{"payload":{}}"#.utf8))
@@ -74,7 +76,7 @@ import Testing
         await rig.transport.close()
     }
 
-    @Test func `an attempt is signed with its own time, under the push's id`() async throws {
+    @Test func `each attempt is signed with its own time and the push's id`() async throws {
         let server = TestServer { _, before in .status(before == 0 ? 503 : 200) }
         defer { server.stop() }
         let rig = try await Rig(server, "secret: \(try secret("s", Self.key))")
@@ -89,7 +91,7 @@ import Testing
         await rig.transport.close()
     }
 
-    @Test func `without a secret there is no signature`() async throws {
+    @Test func `without a secret, requests have no signature`() async throws {
         let server = TestServer { _, _ in .status(200) }
         defer { server.stop() }
         let rig = try await Rig(server)

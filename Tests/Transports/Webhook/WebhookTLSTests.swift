@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransportWebhook
 
-/// Against a TLS server that is not written in Swift.
+/// Tests the webhook with a TLS server that is not written in Swift.
 @Suite(.enabled(if: TLSServer.isPossible, "needs \(Python.program) and openssl"), .timeLimit(.minutes(5)))
 struct WebhookTLSTests {
     @Test func `a server whose certificate is trusted gets pushes over TLS`() async throws {
@@ -36,7 +36,7 @@ struct WebhookTLSTests {
         await rig.transport.close()
     }
 
-    @Test func `trust replaces the system's certificates`() async throws {
+    @Test func `the setting trust replaces the certificates to trust`() async throws {
         let (server, stranger) = (try TLSServer(name: "localhost"), try TLSServer(name: "localhost"))
         let rig = try await Rig(url: server.url("localhost"), "trust: \(stranger.trust)\nattempts: 1")
         #expect(await rig.deliver(push(1)).map(\.outcome) == [.failed])

@@ -22,7 +22,7 @@ import Time
     }
 
     @Test(arguments: [408, 425, 429, 500, 502, 503, 504])
-    func `a temporary status is tried again, after growing waits`(status: Int) async throws {
+    func `a push is tried again after a temporary status, with growing waits`(status: Int) async throws {
         let server = TestServer { _, before in .status(before < 2 ? status : 200) }
         defer { server.stop() }
         let rig = try await Rig(server)
@@ -45,7 +45,7 @@ import Time
     }
 
     @Test(arguments: [400, 401, 403, 404, 407, 410, 413])
-    func `a status that is final is not tried again`(status: Int) async throws {
+    func `a push is not tried again after a final status`(status: Int) async throws {
         let server = TestServer { _, _ in .status(status, headers: ["www-authenticate": "Basic realm=\"x\""]) }
         defer { server.stop() }
         let answers = try await Rig(server).deliver(push(1))
@@ -79,7 +79,7 @@ import Time
         #expect(await rig.deliver(push(1)).map(\.until) == [rig.clock.now.advanced(by: .seconds(seconds))])
     }
 
-    @Test func `a dropped connection is tried again`() async throws {
+    @Test func `a push is tried again after a dropped connection`() async throws {
         let server = TestServer { _, _ in .drop }
         defer { server.stop() }
         let answer = try await Rig(server).deliver(push(1))[0]
@@ -94,7 +94,7 @@ import Time
         #expect(last.outcome == .failed && last.status == nil && last.reason?.contains("connect") == true)
     }
 
-    @Test func `an answer that does not come in time is tried again`() async throws {
+    @Test func `a push is tried again if its answer does not come in time`() async throws {
         let server = TestServer { _, _ in .silence }
         defer { server.stop() }
         let answer = try await Rig(server, "timeout: 100ms").deliver(push(1))[0]
@@ -108,7 +108,7 @@ import Time
         #expect(answers == [TransportAnswer(push(1).id, .failed, reason: "no answer within 100ms")])
     }
 
-    @Test func `a status counts even if its body never ends`() async throws {
+    @Test func `a status counts even if the body of the answer never ends`() async throws {
         let server = TestServer { _, _ in .unfinished(200) }
         defer { server.stop() }
         let answers = try await Rig(server, "timeout: 2s").deliver(push(1))
