@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import Time
 
-/// Retention removes old segments, and no stage needs them.
+/// Tests that retention removes only old segments that no stage needs.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct RetentionOfLogs {
     private static func file(window: String = "1s, maximumDelay: 3s") throws -> PipelineFile {
         try PipelineFile.fiveStages(coalesce: "window: \(window)")
@@ -53,7 +53,7 @@ import Time
         try Self.checkRetainedEvents(of: pipeline)
     }
 
-    /// Each stage can still read all events after the older of its two newest snapshots.
+    /// Checks that each stage can still read all events after the older of its two newest snapshots.
     private static func checkRetainedEvents(of pipeline: VirtualPipeline) throws {
         for (upstream, log) in zip(VirtualPipeline.logs, VirtualPipeline.logs.dropFirst()) {
             let newest = try pipeline.snapshots(of: log).list().compactMap(\.header).suffix(2)
@@ -75,7 +75,7 @@ import Time
             try await pipeline.live(Array(commands[start..<end]), cuts: Self.cuts, drains: false) { pipeline in
                 let match = try #require(pipeline.host("match"))
                 try await match.wait(for: "its changes") { $0.taken >= UInt64(end) }
-                // Each stop makes a snapshot; the two newest snapshots are of young events now.
+                // Each stop makes a snapshot. By now, the two newest snapshots were made after young events.
                 guard start == 500 else { return }
                 try await pipeline.source.wait(for: "the old changes to be removed") { $0.first > 200 }
             }

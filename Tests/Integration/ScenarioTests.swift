@@ -10,7 +10,8 @@ import Testing
 
 @testable import BelfryTool
 
-/// Runs each `Pipelines/NAME.scenarios/*.ndjson` as `belfry run` does, and compares the results with the files beside it.
+/// Runs each `Pipelines/NAME.scenarios/*.ndjson` as `belfry run` does, and compares the results with the files next to
+/// it.
 @Suite struct Scenarios {
     struct Scenario: Sendable, CustomTestStringConvertible {
         let pipeline: String
@@ -22,7 +23,7 @@ import Testing
 
         private var base: URL { input.deletingPathExtension() }
         var pushes: URL { base.appendingPathExtension("pushes.ndjson") }
-        /// The expected errors of input lines; without this file none are expected.
+        /// The expected errors of input lines. If the file is missing, no errors are expected.
         var errors: URL { base.appendingPathExtension("errors.txt") }
         /// A folder of expected logs, as `belfry log show LOG --bare` prints them.
         var logs: URL { base.appendingPathExtension("logs") }
@@ -76,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: try all())
-    func `a scenario makes exactly the pushes, errors and logs beside it`(_ scenario: Scenario) async throws {
+    func `a scenario leads to exactly the expected pushes, errors and logs`(_ scenario: Scenario) async throws {
         let file = try PipelineFile.load(path: scenario.pipelineFile, registry: .builtIns)
         guard file.stages.allSatisfy(\.command.isEmpty) || Python.hasZeroMQ else {
             return print("\(scenario.testDescription): skipped, \(Python.missing)")

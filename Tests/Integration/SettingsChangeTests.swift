@@ -6,7 +6,7 @@ import Replay
 import TestSupport
 import Testing
 
-/// Pipelines whose settings change between runs with the same logs.
+/// Tests pipelines whose settings change between runs with the same logs.
 @Suite struct SettingsChangeTests {
     private static let policies = ["debounce", "latest", "none", "latest"]
 
@@ -17,7 +17,8 @@ import Testing
             coalesce: "policy: \(policy), window: \(window)ms, maximumDelay: 20s", transports: transports)
     }
 
-    /// Runs a story in parts, each with another window and policy. The last part drains.
+    /// Runs random commands in parts, each with another window and policy. After the last part, everything held is
+    /// sent.
     private func play(
         _ windows: [Int], seed: UInt64, log: LogSettings = LogSettings(sync: .never)
     ) async throws -> VirtualPipeline {
@@ -62,11 +63,11 @@ import Testing
         let results = try await PipelineReplay(imported, MachineFactory(registry: .builtIns)).run()
         #expect(results.compactMap(\.difference) == [], "imported, BELFRY_SEED=\(seed)")
         let history = try SettingsHistory(logDirectory: pipeline.folderOfLogs + "/notifications")
-        // A stage that stopped before it reached its upstream has not recorded the new settings.
+        // A stage that was stopped early may not have recorded the settings of its run.
         #expect(history.entries.count >= 2)
     }
 
-    @Test func `a wider window sends nothing twice`() async throws {
+    @Test func `a wider window sends no notification twice`() async throws {
         let log = LogSettings(sync: .never, snapshotBytes: nil)
         let pipeline = try await play([10, 20_000], seed: Seeded.ofThisRun, log: log)
         var seen: Set<String> = []
@@ -90,10 +91,10 @@ import Testing
             "record.save", at: time, #""database":"public","record":{"recordName":"\#(name)","recordType":"Note"}"#)
     }
 
-    /// Coalesce restarts under `latest` while it holds the first change, and serves that change's deadline before the next
-    /// event arrives. `latest` remembers when a change left, so the second change waits for the end of the window. The
-    /// rebuild of the third process has to remember it too.
-    @Test func `a rebuild serves each deadline under the settings of its time`() async throws {
+    /// Coalesce restarts under `latest` while it holds the first change. It sends this change at its deadline, before
+    /// the next event arrives. `latest` remembers when the first change was sent, so the second change waits for the
+    /// end of the window. The rebuild in the third process must remember this time too.
+    @Test func `a rebuild handles each deadline under the settings that were valid then`() async throws {
         let log = LogSettings(sync: .never, snapshotBytes: nil)
         let subscription =
             #""subscriptionID":"all","subscriptionType":"query","query":{"recordType":"Note","predicate":"TRUEPREDICATE"},"#
@@ -119,9 +120,9 @@ import Testing
         #expect(results.compactMap(\.difference) == [])
     }
 
-    /// Like a log of an earlier version: its settings have no policy and no limit, or it has no settings.
+    /// Imitates a log of an earlier version. Its settings have no policy and no limit, or it has no recorded settings.
     @Test(arguments: [true, false])
-    func `a log from before policies existed continues and replays`(hasSettings: Bool) async throws {
+    func `a log from before policies existed can be continued and replayed`(hasSettings: Bool) async throws {
         let seed = Seeded.ofThisRun
         let commands = Story(seed: seed, length: 500).commands
         let then = try Self.file(window: 1_000, policy: "debounce, pendingPerUser: 1000000000")

@@ -5,7 +5,8 @@ import PipelineRuntime
 import TestSupport
 import Testing
 
-/// A start from a snapshot has the same effect as a start from the whole history, with any snapshot lost or damaged.
+/// Tests that a start from a snapshot has the same effect as a start from the whole history, even if snapshots are lost
+/// or damaged.
 @Suite struct SnapshotRestart {
     private func pipeline(snapshotBytes: Int?) throws -> VirtualPipeline {
         try VirtualPipeline(PipelineFile.fiveStages(), log: LogSettings(sync: .never, snapshotBytes: snapshotBytes))
@@ -70,7 +71,7 @@ import Testing
         for log in VirtualPipeline.logs {
             for file in try pipeline.snapshots(of: log).list() {
                 var bytes = try Array(Data(contentsOf: URL(fileURLWithPath: file.path)))
-                // Truncated to nothing by the last call.
+                // The last call may have truncated the snapshot to nothing.
                 if bytes.isEmpty { continue }
                 switch random.below(6) {
                 case 0: try FileManager.default.removeItem(atPath: file.path)

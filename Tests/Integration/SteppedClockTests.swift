@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Time
 
-/// A machine whose clock is set back while notifications are held.
+/// Tests a machine whose clock is set back while notifications are held.
 @Suite struct SteppedClock {
     private final class Machine: Sendable {
         private let step = Mutex(Duration.zero)
@@ -29,7 +29,7 @@ import Time
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: [false, true])
-    func `a held notification is sent when its window ends, though the clock was set back`(isOverARestart: Bool)
+    func `a held notification is sent when its window ends, even if the clock was set back`(isRestarted: Bool)
         async throws
     {
         let machine = Machine()
@@ -39,9 +39,9 @@ import Time
             let coalesce = try #require(process.hosts.first { $0.plan.stage == "coalesce" })
             try await coalesce.wait(for: "the match") { $0.taken >= 2 }
             machine.set(by: .seconds(-3_600))
-            if !isOverARestart { try await Self.waitForPush(pipeline, process) }
+            if !isRestarted { try await Self.waitForPush(pipeline, process) }
         }
-        if isOverARestart {
+        if isRestarted {
             try await pipeline.live([], cuts: [], drains: false) { try await Self.waitForPush(pipeline, $0) }
         }
     }

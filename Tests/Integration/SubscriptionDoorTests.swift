@@ -2,7 +2,7 @@ import BelfryTestKit
 import PipelineTestKit
 import Testing
 
-/// Subscriptions sent to the door of a pipeline: the answers, the errors, the limits.
+/// Tests the answers to subscriptions that are sent to the door of a pipeline, and their errors and limits.
 @Suite struct SubscriptionDoor {
     private static let yaml = """
         pipeline: subscriptions
@@ -62,7 +62,7 @@ import Testing
         try await belfry.stop()
     }
 
-    @Test func `the answer to a moved subscription has the sequence of the save`() async throws {
+    @Test func `the answer to a moved subscription has the sequence of the event that saves it`() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         let save = Self.subscribe("feed", #""predicate":"TRUEPREDICATE""#)
         let admission = try await belfry.send(save.replacing("public", with: "private"), save, Self.note("n", 1))

@@ -4,9 +4,9 @@ import Replay
 import TestSupport
 import Testing
 
-/// Replays of a stage whose log ends before its input.
+/// Tests replays of a stage whose log ends before its input does.
 @Suite struct UntakenTests {
-    /// The result of payload when its upstream's log has more events at the end.
+    /// Replays payload after `more` has added events to the end of its upstream log.
     private static func payload(after more: (_ notifications: [String]) -> [String]) async throws
         -> PipelineReplay.StageResult
     {
@@ -23,12 +23,12 @@ import Testing
         return try #require(try await replay.run().first)
     }
 
-    @Test func `input that leads to no output may be read`() async throws {
+    @Test func `input that leads to no output may count as read`() async throws {
         let result = try await Self.payload { _ in [#"{"type":"coalesced","match":1,"change":1}"#] }
         #expect(result.verdict == .identical && result.untaken == 0, "\(result)")
     }
 
-    @Test func `input whose output is missing was not read`() async throws {
+    @Test func `input whose output is missing counts as not read`() async throws {
         let result = try await Self.payload { notifications in
             let last = notifications.last { $0.hasPrefix(#"{"type":"notification""#) } ?? ""
             return [#"{"type":"coalesced","match":1,"change":1}"#, last, last]

@@ -6,7 +6,7 @@ import Replay
 import TestSupport
 import Testing
 
-/// How a change of settings or commands would have changed the pushes.
+/// Tests how `whatif` predicts the pushes under other settings or commands.
 @Suite struct WhatIfTests {
     private static func file(_ settings: String = "window: 1s, maximumDelay: 3s") throws -> PipelineFile {
         try PipelineFile.fiveStages(coalesce: settings)
@@ -40,7 +40,7 @@ import Testing
         #expect(report.pushes == pipeline.pushes.count)
     }
 
-    /// In virtual time the pipeline can also run with the other settings, for comparison.
+    /// For comparison, the commands also run with the other settings in virtual time.
     @Test(
         arguments: ["latest", "debounce"],
         [
@@ -67,7 +67,7 @@ import Testing
         #expect(report.categories.keys.allSatisfy { [.coalescing, .badge, .fields, .other, .headers].contains($0) })
     }
 
-    /// The notification, user, device and subscription of each push. The first three come first in a push.
+    /// The notification, user, device and subscription of each push. The first three are the first members of a push.
     private static func notifications(_ pushes: [String]) -> Set<String> {
         Set(
             pushes.map { push in
@@ -110,7 +110,7 @@ import Testing
         try withExtendedLifetime(pipeline) { try whatIf(file(), pipeline.folderOfLogs, change) }
     }
 
-    @Test func `an added subscription adds pushes`() async throws {
+    @Test func `whatif with an added subscription adds its pushes`() async throws {
         let report = try await Self.whatIf(in: Self.logs()) {
             $0.commands = [Self.subscription("more", "stars < 3", "Few")]
         }
@@ -119,7 +119,7 @@ import Testing
         #expect((group.user, group.subscription, group.example) == ("_ada", "more", 3))
     }
 
-    @Test func `subscriptions whose names look alike have separate groups`() async throws {
+    @Test func `whatif has separate groups for subscriptions whose names look alike`() async throws {
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
         let report = try await Self.whatIf(in: Self.logs()) {
             $0.commands = [
@@ -130,14 +130,14 @@ import Testing
         #expect(report.groups.map(\.subscription) == [ExactText(decomposed), ExactText(composed)])
     }
 
-    @Test func `another predicate adds and removes pushes`() async throws {
+    @Test func `whatif with another predicate adds and removes pushes`() async throws {
         let report = try await Self.whatIf(in: Self.logs()) {
             $0.commands = [Self.subscription("s", "stars >= 3 AND stars < 8", "Hello")]
         }
         #expect((report.added, report.removed, report.changed) == (2, 2, 0))
     }
 
-    @Test func `another text changes each payload from the time of the command on`() async throws {
+    @Test func `whatif with another text changes each payload from the time of the command on`() async throws {
         let report = try await Self.whatIf(in: Self.logs()) {
             let later = Self.subscription("s", "stars >= 5", "Good day")
             $0.commands = [
@@ -149,7 +149,7 @@ import Testing
         #expect(report.groups.first?.example == 10)
     }
 
-    @Test func `an unregistered device loses its pushes`() async throws {
+    @Test func `whatif removes the pushes to a device that is unregistered`() async throws {
         let report = try await Self.whatIf(in: Self.logs()) {
             $0.commands = [#"{"type":"device.unregister",\#(Self.place),"user":"_ada","device":"phone"}"#]
         }

@@ -4,7 +4,7 @@ import PipelineKit
 import Replay
 import Testing
 
-/// Worker programs that replay a stage and fail.
+/// Tests worker programs that replay a stage and fail.
 @Suite(.timeLimit(.minutes(5)))
 struct WorkerTests {
     private static let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -27,7 +27,7 @@ struct WorkerTests {
         #expect(text.hasPrefix("match: /bin/sh did not reply within 0.3 seconds, and was killed"))
     }
 
-    @Test func `the error for a dead worker has its exit status and its position`() async throws {
+    @Test func `the error for a dead worker has the worker's exit status and position`() async throws {
         let text = try await error(of: #"read line; echo '{"type":"ready"}'; read line; exit 3"#)
         #expect(text == "match: /bin/sh ended: it exited with status 3 (it had to receive input from 1 on)")
         #expect(try await error(of: "kill -9 $$").contains("it was ended by signal 9"))

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// A disk that is full at random: a write stops in its middle, and a few more writes fail.
+/// A disk that is full at random times. A write then stops in its middle, and the next few writes fail.
 final class FlakyDisk: Sendable {
     private struct State {
         var random: Seeded
@@ -16,7 +16,7 @@ final class FlakyDisk: Sendable {
     private let every: Int
     private let shortagesMax: Int
 
-    /// - Parameter every: Writes between two shortages, on average.
+    /// - Parameter every: The average number of writes between two shortages.
     init(seed: UInt64, every: Int, shortagesMax: Int) {
         state = Mutex(State(random: Seeded(seed)))
         (self.every, self.shortagesMax) = (every, shortagesMax)

@@ -3,8 +3,8 @@ import Time
 
 /// Random commands from a seed, in the order of their times.
 ///
-/// They save subscriptions of all three types, silent and visible ones, with and without collapse IDs; register and
-/// unregister devices; and create, update and delete records.
+/// They save silent and visible subscriptions of all three types, with and without collapse IDs. They register and
+/// unregister devices, set badges, and create, update and delete records.
 struct Story {
     private(set) var commands: [String] = []
     private var random: Seeded
@@ -71,7 +71,7 @@ struct Story {
         ]
         let (database, kind) = kinds[random.below(3)]
         let info = infos[random.below(3)]
-        // With separate IDs for each database no subscription moves, which would make two events from one command.
+        // Each database has IDs of its own, so no subscription moves. A move would make two events from one command.
         let prefix = database.contains("public") ? "q" : "s"
         add(
             "subscription.save",

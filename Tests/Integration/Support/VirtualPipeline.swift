@@ -25,7 +25,7 @@ final class VirtualPipeline: Sendable {
     /// - Parameters:
     ///   - calls: The calls to the disk.
     ///   - time: The clocks of the machine.
-    ///   - partBytes: How many bytes of output make a stage append them, even in the middle of an event.
+    ///   - partBytes: After how many bytes of output a stage appends them to its log, even in the middle of an event.
     ///   - folder: The folder of an earlier pipeline, to continue with its logs; nil: a new folder.
     init(
         _ original: PipelineFile, log: LogSettings = LogSettings(sync: .never), calls: FileCalls = FileCalls(),
@@ -68,7 +68,7 @@ final class VirtualPipeline: Sendable {
         }
         var surroundings = HostSurroundings(registry: .builtIns, context: try HostContext(), clock: clock, sink: sink)
         (surroundings.calls, surroundings.time) = (calls, time)
-        // Makes every snapshot that is due, also on a busy machine.
+        // Makes every snapshot that is due, even on a busy machine.
         surroundings.calls.makeBackgroundQueue = { AtOnce() }
         surroundings.calls.backgroundShare = nil
         surroundings.partBytes = partBytes

@@ -7,14 +7,15 @@ import Testing
 @testable import BelfryTool
 @testable import Inspect
 
-/// Compares the cases of `belfry trace --export` with `belfry run`: running a case has the result that the export states.
+/// Compares the cases of `belfry trace --export` with `belfry run`. A run of a case must have the result that the
+/// export states.
 struct CasesAgainstRuns {
     private let run: LoggedRun
     private let finder: any EventFinder
 
     init(_ run: LoggedRun, _ finder: any EventFinder = LogScan()) { (self.run, self.finder) = (run, finder) }
 
-    /// - Parameter oneIn: Exports one of this many outcomes; 1: all.
+    /// - Parameter oneIn: On average, one of this many outcomes is exported; 1: all.
     func check(oneIn: Int, _ random: inout Seeded) async throws {
         for outcome in try run.events(of: run.log(.outcomes)) where outcome.type == "outcome" && random.isOneIn(oneIn) {
             do { try await check(outcome) } catch let failure as ToolFailure {
@@ -35,7 +36,7 @@ struct CasesAgainstRuns {
         #expect(try again.events(of: again.log(.changes)).count >= made.kept, what)
     }
 
-    /// The logs of `belfry run`, and how an export describes each push.
+    /// Runs a case. Returns its logs, and a description of each push in the words of an export.
     private static func run(_ text: String, _ file: PipelineFile) async throws -> (LoggedRun, [String]) {
         let folder = try Folder()
         let input = try folder.write(text, to: "case.ndjson")
@@ -54,7 +55,7 @@ struct CasesAgainstRuns {
         return (LoggedRun("a case", file, logs: folder.file("logs"), owner: folder), pushes)
     }
 
-    /// The length of the payload: from its member name to the next member.
+    /// The length of a push's payload, which lies between two member names.
     private static func payloadBytes(_ push: String) -> Int {
         let start = push.firstRange(of: #""payload":"#)?.upperBound ?? push.startIndex
         let end = push.firstRange(of: #","causes":["#)?.lowerBound ?? push.endIndex

@@ -26,7 +26,7 @@ struct ExplainAgainstOutcomes {
         }
     }
 
-    /// - Parameter oneIn: Asks one of this many questions; 1: all.
+    /// - Parameter oneIn: On average, one of this many questions is asked; 1: all.
     func check(oneIn: Int, _ random: inout Seeded) throws {
         let changes = try run.events(of: run.log(.changes))
         let devices = Set(
@@ -55,7 +55,7 @@ struct ExplainAgainstOutcomes {
         )
     }
 
-    /// Codes that no explanation of a finished run has. A plugin may drop events.
+    /// Codes that no explanation of a finished run has. Only plugins may drop events.
     private var unexpected: [ExplanationCode] {
         let hasNoPlugin = run.file.stages.allSatisfy(\.command.isEmpty)
         return [.replayDiffers, .outcomePending, .notificationHeld] + (hasNoPlugin ? [.stageDropped] : [])

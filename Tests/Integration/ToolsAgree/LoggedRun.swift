@@ -6,7 +6,7 @@ import TestSupport
 
 @testable import Inspect
 
-/// A pipeline, its logs and a simple reader of them, to compare with what tools say.
+/// A pipeline, its logs and a simple reader of the logs, for comparison with the results of tools.
 ///
 /// The reader decodes events with Foundation and shares no code with the tools.
 struct LoggedRun: @unchecked Sendable {
@@ -29,7 +29,7 @@ struct LoggedRun: @unchecked Sendable {
     let logs: String
     private let owner: AnyObject
 
-    /// - Parameter owner: The object whose end removes the folder.
+    /// - Parameter owner: An object to keep, because its end would remove the folder of the logs.
     init(_ name: String, _ file: PipelineFile, logs: String, owner: AnyObject) {
         (self.name, self.file, self.logs, self.owner) = (name, file, logs, owner)
     }

@@ -1,7 +1,8 @@
 import JSON
 import TestSupport
 
-/// Formats JSON as other programs may: spaces after colons and commas, escaped letters, and members in random order after
+/// Formats JSON as other programs may: spaces after colons and commas, escaped letters, and members in random order
+/// after
 /// `type`, which must come first in a match.
 struct OtherJSONFormat {
     private var random: Seeded
@@ -32,7 +33,8 @@ struct OtherJSONFormat {
         "\"" + (value.string ?? "").utf16.map { unit($0) }.joined() + "\""
     }
 
-    /// Escapes every UTF-16 unit except ASCII letters, and some of these, as Python's `json.dumps` escapes non-ASCII text.
+    /// Escapes every UTF-16 unit except most ASCII letters, in the form in which Python's `json.dumps` escapes other
+    /// text.
     private mutating func unit(_ unit: UInt16) -> String {
         let isPlain = unit < 0x80 && Character(Unicode.Scalar(UInt8(unit))).isLetter
         guard !isPlain || random.isOneIn(12) else { return String(UnicodeScalar(UInt8(unit))) }

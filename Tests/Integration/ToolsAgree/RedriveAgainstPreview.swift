@@ -4,15 +4,15 @@ import Testing
 
 @testable import Inspect
 
-/// Compares `belfry dead-letters redrive` with its preview: each dead letter of the preview has one new outcome, no other
-/// has, and nothing is left to redrive.
+/// Compares `belfry dead-letters redrive` with its preview. Exactly the dead letters of the preview get a new outcome.
+/// Afterwards, nothing is left to redrive.
 struct RedriveAgainstPreview {
     private let file: PipelineFile
     private let pipeline: VirtualPipeline
 
     /// - Parameters:
     ///   - file: The pipeline file without the fault that made pushes fail.
-    ///   - folder: The folder of the pipeline that had failed.
+    ///   - folder: The folder of the pipeline whose pushes failed.
     init(_ file: PipelineFile, _ folder: Folder) throws {
         self.file = file
         pipeline = try VirtualPipeline(file, folder: folder)

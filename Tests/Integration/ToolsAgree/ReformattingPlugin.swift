@@ -7,7 +7,7 @@ import TestSupport
 enum ReformattingPlugin {
     /// A pipeline with the plugin before coalesce and before deliver.
     ///
-    /// - Parameter folder: Gets the program.
+    /// - Parameter folder: The folder to which the plugin's program is written.
     static func pipeline(in folder: Folder) throws -> PipelineFile {
         let program = try folder.write(program, to: "reformat.py")
         return try PipelineFile.parse(
@@ -25,7 +25,7 @@ enum ReformattingPlugin {
             """, file: "reformatted.yaml", registry: .builtIns)
     }
 
-    /// Drops events of a type: all of them, or every n-th.
+    /// Drops every n-th event of a type, or all events of the type if n is 0.
     private static let program = """
         import json, os, sys, zmq
 

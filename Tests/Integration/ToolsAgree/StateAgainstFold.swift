@@ -5,7 +5,7 @@ import Replay
 import TestSupport
 import Testing
 
-/// Compares `belfry state` at a change with the records, subscriptions and devices that the changes up to it leave.
+/// Compares `belfry state` at a change with the records, subscriptions and devices that follow from the changes so far.
 struct StateAgainstFold {
     private let run: LoggedRun
     private let states: PipelineState
@@ -18,7 +18,7 @@ struct StateAgainstFold {
         changes = try run.events(of: run.log(.changes))
     }
 
-    /// - Parameter count: The number of random changes; the end is also compared.
+    /// - Parameter count: How many random changes are compared, in addition to the end.
     func check(_ count: Int, _ random: inout Seeded) throws {
         guard !changes.isEmpty else { return }
         for _ in 0..<count {
@@ -38,7 +38,8 @@ struct StateAgainstFold {
         }
         try check("devices", fold.devices, position) { [$0.text("user"), $0.text("device")] }
         let found = try names("subscriptions", position) { ChangesFold.place($0) }
-        // A subscription with `firesOnce` is gone after its first match, so it may be in the state or not.
+        // A subscription with `firesOnce` ends with its first match. It is not known here whether that match has come
+        // already.
         let once = fold.once.intersection(spent)
         #expect(found.union(once) == fold.subscriptions.union(once), "\(run.name): subscriptions at \(position)")
     }

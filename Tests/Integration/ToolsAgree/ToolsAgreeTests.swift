@@ -7,15 +7,16 @@ import Testing
 @testable import BelfryTool
 @testable import Inspect
 
-/// Compares what different tools say about the same logs: of the quickstart, of scenarios and of random stories.
+/// Compares the results of different tools for the same logs. The logs come from the quickstart, scenarios and random
+/// commands.
 ///
-/// Tools also read each log with its JSON formatted differently, as a plugin might write it.
+/// The tools also read a copy of each log in which the JSON is formatted differently, as a plugin might write it.
 @Suite struct ToolsAgree {
     /// How much a test compares.
     private struct Effort {
         var questionsOneIn = Tier.rounds(8, full: 1)
         var eventsOneIn = Tier.rounds(4, full: 1)
-        /// Nil: no cases, because a case does not repeat the delays of a live stage.
+        /// Nil: no cases are exported, because a case does not repeat the delays of a live stage.
         var casesOneIn: Int? = Tier.rounds(10, full: 2)
         var states = Tier.rounds(1, full: 4)
     }
@@ -33,7 +34,7 @@ import Testing
         try await Self.check(scenario, Effort())
     }
 
-    /// Random scenarios, and always the one with a plugin.
+    /// Random scenarios, and always the scenarios with a plugin.
     private static func someScenarios(_ count: Int) throws -> [Scenarios.Scenario] {
         var random = Seeded(Seeded.ofThisRun)
         let others = try Scenarios.all().filter { $0.testDescription != tour }
@@ -54,7 +55,7 @@ import Testing
         try await check(LoggedRun(scenario.testDescription, file, logs: folder.file("logs"), owner: folder), effort)
     }
 
-    /// The pipeline had the machine's clock, batches of any size and a transport with answers.
+    /// The logs were made with the machine's clock, batches of any size, and a transport that answers.
     @Test(.full) func `tools agree on logs of a live pipeline`() async throws {
         let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appending(path: "Logs/v1/live")

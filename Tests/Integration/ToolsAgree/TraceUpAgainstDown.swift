@@ -5,8 +5,8 @@ import Testing
 
 @testable import Inspect
 
-/// Compares `belfry trace` from a change down to its effects with `belfry trace` from an effect up to its changes, and both
-/// with the causes that events name.
+/// Compares `belfry trace` from a change down to its effects with `belfry trace` from an effect up to its changes, and
+/// both with the causes that events name.
 struct TraceUpAgainstDown {
     private let run: LoggedRun
     private let logs: TraceLogs
@@ -49,6 +49,6 @@ struct TraceUpAgainstDown {
         return Set(graph.nodes.keys)
     }
 
-    /// Whether the event comes from no single change.
+    /// Whether the event is about a whole app, so that no change caused it.
     private static func hasNoCause(_ event: LoggedRun.Event) -> Bool { event.type.hasPrefix("app.") }
 }

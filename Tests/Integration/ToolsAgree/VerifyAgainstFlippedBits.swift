@@ -10,7 +10,9 @@ import Testing
 @testable import PipelineRuntime
 
 @Suite struct FlippedBits {
-    /// The logs of the quickstart's story and of a device with an invalid token, which becomes a dead letter.
+    /// Runs the commands of the quickstart, and registers a device with an invalid token, which becomes a dead letter.
+    ///
+    /// - Returns: The folders of the logs.
     private static func logs(in folder: Folder) async throws -> [String] {
         let tour = try #require(try Scenarios.all().first { $0.testDescription == "quickstart: tour" })
         let place = #""container":"iCloud.com.example.Notes","environment":"development""#
@@ -57,7 +59,7 @@ struct VerifyAgainstFlippedBits {
     /// - Parameter folder: The folder of one log.
     init(_ folder: String) { self.folder = folder }
 
-    /// Adds the files of a stage with transports and retention.
+    /// Adds files that only stages with transports or retention have.
     static func addRareFiles(to folder: String) throws {
         let log = try EventLogs.summary(directory: folder)
         try InFlightJournalFiles(logDirectory: folder, of: log.identity, calls: FileCalls())
