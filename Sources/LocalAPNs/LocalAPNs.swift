@@ -96,7 +96,7 @@ extension LocalAPNs {
     /// How many requests have come since the server started, including rejected ones.
     package var receivedCount: Int { journal.requestCount }
 
-    /// The kept records, then all new ones, until the server stops.
+    /// The kept records, then all new records, until the server stops.
     package var events: AsyncStream<Record> { journal.listen() }
 
     /// The requests among the kept records, then all new requests, until the server stops.

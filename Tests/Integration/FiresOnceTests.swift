@@ -22,7 +22,7 @@ import Testing
 
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
-    /// The changes are two that do not match, one that makes the subscription fire, and two that would match too.
+    /// The first two changes do not match. The third makes the subscription fire, and the last two would match too.
     private static let commands = [
         #"{"type":"device.register",\#(place),"user":"_a","device":"phone","transport":"apns","token":"1","topic":"notes"}"#,
         #"{"type":"subscription.save",\#(place),"database":"public","user":"_a","subscription":{"subscriptionID":"once","#

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LocalAPNs
 
-/// Client certificates in Apple's form. OpenSSL 3.0 made them; each is self-signed.
+/// Tests client certificates in Apple's form. OpenSSL 3.0 made them, and each is self-signed.
 struct CertificateReaderTests {
     private static let manyTopics = """
         -----BEGIN CERTIFICATE-----

@@ -13,7 +13,7 @@ package struct RequestCheck: Sendable {
     /// Applies all rules of APNs. Scripts are applied elsewhere.
     ///
     /// - Parameter now: Milliseconds since 1970.
-    /// - Parameter hasBody: False if the body has not arrived yet. It is then not checked.
+    /// - Parameter hasBody: False if the body has not arrived yet. The body is then not checked.
     /// - Returns: Nil if the push is accepted.
     package func refusal(
         of inspection: inout Inspection, on connection: inout ConnectionState, by registry: inout Registry,

@@ -33,7 +33,7 @@ final class Journal: Sendable {
     var records: [Record] { kept.withLock { $0.records } }
     var requestCount: Int { kept.withLock { $0.requests } }
 
-    /// The kept records, then all new ones, until ``end()``.
+    /// The kept records, then all new records, until ``end()``.
     func listen() -> AsyncStream<Record> {
         let (stream, continuation) = AsyncStream.makeStream(of: Record.self)
         kept.withLock { kept in

@@ -25,7 +25,7 @@ package struct RecordedRequest: Sendable {
     package var reason: String?
     /// Why there was no answer: `silence`, `drop`, `goaway`, or `reset` with its code; nil if there was an answer.
     package var ending: String?
-    /// The client's `apns-id`, or else the one that the server made.
+    /// The client's `apns-id`; if it sent no valid ID, the ID that the server made.
     package var id: String
     /// The header `apns-unique-id` of the answer, which only a development server sends.
     package var uniqueID: String?
@@ -45,11 +45,11 @@ package struct RecordedRequest: Sendable {
     package var isRepeat: Bool
     /// Remarks on faults of the request, even if it was accepted.
     package var warnings: [String]
-    /// What happened to an accepted push: `shown`, `replaced` (it was shown instead of an earlier push), `stored`,
-    /// `overwritten` (it was stored instead of an earlier push), `dropped` or `expired`. Nil if the push was not
+    /// What happened to an accepted push: `shown`, `replaced` (shown instead of an earlier push), `stored`,
+    /// `overwritten` (stored instead of an earlier push), `dropped` or `expired`. Nil if the push was not
     /// accepted.
     package var fate: String?
-    /// The `apns-id` of the earlier push instead of which this push was shown or stored.
+    /// The `apns-id` of the earlier push that this push replaced, on the device or in the store.
     package var replaced: String?
     /// What the device shows of the payload; nil if the push was not accepted.
     package var notice: Notice?
@@ -95,7 +95,7 @@ package struct DeliveryEvent: Sendable {
     package var bundle: String
     /// See ``RecordedRequest/fate``.
     package var fate: String
-    /// The `apns-id` of the earlier push instead of which this push is shown.
+    /// The `apns-id` of the earlier push that this push replaced on the device.
     package var replaced: String?
     /// What the device shows of the payload. An expired push is not shown.
     package var notice: Notice

@@ -5,6 +5,6 @@ package struct ClientCertificate: Sendable, Equatable {
     package var environments = Set(Environment.allCases)
     /// Whether an authority that the server knows issued it.
     package var isKnown = true
-    /// When the certificate is valid, in milliseconds since 1970.
+    /// The time in which the certificate is valid, in milliseconds since 1970.
     package var validity: ClosedRange<Int64> = 0...Int64.max
 }

@@ -27,7 +27,7 @@ package struct Registry: Sendable {
     /// The apps that have registered devices; nil if any app is accepted.
     package var bundles: Set<String>? { isStrict ? listed : nil }
 
-    /// Adds a device, or replaces the one with the same token and app.
+    /// Adds a device, or replaces the device with the same token and app.
     package mutating func set(_ device: Device) {
         devices[device.token, default: [:]][device.bundle] = device
         listed.insert(device.bundle)
@@ -61,7 +61,7 @@ package struct Registry: Sendable {
 
 /// An app on a device, as APNs knows it.
 package struct Device: Sendable, Equatable {
-    /// An offline device gets the last push of each app when it is active again.
+    /// When an offline device is active again, it gets the last push of each app.
     package enum State: String, Sendable, CaseIterable { case active, unregistered, expired, offline }
 
     /// The device token: hex digits in lower case.

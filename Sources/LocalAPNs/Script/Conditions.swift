@@ -8,7 +8,7 @@ package struct Conditions: Sendable, Equatable {
     package var connection: Int?
     /// At least this many answers on the connection had a status 4xx other than 410.
     package var errors: Int?
-    /// Only the nth of the requests that fit ``token`` to ``errors`` and ``above``.
+    /// Only the nth of the requests that fit the conditions from ``token`` to ``errors`` and exceed ``above``.
     package var nth: Int?
     /// Only every nth of these requests.
     package var every: Int?

@@ -43,7 +43,7 @@ package struct GoAway: Sendable, Equatable {
     package enum LastStream: Sendable, Equatable {
         /// The highest stream that was opened.
         case current
-        /// The stream before the one that caused the GOAWAY.
+        /// The stream before the stream that caused the GOAWAY.
         case before
         /// The highest possible number, 2³¹−1, which announces another GOAWAY frame.
         case all

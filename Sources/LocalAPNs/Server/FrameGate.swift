@@ -36,7 +36,7 @@ final class FrameGate: ChannelDuplexHandler {
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-    /// The stream limit for the client: the highest of those that it has acknowledged or may already have read.
+    /// The stream limit for the client: the highest limit that the client has acknowledged or may already have read.
     var allowed: Int { unacknowledged.compactMap(\.self).reduce(agreed, max) }
 
     func announce(streams: Int) {

@@ -149,7 +149,7 @@ extension Deliveries.Fate {
         }
     }
 
-    /// The ID of the earlier push instead of which this push was shown or stored.
+    /// The ID of the earlier push that this push replaced, on the device or in the store.
     var replaced: String? {
         switch self {
         case .shown(let id), .stored(let id): id

@@ -4,7 +4,7 @@
 /// push notifications using Metrics and APNs).
 package struct Deliveries: Sendable {
     package enum Fate: Sendable, Equatable {
-        /// - Parameter replaced: The ID of the earlier push whose notification it replaced; nil if it replaced none.
+        /// - Parameter replaced: The ID of the earlier push whose notification was replaced; nil if there was none.
         case shown(replaced: String?)
         /// - Parameter overwritten: The ID of the earlier push that was stored until then; nil if there was none.
         case stored(overwritten: String?)

@@ -4,8 +4,7 @@ import PipelineKit
 /// Asks APNs whether it accepts an app's pushes, with a request that reaches no device.
 ///
 /// The request has an invented device token, which APNs rejects after it has checked key, team, topic and environment.
-/// So
-/// `BadDeviceToken` is the good answer.
+/// So `BadDeviceToken` is the good answer.
 package struct APNsProbe: Sendable {
     /// The result for one app.
     package struct Finding: Sendable {

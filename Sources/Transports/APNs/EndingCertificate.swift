@@ -24,7 +24,7 @@ extension EndingCertificate {
             remedy: APNsSettings.certificateRemedy)
     }
 
-    /// The file has the app's own certificate first, before the ones that signed it.
+    /// When the certificate in a file ends. The app's own certificate comes first in the file, before its signers'.
     private static func end(of path: String) -> Instant? {
         do {
             let seconds = try NIOSSLCertificate.fromPEMFile(path).first?.notValidAfter

@@ -15,7 +15,7 @@ struct PushRouter: ~Copyable {
     private let now: Instant
     private let answered: @Sendable ([TransportAnswer]) -> Void
     private var reader: APNsPushReader
-    /// The pushes for each route that its pool has not got yet.
+    /// The pushes for each route that were not passed to its pool yet.
     private var parts: [[APNsPush]]
     private var answers: [TransportAnswer] = []
     /// The app and route of the previous push: consecutive pushes mostly have the same app.

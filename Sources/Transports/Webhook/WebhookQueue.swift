@@ -35,7 +35,7 @@ final class WebhookQueue: Sendable {
         var calls = 0
         /// How often the server has answered.
         var answers = 0
-        /// Whether the pushes of a call were deferred without any answer of the server, and it has not answered since.
+        /// Whether the pushes of a call were deferred without any answer of the server, which has not answered since.
         var isSilent = false
         var isClosed = false
     }
@@ -57,7 +57,7 @@ final class WebhookQueue: Sendable {
 
     /// - Parameters:
     ///   - timeout: The timeout of an attempt, by the present settings.
-    ///   - pause: Waits; throws if cancelled.
+    ///   - pause: Waits for the duration; throws if cancelled.
     init(
         concurrency: Int, timeout: @escaping @Sendable () -> Duration, now: @escaping @Sendable () -> Instant,
         pause: @escaping @Sendable (Duration) async throws -> Void, attempt: @escaping Attempt
@@ -66,7 +66,7 @@ final class WebhookQueue: Sendable {
         (self.now, self.pause, self.attempt) = (now, pause, attempt)
     }
 
-    /// The room that the late requests leave. They are still in flight.
+    /// The room for requests: ``concurrency``, less the late requests that are still in flight.
     var room: TransportRoom {
         state.withLock { state in
             let late = state.flights.values.count { $0.call == nil }

@@ -113,7 +113,7 @@ package final class WebhookTransport: ContinuousTransport {
         if !readable.isEmpty { work.queue.take(readable, answered) }
     }
 
-    /// The room that late requests, which are still in flight, leave of `concurrency`.
+    /// The room for requests: `concurrency`, less the late requests that are still in flight.
     package func room(for app: Delivery.App?) -> TransportRoom {
         work.withLock { $0?.queue.room } ?? TransportRoom(channel: 0, pushesMax: settings.concurrency)
     }

@@ -1,9 +1,8 @@
 import JSON
 import TestSupport
 
-/// Formats JSON as other programs may: spaces after colons and commas, escaped letters, and members in random order
-/// after
-/// `type`, which must come first in a match.
+/// Formats JSON as other programs may: with spaces after colons and commas, with escaped letters, and with members in
+/// random order. Only `type` stays first, because a match requires it.
 struct OtherJSONFormat {
     private var random: Seeded
 

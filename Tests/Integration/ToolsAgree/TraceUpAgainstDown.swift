@@ -19,7 +19,7 @@ struct TraceUpAgainstDown {
         causality = Causality(logs)
     }
 
-    /// - Parameter oneIn: Traces one of this many changes down, and one of this many other events up.
+    /// - Parameter oneIn: On average, one of this many changes is traced down, and one of this many other events up.
     func check(oneIn: Int, _ random: inout Seeded) throws {
         let changes = run.log(.changes)
         let changeCount = try run.events(of: changes).count

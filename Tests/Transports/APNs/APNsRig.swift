@@ -155,7 +155,7 @@ final class TestClock: Sendable {
     func advance(by duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
 }
 
-/// The length of windows; by default longer than any test.
+/// How long a window lasts. By default, a window lasts longer than any test.
 final class TestPatience: Sendable {
     private let state: Mutex<Duration>
 

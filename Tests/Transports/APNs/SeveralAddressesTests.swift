@@ -7,7 +7,7 @@ import Testing
 
 @testable import TransportAPNs
 
-/// A host with two addresses. The first one cannot be reached.
+/// Tests a host with two addresses, of which the first cannot be reached.
 @Suite(.timeLimit(.minutes(1))) struct SeveralAddresses {
     @Test func `a push arrives although the host's first address refuses connections`() async throws {
         try await accepted { port in [try SocketAddress(ipAddress: "127.0.0.2", port: port)] }

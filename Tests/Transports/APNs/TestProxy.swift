@@ -8,7 +8,7 @@ final class TestProxy: Sendable {
         case open
         /// Answers with this status instead of opening a tunnel.
         case refuse(Int)
-        /// Opens a tunnel only for requests with this `Proxy-Authorization`; others get 407.
+        /// Opens a tunnel only for requests with this `Proxy-Authorization`. Other requests get 407.
         case openTo(String)
     }
 

@@ -56,7 +56,7 @@ struct APNsReason: Equatable, Sendable {
         }
     }
 
-    /// APNs sends milliseconds; some test servers send seconds, which are recognised by their size.
+    /// Reads milliseconds, which APNs sends, or seconds, which some test servers send. A smaller number means seconds.
     private static func instant(_ number: Int64) -> Instant? {
         guard number > 0, number < Instant.distantFuture.microseconds / 1_000 else { return nil }
         return Instant(microseconds: number < 100_000_000_000 ? number * 1_000_000 : number * 1_000)

@@ -42,14 +42,15 @@ final class ConnectionPool {
 
     // MARK: Events
 
-    /// Sends pushes. Each push gets one answer. If it says that the push is still in flight, a second answer follows.
+    /// Sends pushes. Each push gets one answer. If this answer says that the push is still in flight, a second one
+    /// follows.
     func take(_ pushes: [APNsPush], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
         beginTicks()
         tell { $0.take(pushes, answered, patience: surroundings.patience(), at: $1) }
     }
 
-    /// Answers pushes that this pool got before. If the pool no longer has a push, it is deferred, and another pool
-    /// sends it.
+    /// Answers pushes that this pool got before. A push that the pool no longer has is deferred, and another pool sends
+    /// it.
     func join(_ ids: [Delivery.ID], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void) {
         tell { $0.join(ids, answered, patience: surroundings.patience(), at: $1) }
     }

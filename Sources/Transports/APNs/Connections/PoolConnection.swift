@@ -1,21 +1,22 @@
 import NIOCore
 
-/// The state of one of a pool's connections. ``ConnectionPool`` has the socket, under the same number.
+/// The state of a connection of a pool. ``ConnectionPool`` has the connection's socket, under the same number.
 ///
 /// | State | Requests | Next state |
 /// |---|---|---|
 /// | ``State/dialing`` | none | socket connected: greeting; failed: removed |
 /// | ``State/greeting`` | none | SETTINGS arrive: proving with tokens, else ready; not in time: removed |
-/// | ``State/proving`` | one at a time | an answer with another status than 403: ready |
+/// | ``State/proving`` | one at a time | an answer whose status is not 403: ready |
 /// | ``State/ready`` | as many as the server allows | GOAWAY, an answer that replaces the connection, changed settings: draining |
 /// | ``State/draining`` | no new ones | last answer: closed and removed |
-/// | ``State/ending`` | no new ones: HTTP/2 was violated, or a PING not answered | socket closed: removed |
+/// | ``State/ending`` | no new ones, because HTTP/2 was violated or a PING was not answered | socket closed: removed |
 struct PoolConnection {
     enum State { case dialing, greeting, proving, ready, draining, ending }
 
     let id: Int
     let begun: NIODeadline
-    /// Whether the state `proving` is skipped, because the pool uses a certificate (Sending notification requests to APNs).
+    /// Whether the state `proving` is skipped, because the pool uses a certificate (Sending notification requests to
+    /// APNs).
     let isTrusted: Bool
     var state = State.dialing
     /// The failure to report if the connection does not get further; nil once the server has sent SETTINGS.

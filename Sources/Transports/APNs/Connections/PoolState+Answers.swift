@@ -57,7 +57,7 @@ extension PoolState {
                 mayRepeat: request.mayRepeat, receipt: head.uniqueID))
     }
 
-    /// Notes that the connection works. An answer proves that; an open socket does not.
+    /// Notes that the connection works. Only an answer proves this, not an open socket.
     private mutating func noteProven(_ id: Int) {
         dialFailures = 0
         guard let index = index(of: id) else { return }
@@ -110,7 +110,7 @@ extension PoolState {
     private mutating func endAllOfApp(_ tag: Int, _ end: (inout PoolState, Int) -> Void) {
         let topic = requests[tag]?.push.kind.topic
         end(&self, tag)
-        // The end of a push moves the next one with its order key to `waiting`.
+        // When a push ends, the next push with its order key moves to `waiting`.
         while case let alike = waiting.filter({ requests[$0]?.push.kind.topic == topic }), !alike.isEmpty {
             waiting.removeAll { requests[$0]?.push.kind.topic == topic }
             for tag in alike { end(&self, tag) }

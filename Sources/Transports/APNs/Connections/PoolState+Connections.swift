@@ -11,7 +11,7 @@ extension PoolState {
     mutating func dialIfNeeded() {
         let missing = options.connections - connections.count { $0.state != .draining }
         guard stopped == nil, missing > 0, moment.now >= nextDial else { return }
-        // After a failure, one connection shows whether the server can be reached; the others follow.
+        // After a failure, one connection first shows whether the server can be reached.
         for _ in 0..<(dialFailures > 0 ? 1 : missing) {
             connectionsMade += 1
             connections.append(PoolConnection(connectionsMade, isTrusted: !options.hasToken, at: moment.now))
@@ -19,7 +19,7 @@ extension PoolState {
         }
     }
 
-    /// Handles that the socket of a connection is connected.
+    /// Called when the socket of a connection is connected.
     mutating func dialed(_ id: Int, at moment: Moment) {
         self.moment = moment
         guard let index = index(of: id) else { return }
@@ -28,14 +28,14 @@ extension PoolState {
         connections.append(connections.remove(at: index))
     }
 
-    /// Handles that a connection has come one step closer to SETTINGS.
+    /// Called when a connection has come one step further, such as to the TLS handshake.
     ///
     /// - Parameter missing: The failure to report if the next step does not come.
     mutating func progressed(_ id: Int, missing: ConnectionFailure) {
         if let index = index(of: id), connections[index].missing != nil { connections[index].missing = missing }
     }
 
-    /// Handles that a connection ended or could not be opened. Its requests are handled by
+    /// Called when a connection has ended or could not be opened. Its requests are handled by
     /// ``received(_:from:hasRead:isOver:at:)``, which may be called before or after.
     ///
     /// - Parameter reason: Nil if the socket gave no reason.

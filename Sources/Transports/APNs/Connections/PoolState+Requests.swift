@@ -65,7 +65,7 @@ extension PoolState {
         end(tag, TransportAnswer(id, .deferred, reason: "expired", attempts: 0, until: moment.wall))
     }
 
-    /// Handles that the pool could not write a push.
+    /// Called when the pool could not write a push.
     ///
     /// - Parameter reason: Why no connection can send the push; nil if only this connection cannot send it.
     mutating func unsendable(_ tag: Int, _ reason: String?, at moment: Moment) {

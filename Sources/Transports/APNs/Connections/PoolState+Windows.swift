@@ -19,7 +19,8 @@ extension PoolState {
         var answers: [TransportAnswer] = []
     }
 
-    /// Takes pushes. Each push gets one answer. If it says that the push is still in flight, a second answer follows.
+    /// Takes pushes. Each push gets one answer. If this answer says that the push is still in flight, a second one
+    /// follows.
     ///
     /// - Parameter patience: How long the window is. If the server is unresponsive, the window is empty instead.
     mutating func take(_ pushes: [APNsPush], _ answered: @escaping Answered, patience: Duration, at moment: Moment) {
@@ -35,8 +36,8 @@ extension PoolState {
         wait(for: batch, patience)
     }
 
-    /// Answers pushes that this pool got before. If the pool no longer has a push, it is deferred, and another pool
-    /// sends it.
+    /// Answers pushes that this pool got before. A push that the pool no longer has is deferred, and another pool sends
+    /// it.
     mutating func join(_ ids: [Delivery.ID], _ answered: @escaping Answered, patience: Duration, at moment: Moment) {
         self.moment = moment
         let (batch, patience) = begin(ids.count, answered, patience)

@@ -88,15 +88,16 @@ struct PoolState {
     var failure: String?
     /// The reason in a GOAWAY that rejected the credential.
     var stopped: APNsReason?
-    /// Until when no push is sent because APNs counts too many tokens of the key, and the answer that said so.
+    /// The time until which no push is sent, because APNs counts too many tokens of the key, and the answer that said
+    /// so.
     var pause: (until: Instant, answer: APNsAnswer)?
-    /// Pushes that wait for an earlier one, by order key.
+    /// Pushes that wait for an earlier push with the same order key, by this key.
     var queues: [[UInt8]: CircularBuffer<Int>] = [:]
     /// The tags of pushes that were reported as still in flight.
     var late: [Delivery.ID: Int] = [:]
     /// The last answers of ``late`` pushes. They are kept in case the stage passes such a push again.
     var lateAnswers: [Delivery.ID: (answer: TransportAnswer, since: NIODeadline)] = [:]
-    /// The consecutive answers of each topic that blame the app, see ``refusalsMax``.
+    /// How many answers in a row blamed the app, for each topic. See ``refusalsMax``.
     var refusalsInARow: [String: Int] = [:]
     /// When a connection was last replaced for a cause.
     var replacedAt: [ReplacementCause: NIODeadline] = [:]

@@ -29,7 +29,7 @@ struct HTTP2Session {
     var table = HPACKTable()
     /// The header block of the present request. The buffer is reused.
     var block: [UInt8] = []
-    /// The rests of bodies that the windows do not allow to be sent yet, by stream.
+    /// The unsent rests of bodies, by stream. They wait until the server enlarges its windows.
     var blocked: [UInt32: BodyRest] = [:]
 
     // Receiving.

@@ -47,7 +47,7 @@ final class SharedToken: Sendable {
     /// Makes no new token for a while, because APNs counted too many.
     func keep(at now: Instant) { keeper.withLock { $0.keep(at: now) } }
 
-    /// Adopts a newer token from the file: another process may have made one, such as `belfry doctor apns`.
+    /// Adopts a newer token from the file. Another process, such as `belfry doctor apns`, may have made it.
     @discardableResult
     private func adoptKept(_ keeper: inout TokenKeeper) -> Bool {
         guard keeper.adopt(file?.read()) else { return false }
@@ -55,7 +55,7 @@ final class SharedToken: Sendable {
         return true
     }
 
-    /// Stores a new token. A token that cannot be stored is still valid; a restart then makes another one.
+    /// Stores a new token. If it cannot be stored, it is used all the same, and the next start makes another token.
     private func keep(_ token: ProviderToken) {
         changes.add(1, ordering: .releasing)
         if let error = file?.write(token) { tell("\(error): after a restart APNs may count one token too many") }

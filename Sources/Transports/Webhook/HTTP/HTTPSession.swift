@@ -25,7 +25,7 @@ enum HTTPFailure: Error, Hashable {
     /// - Parameter wasSent: Whether the server may have got the request.
     case timedOut(wasSent: Bool)
     case unreachable(String, wasSent: Bool = false)
-    /// All addresses of the host are in private networks, such as this one.
+    /// The rules refuse the host, because all its addresses are in private networks. The value is one of them.
     case refused(IPAddress)
     /// The task that asked was cancelled, or the session was closed.
     case cancelled
