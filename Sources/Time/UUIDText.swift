@@ -1,4 +1,5 @@
-/// Converts a UUID between two words and text: 36 ASCII bytes, lower-case hexadecimal, 8-4-4-4-12 (RFC 9562, section 4).
+/// Converts a UUID from two 64-bit words to text, and back. The text has 36 ASCII bytes: lower-case hexadecimal digits,
+/// grouped 8-4-4-4-12 (RFC 9562, section 4).
 struct UUIDText {
     static let byteCount = 36
 

@@ -8,8 +8,8 @@ public protocol RemoteNotification {}
 extension RemoteNotification where Self: CKNotification {
     /// Makes the notification in a push's `userInfo`, as an instance of the matching subclass.
     ///
-    /// Nil if the payload has no `ck` dictionary, if it names a query, zone or database but no scope, or if `Self` is
-    /// another subclass.
+    /// Nil if the payload has no `ck` dictionary, if its `qry`, `fet` or `met` dictionary has no valid database scope
+    /// `dbs`, or if `Self` is another subclass.
     ///
     /// - Parameter notificationDictionary: The payload, `["aps": …, "ck": …]`, as `JSONSerialization` returns it.
     public init?(fromRemoteNotificationDictionary notificationDictionary: [AnyHashable: Any]) {

@@ -23,7 +23,7 @@ struct APNsServerCommand: AsyncParsableCommand {
 
               belfry apns-server --key-topic com.example.Notes --key-environment production
 
-            Every even number of hex digits is a valid device token, unless --devices lists the devices. A device's state \
+            Every hex string of even length is a valid device token, unless --devices lists the devices. A device's state \
             is active, offline (the newest push waits for it), unregistered or expired; "since" is in milliseconds since \
             1970:
 
@@ -41,9 +41,9 @@ struct APNsServerCommand: AsyncParsableCommand {
               {"when":{"nth":500},"do":{"goaway":{"reason":"Shutdown","twice":true}}}
               {"quirks":{"fallAfterError":true}}
 
-              when    token, topic (* at the end: any), type, connection, errors,
+              when    token, topic (a final * matches any text), type, connection, errors,
                       nth, every, first, beyond, share with seed,
-                      above {count, seconds}: by device token
+                      above {count, seconds} for each device token
               do      status with reason and timestamp, retryAfter, latency, early,
                       silence, drop, reset CODE, streams, goaway {reason or text,
                       code, timestamp, lastStream current|before|all|N, twice, close}

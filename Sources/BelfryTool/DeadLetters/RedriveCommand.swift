@@ -19,8 +19,8 @@ struct RedriveCommand: AsyncParsableCommand {
 
               redriven                it was redriven before; if that failed too, the failure is a letter of its own
               expired                 its apns-expiration has passed; --include sends it once, with apns-expiration 0
-              superseded              a newer push with its collapse ID was accepted, is waiting or will be redriven; or \
-            a newer command takes its place
+              superseded              for a push: a newer push with its collapse ID was accepted, is waiting or will be \
+            redriven; for a command: there is a newer command for the same record, subscription, device or badge
               device.registered_anew  the device has another token, topic or transport; --include sends it there
               device.unregistered, device.retired, device.replaced
                                       the device is gone; another device may have its token

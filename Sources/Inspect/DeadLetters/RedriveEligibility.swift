@@ -21,8 +21,8 @@ package enum Obsolescence: String, CaseIterable {
         case .expired:
             "The push's `apns-expiration` has passed. If you include the push, APNs gets it once, with expiration 0."
         case .superseded:
-            "A newer push with the same collapse ID was accepted, is waiting or will be redriven; "
-                + "or a newer command takes its place."
+            "For a push: a newer push with the same collapse ID was accepted, is waiting or will be redriven. "
+                + "For a command: there is a newer command for the same record, subscription, device or badge."
         case .registeredAnew: "The device has since registered with another token, topic or transport."
         case .replaced: "Another device has since registered with the device's token."
         case .retired: "The device was retired: its token is no longer valid."

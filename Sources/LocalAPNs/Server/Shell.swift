@@ -30,7 +30,7 @@ final class Shell {
             return "device \(device.token.prefix(8))… of \(device.bundle) is \(device.state.rawValue)"
         case .key(let id, let state):
             let isKnown = service.registry.set(key: id, state)
-            return "key \(id) is \(state.rawValue)\(isKnown ? "" : "; there is no such key")"
+            return isKnown ? "key \(id) is \(state.rawValue)" : "the server has no key \(id)"
         case .script(let lines):
             service.play(lines)
             return "a script of \(lines.count) lines is in use"

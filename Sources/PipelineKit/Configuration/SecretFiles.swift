@@ -1,4 +1,4 @@
-/// Finds secrets in files that this process cannot use. Environment variables and credentials are not checked: only the
+/// Finds secrets whose files this process cannot use. Environment variables and credentials are not checked: only the
 /// process that uses them has them.
 extension PipelineFile {
     /// The errors that a start on this machine, by this user, would report; in the order of the file.

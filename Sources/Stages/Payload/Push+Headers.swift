@@ -24,7 +24,7 @@ extension Push {
     }
 
     /// Whether a collapse ID can be a header. A header contains no NUL, CR or LF, and has no space or tab at its ends (RFC
-    /// 9113, section 8.2.1). Otherwise APNs would reject the whole push.
+    /// 9113, section 8.2.1). An invalid ID is left out, because APNs would reject the whole push for it.
     ///
     /// Ingest rejects invalid collapse IDs, but a plugin may write one.
     private static func isHeader(_ text: JSONValue) -> Bool {

@@ -56,7 +56,7 @@ struct AcceptedCommandsTests {
         #expect(door.log == [logged.replacing(#""x""#, with: type).adding(rest)])
     }
 
-    @Test func `all other bytes of a command stay unchanged`() throws {
+    @Test func `the change member of a command moves to the end, and all other bytes stay unchanged`() throws {
         var door = try Door()
         let fields =
             #"{ "t":{"value" : "\u0041\/\ud83d\ude00 é", "type":"STRING"},"d":{"value":1.50e+0,"type":"DOUBLE"} }"#

@@ -13,7 +13,7 @@ extension LogTime {
             + "agree; the stage does not wait for that"
     }
 
-    /// The difference for people, in the largest unit of which it has two or more.
+    /// The difference as text for people. The unit is the largest that fits into the difference at least twice.
     package static func text(_ difference: Duration) -> String {
         let seconds = abs(difference.components.seconds)
         for (unit, length) in [("days", Int64(86_400)), ("h", 3_600), ("min", 60)] where seconds >= 2 * length {

@@ -52,7 +52,7 @@ struct TransportQueue {
     private static let answeredLateMax = 65_536
     /// An app without pushes for this long has no share of the room.
     private static let appIdle = Duration.seconds(10)
-    /// While the provider does not answer, an app's pushes wait this long before more of them are sent.
+    /// How long an app's pushes wait after the provider stops answering. Then they are sent all the same.
     private static let silenceMax = Duration.seconds(8)
 
     init(_ name: String, _ route: Route) { (self.name, self.route) = (name, route) }
@@ -245,8 +245,8 @@ private struct RoomLeft {
 
     func most(_ place: Int) -> Int { max(1, rooms[place].pushesMax) }
 
-    /// An app with fast answers may use all the room that is left. Any other app has an equal share. While another app
-    /// waits whose answers are fast or still unknown, the share is at most an eighth.
+    /// An app with fast answers may use all the room that is left. Any other app has an equal share. The share is at most
+    /// an eighth while another app waits for room and the answers of that app are fast or still unknown.
     func hasRoom(_ place: Int, _ queue: AppQueue) -> Bool {
         guard left > 0, let channel = channels[rooms[place].channel], channel.inFlight < most(place) else {
             return false

@@ -9,7 +9,7 @@ struct World: Sendable {
     var types = ["Note", "Note", "Task"]
     var zones = ["_defaultZone", "Y", "Z"]
     var kinds = ["query", "query", "query", "query", "query", "zone", "database", "zoneWide"]
-    /// The number of subscription IDs; few IDs make saves replace subscriptions.
+    /// The number of subscription IDs. If there are few, a save often replaces an earlier subscription.
     var ids = 30
     /// On average, one of this many queries has no clause.
     var emptyQueries = 12
