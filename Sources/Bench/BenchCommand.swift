@@ -10,6 +10,7 @@ struct BenchCommand: AsyncParsableCommand {
 
               belfry bench pipeline                  the five stages, as fast as they can
               belfry bench pipeline --rate 20000     latency under a steady load
+              belfry bench ingest                    only ingest, with up to ten million live records
               belfry bench log                       only appending to a log and reading it
               belfry bench match                     only matching
               belfry bench payload                   only building payloads
@@ -17,7 +18,8 @@ struct BenchCommand: AsyncParsableCommand {
               belfry bench replay                    only replaying recorded logs
             """,
         subcommands: [
-            PipelineBenchCommand.self, LogBenchCommand.self, MatchBenchCommand.self, PayloadBenchCommand.self,
+            PipelineBenchCommand.self, IngestBenchCommand.self, LogBenchCommand.self, MatchBenchCommand.self,
+            PayloadBenchCommand.self,
             DeliverBenchCommand.self, ReplayBenchCommand.self,
         ])
 }

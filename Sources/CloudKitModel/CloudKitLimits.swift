@@ -24,6 +24,14 @@ package enum CloudKitLimits {
 
     // Belfry's own: a command writes an event for each participant. They form one batch of the log, and each may have 2 MB.
     package static let participantsMax = 20
+    // CloudKit Web Services, Modifying Records: at most 200 operations in a request.
+    package static let operationsMax = 200
+    // CloudKit: a record has at most 1 MB without its assets.
+    package static let recordBytesMax = 1_000_000
+    // Belfry's own: the events of one `records.modify`, which form one batch of the log.
+    package static let modifiedBytesMax = 40_000_000
+    // Belfry's own: a producer's name for a command.
+    package static let requestBytesMax = 64
 
     // Belfry's own: APNs tokens have no fixed length, and webhook tokens may be addresses.
     package static let tokenBytesMax = 2048

@@ -3,24 +3,26 @@ import JSON
 
 /// Checks dictionaries of fields: `{"title": {"value": "Hi", "type": "STRING"}}`.
 package enum Fields {
+    /// - Parameter allowsNull: Whether a value may be null, which removes the field.
     /// - Throws: `member.kind`, `member.missing`, `name.*`, `word.unknown` or `field.value`; the path starts below `json`.
     @inline(__always)
-    package static func check(_ json: JSONValue) throws(ModelError) {
+    package static func check(_ json: JSONValue, allowsNull: Bool = false) throws(ModelError) {
         try json.expectObject("a dictionary of fields")
         for (name, field) in json.members {
             do {
                 try NameRule.fieldName.check(name)
-                try check(field: field)
+                try check(field: field, allowsNull: allowsNull)
             } catch { throw error.under(name.string?.excerpt ?? "") }
         }
     }
 
     @inline(__always)
-    private static func check(field: JSONValue) throws(ModelError) {
+    private static func check(field: JSONValue, allowsNull: Bool) throws(ModelError) {
         guard field.isObject else { throw field.kindError("a field is an object {\"value\": …, \"type\": …}") }
         guard let value = field["value"] else {
             throw ModelError.missing("value", "is required: leave a field without a value out of the record")
         }
+        if allowsNull, value.isNull { return }
         guard let word = field[.type] else {
             return try under("value") { () throws(ModelError) in try checkUntyped(value) }
         }

@@ -6,23 +6,26 @@ import JSON
 /// Members that Belfry does not use (`recordChangeTag`, `created`, …) are accepted, because CloudKit's answers have them.
 package struct Record {
     package let recordName: JSONValue
-    /// Nil only for a deleted record, which CloudKit names without its type.
+    /// Nil only for a record that lives, which CloudKit may name without its type.
     package let recordType: JSONValue?
     /// Nil for the default zone.
     package let zoneID: ZoneID?
     package let fields: JSONValue?
 
+    /// - Parameters:
+    ///   - needsType: Whether the record must name its type.
+    ///   - allowsNull: Whether a field's value may be null, which removes the field.
     /// - Throws: `member.missing`, and the errors of ``Fields``, ``ZoneID`` and ``NameRule``.
     @inline(__always)
-    package init(_ json: JSONValue, isDeleted: Bool = false) throws(ModelError) {
+    package init(_ json: JSONValue, needsType: Bool = true, allowsNull: Bool = false) throws(ModelError) {
         try json.expectObject("a record")
         recordName = try json.required(.recordName)
-        recordType = isDeleted ? json[.recordType] : try json.required(.recordType)
+        recordType = needsType ? try json.required(.recordType) : json[.recordType]
         fields = json[.fields]
         zoneID = try Record.zoneID(of: json)
         try checkNames()
         if let fields {
-            try under(.fields) { () throws(ModelError) in try Fields.check(fields) }
+            try under(.fields) { () throws(ModelError) in try Fields.check(fields, allowsNull: allowsNull) }
         }
     }
 

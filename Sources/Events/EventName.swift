@@ -2,6 +2,8 @@
 package enum EventName {
     @inlinable package static var recordSave: StaticString { "record.save" }
     @inlinable package static var recordDelete: StaticString { "record.delete" }
+    @inlinable package static var zoneSave: StaticString { "zone.save" }
+    @inlinable package static var zoneDelete: StaticString { "zone.delete" }
     @inlinable package static var subscriptionSave: StaticString { "subscription.save" }
     @inlinable package static var subscriptionDelete: StaticString { "subscription.delete" }
     @inlinable package static var deviceRegister: StaticString { "device.register" }
@@ -21,6 +23,12 @@ package enum EventName {
     @inlinable package static var appStopped: StaticString { "app.stopped" }
     @inlinable package static var appResumed: StaticString { "app.resumed" }
     @inlinable package static var deadLetter: StaticString { "dead_letter" }
+}
+
+/// The names of commands that become events of other types.
+package enum CommandName {
+    /// Several operations on records; becomes a `record.save` or `record.delete` for each.
+    @inlinable package static var recordsModify: StaticString { "records.modify" }
 }
 
 /// Allows event types and members as patterns in a `switch` over a text.

@@ -12,8 +12,14 @@ extension EventType {
     private static let record: [Entry] =
         address + [
             .required(.database, databases), .optional(.owner, .text), .optional(.origin, .object),
-            .required(.record, .object), .required(.change, reasons), .optional(.before, .object),
+            .required(.record, .object), .required(.change, reasons), .optional(.before, .object), request,
         ]
+    private static let ofZone: [Entry] =
+        address + [
+            .required(.database, .words(["private", "shared"])), .required(.owner, .text), .required(.zoneID, .object),
+            request,
+        ]
+    private static let request = Entry.optional(.request, .text)
     private static let ofDevice: [Entry] = address + [.required(.user, .text), .required(.device, .text)]
     private static let ofSubscription: [Entry] = address + [.required(.database, databases), .required(.user, .text)]
 
@@ -21,16 +27,19 @@ extension EventType {
         EventType(EventName.recordSave, in: .changes, "A record was created or updated.", record),
         EventType(
             EventName.recordDelete, in: .changes, "A record was deleted.", record + [.optional(.recordType, .text)]),
+        EventType(EventName.zoneSave, in: .changes, "A zone was created.", ofZone),
+        EventType(EventName.zoneDelete, in: .changes, "A zone was deleted with all its records.", ofZone),
         EventType(
             EventName.subscriptionSave, in: .changes, "A user saved a subscription.",
-            ofSubscription + [.required(.subscription, .object)]),
+            ofSubscription + [.required(.subscription, .object), request]),
         EventType(
             EventName.subscriptionDelete, in: .changes, "A user deleted a subscription.",
-            ofSubscription + [.required(.subscriptionID, .text)]),
+            ofSubscription + [.required(.subscriptionID, .text), request]),
         EventType(
             EventName.deviceRegister, in: .changes, "A device can be reached.",
-            ofDevice + [.required(.transport, .text), .required(.token, .text), .optional(.topic, .text)]),
-        EventType(EventName.deviceUnregister, in: .changes, "A device can no longer be reached.", ofDevice),
+            ofDevice + [.required(.transport, .text), .required(.token, .text), .optional(.topic, .text), request]),
+        EventType(
+            EventName.deviceUnregister, in: .changes, "A device can no longer be reached.", ofDevice + [request]),
         EventType(
             EventName.badgeSet, in: .changes, "An app set the badge of its icon.",
             address + [.required(.user, .text), .optional(.topic, .text), .required(.badge, .count)]),

@@ -16,13 +16,19 @@ extension Member {
     @inlinable package static var token: Member { "token" }
     @inlinable package static var topic: Member { "topic" }
     @inlinable package static var badge: Member { "badge" }
+    @inlinable package static var request: Member { "request" }
+    @inlinable package static var operations: Member { "operations" }
+    @inlinable package static var operationType: Member { "operationType" }
     @inlinable package static var record: Member { "record" }
+    @inlinable package static var recordChangeTag: Member { "recordChangeTag" }
     @inlinable package static var recordType: Member { "recordType" }
     @inlinable package static var recordName: Member { "recordName" }
     @inlinable package static var zoneID: Member { "zoneID" }
     @inlinable package static var zoneName: Member { "zoneName" }
     @inlinable package static var ownerRecordName: Member { "ownerRecordName" }
     @inlinable package static var fields: Member { "fields" }
+    @inlinable package static var value: Member { "value" }
+    @inlinable package static var action: Member { "action" }
     @inlinable package static var before: Member { "before" }
     @inlinable package static var change: Member { "change" }
     @inlinable package static var time: Member { "time" }

@@ -19,6 +19,8 @@ public struct Outbox: ~Copyable {
     /// The size of events after which a part is full.
     package var partBytesMax = Outbox.partBytes
     private var partStart = 0
+    /// Where the first events end, as far as somebody asked.
+    private var ends: [Int] = []
 
     /// Large enough that a batch costs little, small enough that the next stage begins soon.
     package static let partBytes = 256 << 10
@@ -50,6 +52,22 @@ public struct Outbox: ~Copyable {
         events.append(event.line)
         events.append(byte: UInt8(ascii: "\n"))
         count += 1
+    }
+
+    /// A place between two events, to which ``removeEvents(after:)`` goes back.
+    package struct Mark {
+        fileprivate let count: Int
+        fileprivate let bytes: Int
+    }
+
+    /// The place behind the last event.
+    package var mark: Mark { Mark(count: count, bytes: events.count) }
+
+    /// Removes the events after a place, which the host has not appended.
+    package mutating func removeEvents(after mark: Mark) {
+        events.truncate(to: mark.bytes)
+        ends.removeLast(max(ends.count - mark.count, 0))
+        count = mark.count
     }
 
     /// Rejects an event: a source's producer is told, any other stage's host keeps it as a dead letter.
@@ -86,6 +104,19 @@ public struct Outbox: ~Copyable {
     @inline(__always)
     package mutating func beginPart() { partStart = events.count }
 
+    /// Calls `body` with an event's line.
+    ///
+    /// - Parameter index: From 0.
+    package mutating func withEvent<Result>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        precondition(index >= 0 && index < count, "there is no event \(index) among \(count)")
+        while ends.count <= index {
+            let rest = lines[(ends.last ?? 0)...]
+            ends.append((rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex - 1) + 1)
+        }
+        let start = index == 0 ? 0 : ends[index - 1]
+        return body(UnsafeRawBufferPointer(rebasing: lines[start..<(ends[index] - 1)]))
+    }
+
     /// The events as they go to the log: one JSON object a line.
     package var lines: UnsafeRawBufferPointer { events.bytes }
     /// The events as text, for tests of a stage.
@@ -101,8 +132,7 @@ public struct Outbox: ~Copyable {
         events.removeAll()
         events.shrink(to: 4 << 20)
         (count, partStart) = (0, 0)
-        if !saved.isEmpty { saved = [] }
-        if !said.isEmpty { said = [] }
+        forgetLast()
     }
 
     /// Removes the first events, which the log has already.
@@ -114,6 +144,11 @@ public struct Outbox: ~Copyable {
         rest.append(UnsafeRawBufferPointer(rebasing: lines[end...]))
         events = rest
         (count, partStart) = (count - number, 0)
+        forgetLast()
+    }
+
+    private mutating func forgetLast() {
+        if !ends.isEmpty { ends.removeAll(keepingCapacity: true) }
         if !saved.isEmpty { saved = [] }
         if !said.isEmpty { said = [] }
     }

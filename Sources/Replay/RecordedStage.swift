@@ -23,7 +23,9 @@ package struct RecordedStage: Sendable {
 
     package var context: StageContext {
         let upstream = upstream ?? log
-        return StageContext(log: log.identity, upstream: upstream.identity, upstreamName: upstream.name)
+        var context = StageContext(log: log.identity, upstream: upstream.identity, upstreamName: upstream.name)
+        context.past = LogPast(directory: log.directory)
+        return context
     }
 
     /// The stage's input from the event `first` on, without the events that were set aside.

@@ -28,7 +28,7 @@ import Time
 
     @Test func `retention changes no push`() async throws {
         var random = Seeded(Seeded.ofThisRun)
-        let commands = Story(seed: random.next(), length: Tier.rounds(600, full: 1_200)).commands
+        let commands = Story(seed: random.next(), length: Tier.rounds(600, full: 1_200), records: 1).commands
         let expected = try VirtualPipeline(Self.file())
         try await expected.live(commands, cuts: [], drains: true)
         let pipeline = try VirtualPipeline(Self.file(), log: Self.tiny, time: Self.fastTime())
@@ -63,7 +63,7 @@ import Time
     }
 
     @Test func `retention by age removes only old segments`() async throws {
-        let commands = Story(seed: 7, length: 600).commands
+        let commands = Story(seed: 7, length: 600, records: 1).commands
         let hours = Mutex(0)
         let time = HostTime(
             wall: { Instant.wall().advanced(by: .seconds(3_600 * hours.withLock { $0 })) },
@@ -100,6 +100,38 @@ import Time
         #expect(try EventLogs.summary(directory: pipeline.folderOfLogs + "/matches").bytes > 24_000)
         try await pipeline.live([], cuts: [], drains: true)
         #expect(pipeline.pushes == expected.pushes)
+    }
+
+    private static func save(_ name: String, _ value: Int) -> String {
+        #"{"type":"record.save","container":"iCloud.com.example.Notes","environment":"development","database":"public","#
+            + #""record":{"recordName":"\#(name)","recordType":"Note","fields":{"v":{"value":\#(value)}}}}"#
+    }
+
+    @Test func `retention keeps the newest versions of live records`() async throws {
+        let file = try PipelineFile.parse(
+            "pipeline: retention\ndata: /nowhere\nstages: {ingest: {}}\n", file: "retention.yaml", registry: .builtIns)
+        let pipeline = try VirtualPipeline(file, log: Self.tiny, time: Self.fastTime())
+        // Event 41 saves a record that nobody saves again. Each run makes a segment.
+        for start in stride(from: 0, to: 300, by: 10) {
+            let names = (start..<(start + 10)).map { ($0 == 40 ? "old" : "r\($0 % 3)", $0) }
+            try await pipeline.live(names.map(Self.save), cuts: [], drains: false) { pipeline in
+                guard start == 290 else { return }
+                try await pipeline.source.wait(for: "the events before to be removed") { $0.first == 41 }
+            }
+        }
+        let delete =
+            #"{"type":"record.delete","container":"iCloud.com.example.Notes","environment":"development","#
+            + #""database":"public","record":{"recordName":"old"}}"#
+        for start in stride(from: 0, to: 100, by: 10) {
+            let saves = (start..<(start + 10)).map { Self.save("r\($0 % 3)", $0) }
+            try await pipeline.live((start == 0 ? [delete] : []) + saves, cuts: [], drains: false) { pipeline in
+                guard start == 90 else { return }
+                try await pipeline.source.wait(for: "the event to be removed") { $0.first > 300 }
+            }
+            guard start == 0 else { continue }
+            let deleted = try pipeline.events(of: "changes").first { $0.contains("record.delete") }
+            #expect(deleted?.hasSuffix(#""before":{"v":{"value":40}},"recordType":"Note"}"#) == true)
+        }
     }
 
     @Test func `retention keeps every event while a stage has read nothing`() async throws {

@@ -44,7 +44,8 @@ import Testing
 
     @Test func `the wire protocol pages name the limits`() {
         let limits = [
-            DoorLimits.lineBytesMax, JSONLimits().depthMax, LinkServer.creditMin, EventLogLimits.eventBytesMax,
+            DoorLimits.lineBytesMax, DoorLimits.modifyBytesMax, JSONLimits().depthMax, LinkServer.creditMin,
+            EventLogLimits.eventBytesMax,
             EventLogLimits.batchBytesMax,
         ]
         for limit in limits { #expect(pages.contains(limit.formatted(.number.locale(Locale(identifier: "en_US"))))) }

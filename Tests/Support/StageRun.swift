@@ -17,9 +17,16 @@ package struct StageRun<S: Stage> {
 
     package private(set) var clock: StageClock<S>
     package private(set) var sequence: UInt64
+    private let past: PastInMemory?
+    private var written = 0
     private let answer: (Delivery) -> TransportAnswer
 
-    package init(_ stage: S, answer: @escaping (Delivery) -> TransportAnswer = { TransportAnswer($0.id, .accepted) }) {
+    /// - Parameter past: Gets the stage's events. Runs that share it must write the same.
+    package init(
+        _ stage: S, past: PastInMemory? = nil,
+        answer: @escaping (Delivery) -> TransportAnswer = { TransportAnswer($0.id, .accepted) }
+    ) {
+        self.past = past
         clock = StageClock(stage)
         sequence = 0
         self.answer = answer
@@ -42,6 +49,8 @@ package struct StageRun<S: Stage> {
             clock.receive(event, at: time, into: &out)
         }
         said += settle(&out)
+        past?.keep(out, after: written)
+        written += out.count
         return said + lines(&out)
     }
 
@@ -123,18 +132,19 @@ extension StageRun {
     /// Makes a snapshot after `cut` lines, and gives the other lines to the stage and to a stage restored from the
     /// snapshot.
     package static func split(
-        _ history: [Arrival], at cut: Int, answer: @escaping (Delivery) -> TransportAnswer, fresh: () throws -> S
+        _ history: [Arrival], at cut: Int, past: PastInMemory? = nil, answer: @escaping (Delivery) -> TransportAnswer,
+        fresh: () throws -> S
     ) throws -> (itself: StageRecord, restored: StageRecord) {
-        var run = StageRun(try fresh(), answer: answer)
+        var run = StageRun(try fresh(), past: past, answer: answer)
         for arrival in history[..<cut] { _ = try run.receive(arrival) }
         let other = try run.resumed(with: fresh(), from: run.snapshot)
         return (try run.record(of: history[cut...]), try other.record(of: history[cut...]))
     }
 
     package static func split(
-        _ history: [Arrival], at cut: Int, fresh: () throws -> S
+        _ history: [Arrival], at cut: Int, past: PastInMemory? = nil, fresh: () throws -> S
     ) throws -> (itself: StageRecord, restored: StageRecord) {
-        try split(history, at: cut, answer: { TransportAnswer($0.id, .accepted) }, fresh: fresh)
+        try split(history, at: cut, past: past, answer: { TransportAnswer($0.id, .accepted) }, fresh: fresh)
     }
 
     private func record(of rest: ArraySlice<Arrival>) throws -> StageRecord {

@@ -10,10 +10,14 @@ public protocol SnapshottingStage: StageCore {
 
     /// Replaces the state with a saved one. Called once, before anything else.
     mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError)
+
+    /// The first event of the stage's own log that it may have to read again; nil for none. It never becomes smaller.
+    var firstNeeded: UInt64? { get }
 }
 
 extension SnapshottingStage {
     public static var snapshotVersion: Int? { nil }
     public func snapshot(into snapshot: inout SnapshotWriter) {}
     public mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError) {}
+    public var firstNeeded: UInt64? { nil }
 }

@@ -70,6 +70,8 @@ public struct StageContext: Sendable {
     public var upstreamName: String
     /// The plugins that the stage's settings may choose from.
     public var registry: Registry
+    /// The earlier events of the stage's own log; nil where its host does not read them.
+    package var past: (any PastEvents)?
 
     /// For tests of a stage; a host makes its own.
     public init(

@@ -50,13 +50,20 @@ private struct TestedStage<S: Stage>: Sendable {
     let samples: [SampleEvent]
     let registry: Registry
 
-    func fresh() throws -> S {
+    /// - Parameter past: Has the events that the stage may read again.
+    func fresh(_ past: PastInMemory = PastInMemory()) throws -> S {
         let own = S.writes?.rawValue ?? S.kind
         let log = LogIdentity(seed: "conformance", name: own)
         let upstream = S.isSource ? log : LogIdentity(seed: "conformance", name: "upstream")
         let name = S.isSource ? own : "upstream"
-        return try S(
-            settings, context: StageContext(log: log, upstream: upstream, upstreamName: name, registry: registry))
+        var context = StageContext(log: log, upstream: upstream, upstreamName: name, registry: registry)
+        context.past = past
+        return try S(settings, context: context)
+    }
+
+    private func driver(batch: Int = 1, partBytes: Int = Outbox.partBytes) throws -> StageDriver<S> {
+        let past = PastInMemory()
+        return StageDriver(try fresh(past), past: past, batch: batch, partBytes: partBytes)
     }
 
     func attempt(_ rule: ConformanceRule) throws {
@@ -76,7 +83,7 @@ private struct TestedStage<S: Stage>: Sendable {
 
     /// Feeds all samples to a new stage.
     func drive(batch: Int = 1, partBytes: Int = Outbox.partBytes) throws -> StageDriver<S> {
-        let drive = StageDriver(try fresh(), batch: batch, partBytes: partBytes)
+        let drive = try driver(batch: batch, partBytes: partBytes)
         for sample in samples { try drive.receive(sample) }
         try drive.wake(through: .distantFuture)
         return drive
@@ -117,14 +124,14 @@ private struct TestedStage<S: Stage>: Sendable {
     }
 
     private func checkCauses() throws {
-        let idle = StageDriver(try fresh())
+        let idle = try driver()
         try idle.wake(through: .distantFuture)
         if let first = idle.outputs.first {
             throw RuleViolation("there is output before the first input: \(first.excerpt)")
         }
         guard !S.isSource else { return }
         var check = OutputCheck()
-        let drive = StageDriver(try fresh())
+        let drive = try driver()
         try check.checkCauses(of: samples) { index in
             let before = drive.steps.count
             try drive.receive(samples[index])
@@ -177,7 +184,7 @@ private struct TestedStage<S: Stage>: Sendable {
         try checkThatItRepeats()
         let whole = try drive().steps
         for cut in 0...samples.count {
-            let first = StageDriver(try fresh())
+            let first = try driver()
             for sample in samples[..<cut] { try first.receive(sample) }
             let state = first.snapshot()
             let second = try restored(state, at: first, after: cut)
@@ -195,18 +202,19 @@ private struct TestedStage<S: Stage>: Sendable {
     }
 
     private func restored(_ state: [UInt8], at drive: StageDriver<S>, after cut: Int) throws -> StageDriver<S> {
-        var stage = try fresh()
+        var stage = try fresh(drive.past)
         var reader = SnapshotReader(state.span.bytes)
         do throws(SnapshotError) { try stage.restore(from: &reader) } catch {
             throw RuleViolation("the stage refuses its own snapshot after event \(cut): \(error)")
         }
         if !reader.isAtEnd { throw RuleViolation("the stage does not read all of its own snapshot after event \(cut)") }
-        return StageDriver(stage, now: drive.clock.now, sequence: drive.sequence)
+        return StageDriver(
+            stage, past: drive.past, now: drive.clock.now, sequence: drive.sequence, written: drive.eventCount)
     }
 
     /// Restores incomplete snapshots. A stage may accept or refuse an incomplete snapshot, but must not crash.
     private func checkShortSnapshots() throws {
-        let drive = StageDriver(try fresh())
+        let drive = try driver()
         for sample in samples { try drive.receive(sample) }
         let state = drive.snapshot()
         for count in stride(from: 0, to: state.count, by: max(1, state.count / 200)) {
@@ -222,9 +230,10 @@ private struct TestedStage<S: Stage>: Sendable {
         try checkThatItRepeats()
         let whole = try drive().steps
         for cut in stride(from: 0, through: samples.count, by: 3) {
-            let first = StageDriver(try fresh())
+            let first = try driver()
             for sample in samples[..<cut] { try first.receive(sample) }
-            let second = StageDriver(try fresh(), now: first.clock.now, sequence: UInt64(cut))
+            let second = StageDriver(
+                try fresh(first.past), past: first.past, now: first.clock.now, sequence: UInt64(cut))
             for (index, line) in first.steps.flatMap(\.lines).enumerated() {
                 second.recall(line, sequence: UInt64(index) + 1, at: first.clock.now)
             }

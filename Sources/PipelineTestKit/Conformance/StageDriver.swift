@@ -20,7 +20,12 @@ final class StageDriver<S: Stage> {
     private var out = Outbox()
     private var bytesTaken = 0
     private var events: EventReader
+    private var recalled = EventReader(limits: EventReader.linkLimits)
     private(set) var sequence: UInt64
+    /// The events that the stage may read again.
+    let past: PastInMemory
+    /// The number of events before those in the outbox.
+    private var written: Int
     private let batch: Int
 
     private static var wakesMax: Int { 20_000 }
@@ -28,12 +33,20 @@ final class StageDriver<S: Stage> {
     /// - Parameters:
     ///   - batch: The number of events that share one outbox.
     ///   - partBytes: The number of output bytes after which the stage should stop.
-    init(_ stage: S, now: Instant = .epoch, sequence: UInt64 = 0, batch: Int = 1, partBytes: Int = Outbox.partBytes) {
+    ///   - written: The number of events in `past`. A driver that continues another one has its events there.
+    init(
+        _ stage: S, past: PastInMemory, now: Instant = .epoch, sequence: UInt64 = 0, written: Int = 0, batch: Int = 1,
+        partBytes: Int = Outbox.partBytes
+    ) {
+        (self.past, self.written) = (past, written)
         clock = StageClock(stage, now: now)
         (self.sequence, self.batch) = (sequence, batch)
-        events = EventReader(limits: S.isSource ? EventReader.doorLimits : EventReader.linkLimits)
+        events = S.isSource ? .atDoor() : EventReader(limits: EventReader.linkLimits)
         out.partBytesMax = partBytes
     }
+
+    /// The number of events so far.
+    var eventCount: Int { written + out.count }
 
     var outputs: [String] { steps.flatMap(\.outputs) }
 
@@ -52,13 +65,15 @@ final class StageDriver<S: Stage> {
     /// Feeds a source one of its own events, as after a restart.
     func recall(_ line: String, sequence: UInt64, at time: Instant) {
         Array(line.utf8).withUnsafeBytes { bytes in
-            if let read = events.read(bytes, sequence: sequence, into: &out) { clock.recall(read, at: time) }
+            if let read = recalled.read(bytes, sequence: sequence, into: &out) { clock.recall(read, at: time) }
         }
+        written = Int(sequence)
         out.discard()
     }
 
     /// Ends a batch by emptying the outbox.
     private func cut() {
+        written += out.count
         out.discard()
         bytesTaken = 0
     }
@@ -101,6 +116,7 @@ final class StageDriver<S: Stage> {
         if !fresh.isEmpty, fresh.last != UInt8(ascii: "\n") { throw RuleViolation("an output has no end of line") }
         step.lines = Lines(fresh).map { String(decoding: $0, as: UTF8.self) }
         bytesTaken = out.lines.count
+        past.keep(out, after: written)
         if !step.outputs.isEmpty { steps.append(step) }
     }
 }

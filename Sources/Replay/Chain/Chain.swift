@@ -38,7 +38,7 @@ package final class Chain {
         let factory = MachineFactory(registry: registry)
         let stages = stages ?? Set(file.stagesInOrder.map(\.name))
         source = try ChainNode(file.sourceStage, of: file, stages, factory, seed: file.seed ?? seed, upstream: nil)
-        events = EventReader(limits: EventReader.doorLimits)
+        events = EventReader.atDoor()
     }
 
     /// Sends one command at its `"time"`, or at the previous command's time if it has no `"time"`.
@@ -117,6 +117,8 @@ private final class ChainNode {
     private let name: String
     private let machine: any StageMachine
     private let consumers: [ChainNode]
+    /// The events of a source, which it may read again.
+    private let past: PastInMemory?
     private(set) var events: [Chain.Event] = []
     private(set) var rejections: [Rejection] = []
     private var delivered: [Delivery] = []
@@ -127,10 +129,12 @@ private final class ChainNode {
         upstream: StageContext?
     ) throws {
         name = stage.logName
+        past = upstream == nil ? PastInMemory() : nil
         let log = LogIdentity(seed: seed, name: stage.logName)
-        let context = StageContext(
+        var context = StageContext(
             log: log, upstream: upstream?.log ?? log,
             upstreamName: file.upstream(of: stage)?.logName ?? stage.logName)
+        context.past = past
         machine = try factory.machine(stage, context: context, answers: AcceptedAnswers())
         machine.output.keepsDeliveries = true
         consumers = try file.downstream(of: stage).filter { stages.contains($0.name) }.map {
@@ -164,6 +168,7 @@ private final class ChainNode {
         rejections += machine.output.outbox.takeRejections().map(\.rejection)
         guard machine.output.count > 0 else { return }
         let first = UInt64(events.count) + 1
+        past?.keep(machine.output.outbox, after: events.count)
         for line in Lines(machine.output.lines) {
             let text = String(decoding: line, as: UTF8.self)
             events.append(Chain.Event(sequence: UInt64(events.count) + 1, now: time, text: text))

@@ -60,8 +60,7 @@ package struct MachineFactory: Sendable {
         var context = context
         context.registry = registry
         return try SwiftMachine<S>(
-            stage.settings.decode(S.Settings.self), context: context, answers: answers, history: history,
-            limits: S.isSource ? EventReader.doorLimits : EventReader.linkLimits)
+            stage.settings.decode(S.Settings.self), context: context, answers: answers, history: history)
     }
 }
 

@@ -9,6 +9,7 @@ final class SwiftMachine<S: Stage>: StageMachine {
     let output = MachineOutput()
     var clock: StageClock<S>
     private var events: EventReader
+    private var recalled = EventReader(limits: EventReader.linkLimits)
     private let answers: any AnswerSource
     private let settings: S.Settings
     private let context: StageContext
@@ -17,13 +18,12 @@ final class SwiftMachine<S: Stage>: StageMachine {
 
     /// - Parameter history: The recorded settings. Unless they are empty, they replace `settings`.
     init(
-        _ settings: S.Settings, context: StageContext, answers: any AnswerSource, history: SettingsHistory? = nil,
-        limits: JSONLimits = EventReader.linkLimits
+        _ settings: S.Settings, context: StageContext, answers: any AnswerSource, history: SettingsHistory? = nil
     ) throws {
         (self.settings, self.context, self.history) = (settings, context, history)
         periods = try SettingsPeriods(S.snapshotVersion == nil ? nil : history, else: settings)
         clock = StageClock(try S(periods.first, context: context))
-        events = EventReader(limits: limits)
+        events = S.isSource ? .atDoor() : EventReader(limits: EventReader.linkLimits)
         self.answers = answers
     }
 
@@ -63,7 +63,7 @@ final class SwiftMachine<S: Stage>: StageMachine {
     func recall(_ lines: UnsafeRawBufferPointer, first: UInt64, at now: Instant) {
         var sequence = first
         for line in Lines(lines) {
-            if let event = events.read(line, sequence: sequence, into: &output.outbox) {
+            if let event = recalled.read(line, sequence: sequence, into: &output.outbox) {
                 clock.recall(event, at: now)
             }
             sequence += 1

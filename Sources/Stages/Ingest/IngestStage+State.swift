@@ -2,18 +2,22 @@ import JSON
 import PipelineKit
 
 extension IngestStage {
-    package static let snapshotVersion: Int? = 2
+    package static let snapshotVersion: Int? = 4
     package static let stateName: String? = "records"
 
     package func snapshot(into snapshot: inout SnapshotWriter) {
+        snapshot.write(next)
         memory.write(into: &snapshot)
         databases.write(into: &snapshot)
     }
 
     package mutating func restore(from snapshot: inout SnapshotReader) throws(SnapshotError) {
-        try memory.read(from: &snapshot)
+        next = try snapshot.number()
+        try memory.read(from: &snapshot, before: next)
         try databases.read(from: &snapshot)
     }
 
-    package func writeState(into lines: inout ByteBuffer) { memory.writeState(into: &lines) }
+    package var firstNeeded: UInt64? { memory.firstNeeded }
+
+    package func writeState(into lines: inout ByteBuffer) { memory.writeState(reader.past, into: &lines) }
 }

@@ -17,28 +17,38 @@ package struct IngestStage: Stage {
     package static let isSource = true
 
     private let check: CommandCheck
-    var memory = RecordMemory()
+    let reader: RecordReader
+    var memory: RecordMemory
     var databases = SubscriptionDatabases()
+    /// The sequence of the next event.
+    var next: UInt64 = 1
 
     package init(_ settings: IngestSettings, context: StageContext) throws(SettingsError) {
         check = CommandCheck(
             allowsSubscriptionsInAnyDatabase: settings.subscriptionsInAnyDatabase,
             predicates: PredicateReader(settings.predicates == .extended ? .extended : .cloudKit))
+        reader = RecordReader(past: context.past)
+        memory = RecordMemory(NamePrint.Key(context.log))
     }
 
     package mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
         do {
-            append(event.value, try check(event.value), into: &out)
+            try append(event.value, try check(event.value), into: &out)
         } catch {
             out.reject(event, Rejection(code: error.code, reason: error.reason, path: error.path))
         }
     }
 
     package mutating func recall(_ event: borrowing InputEvent, at now: Instant) {
+        next = event.sequence + 1
         if event.isOfType(EventName.recordSave) {
-            _ = memory.save(event.value, of: event.value[.owner])
+            _ = memory.save(event.value, of: event.value[.owner], at: event.sequence)
         } else if event.isOfType(EventName.recordDelete) {
-            _ = memory.delete(event.value, of: event.value[.owner])
+            memory.recallDelete(event.value)
+        } else if event.isOfType(EventName.zoneSave) {
+            memory.saveZone(of: zone(of: event.value))
+        } else if event.isOfType(EventName.zoneDelete) {
+            memory.deleteZone(of: zone(of: event.value), at: event.sequence)
         } else if event.isOfType(EventName.subscriptionSave) {
             databases.recall(event.value)
         } else if event.isOfType(EventName.subscriptionDelete) {
@@ -47,17 +57,29 @@ package struct IngestStage: Stage {
     }
 
     @inline(__always)
-    private mutating func append(_ command: JSONValue, _ valid: CommandCheck.ValidCommand, into out: inout Outbox) {
+    private mutating func append(
+        _ command: JSONValue, _ valid: CommandCheck.ValidCommand, into out: inout Outbox
+    ) throws(ModelError) {
         switch valid.type {
         case .recordSave, .recordDelete:
             appendChange(command, isDelete: valid.type == .recordDelete, seenBy: valid.participants, into: &out)
+        case .recordsModify: try modify(command, into: &out)
+        case .zoneSave: saveZone(command, into: &out)
+        case .zoneDelete: try deleteZone(command, into: &out)
         case .subscriptionSave: appendSubscription(command, valid.warnings, into: &out)
         case .subscriptionDelete:
             databases.delete(command)
-            out.append { CommandWriter.write(command, into: &$0) }
+            append(into: &out) { CommandWriter.write(command, into: &$0) }
         case .deviceRegister, .deviceUnregister, .badgeSet, .pushRedrive:
-            out.append { CommandWriter.write(command, into: &$0) }
+            append(into: &out) { CommandWriter.write(command, into: &$0) }
         }
+    }
+
+    /// Appends the log's next event.
+    @inline(__always)
+    private mutating func append(into out: inout Outbox, _ write: (inout ByteBuffer) -> Void) {
+        out.append(write)
+        next += 1
     }
 
     /// Appends one event, or one for the shared database of each participant.
@@ -79,15 +101,34 @@ package struct IngestStage: Stage {
     ) {
         let owner = participant ?? command[.owner]
         if isDelete {
-            let deleted = memory.delete(command, of: owner)
-            return out.append {
+            let deleted = delete(command, of: owner, &out)
+            return append(into: &out) {
                 CommandWriter.write(command, for: participant, change: .delete, deleted: deleted, into: &$0)
             }
         }
-        let wasKnown = memory.save(command, of: owner)
+        let wasKnown = memory.save(command, of: owner, at: next)
         let given = command[.change]
         let isUpdate = given.map { $0.equals("update") } ?? (wasKnown || command[.before] != nil)
-        out.append { CommandWriter.write(command, for: participant, change: isUpdate ? .update : .create, into: &$0) }
+        append(into: &out) {
+            CommandWriter.write(command, for: participant, change: isUpdate ? .update : .create, into: &$0)
+        }
+    }
+
+    /// Forgets the record of a checked `record.delete`.
+    ///
+    /// - Returns: The forgotten record; nil if none lived, or if the command names another type.
+    private mutating func delete(
+        _ command: JSONValue, of owner: JSONValue?, _ out: inout Outbox
+    ) -> RecordContents? {
+        guard let record = command[.record] else { return nil }
+        let address = RecordAddress(of: command, owner, zone: record[.zoneID], name: record[.recordName])
+        guard let known = memory.find(address) else { return nil }
+        let type = record[.recordType] ?? command[.recordType]
+        guard type.map({ memory.key.type($0) == known.type }) ?? true,
+            let contents = reader.contents(of: known, at: address, before: next, &out)
+        else { return nil }
+        memory.remove(address)
+        return contents
     }
 
     /// A subscription ID is unique for a user in a container (CKSubscription), so the newest save wins.
@@ -97,12 +138,82 @@ package struct IngestStage: Stage {
         let subscriptionID = command[.subscription]?[.subscriptionID]
         let former = databases.save(command)
         for place in former {
-            out.append { CommandWriter.write(deleteOf: subscriptionID, in: place.database, for: command, into: &$0) }
+            append(into: &out) {
+                CommandWriter.write(deleteOf: subscriptionID, in: place.database, for: command, into: &$0)
+            }
         }
-        out.append { CommandWriter.write(command, into: &$0) }
+        append(into: &out) { CommandWriter.write(command, into: &$0) }
         out.saved(
             SavedSubscription(
                 subscriptionID: subscriptionID?.string ?? "",
                 warnings: warnings + former.map { SubscriptionDatabases.warning(moved: subscriptionID, from: $0) }))
+    }
+}
+
+// MARK: - Several records
+
+extension IngestStage {
+    /// Appends the events of all operations, or none.
+    private mutating func modify(_ command: JSONValue, into out: inout Outbox) throws(ModelError) {
+        let mark = out.mark
+        do throws(ModelError) {
+            for change in try changes(of: command, into: &out) { memory.take(change) }
+        } catch {
+            out.removeEvents(after: mark)
+            throw error
+        }
+    }
+
+    private mutating func changes(
+        of command: JSONValue, into out: inout Outbox
+    ) throws(ModelError) -> [Modification.Change] {
+        var (modification, index, sequence) = (Modification(command, reader), 0, next)
+        for operation in command[.operations]?.elements ?? command.elements {
+            let before = out.count
+            try under(.operations) { () throws(ModelError) in
+                try under(element: index) { () throws(ModelError) in
+                    try modification.perform(operation, on: memory, at: sequence, into: &out)
+                }
+            }
+            (index, sequence) = (index + 1, sequence + UInt64(out.count - before))
+        }
+        next = sequence
+        return modification.changes
+    }
+}
+
+// MARK: - Zones
+
+extension IngestStage {
+    private func zone(of command: JSONValue) -> RecordAddress {
+        RecordAddress(of: command, command[.owner], zone: command[.zoneID], name: nil)
+    }
+
+    private mutating func saveZone(_ command: JSONValue, into out: inout Outbox) {
+        let zone = zone(of: command)
+        guard !memory.livesZone(of: zone) else { return }
+        memory.saveZone(of: zone)
+        append(into: &out) { CommandWriter.write(command, into: &$0) }
+    }
+
+    private mutating func deleteZone(_ command: JSONValue, into out: inout Outbox) throws(ModelError) {
+        let zone = zone(of: command)
+        guard memory.livesZone(of: zone) else {
+            throw ModelError(
+                "zone.missing", at: "zoneID",
+                "zone \"\(command[.zoneID]?[.zoneName]?.string ?? "")\" does not exist: there is nothing to delete")
+        }
+        memory.deleteZone(of: zone, at: next)
+        append(into: &out) { CommandWriter.write(command, into: &$0) }
+    }
+}
+
+extension RecordMemory {
+    fileprivate mutating func take(_ change: Modification.Change) {
+        if let sequence = change.saved {
+            save(change.address, type: change.type, at: sequence)
+        } else {
+            remove(change.address)
+        }
     }
 }

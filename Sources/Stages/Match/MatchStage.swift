@@ -64,7 +64,7 @@ package struct MatchStage: Stage {
             try index.save(SubscriptionReader.subscription(event.value, settings), at: event.sequence)
         } else if type.equals(EventName.subscriptionDelete) {
             index.delete(try SubscriptionReader.identity(event.value, event.value, ""))
-        } else {
+        } else if !type.equals(EventName.zoneSave), !type.equals(EventName.zoneDelete) {
             out.pass(event)
         }
     }

@@ -21,7 +21,7 @@ struct TrimmedLogTests {
     /// A pipeline whose logs have all lost their first segments, and its commands.
     private static func trimmed() async throws -> (VirtualPipeline, [String]) {
         var random = Seeded(Seeded.ofThisRun)
-        let commands = Story(seed: random.next(), length: Tier.rounds(600, full: 1_200)).commands
+        let commands = Story(seed: random.next(), length: Tier.rounds(600, full: 1_200), records: 1).commands
         let start = ContinuousClock.now
         let fastTime = HostTime(steady: { start + (ContinuousClock.now - start) * 20 })
         let pipeline = try VirtualPipeline(file(), log: tiny, time: fastTime)

@@ -9,11 +9,14 @@ struct Story {
     private(set) var commands: [String] = []
     private var random: Seeded
     private var now = Instant(microseconds: 1_767_225_600_000_000)
+    private let records: Int
     private static let users = 5
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
-    init(seed: UInt64, length: Int) {
+    /// - Parameter records: How many records each database has. Where there are few, each is saved again soon.
+    init(seed: UInt64, length: Int, records: Int = 12) {
         random = Seeded(seed)
+        self.records = records
         for user in 0..<Story.users {
             register(user)
             subscribe(user)
@@ -80,7 +83,7 @@ struct Story {
     }
 
     private mutating func record(of user: Int, _ fields: String) -> String {
-        let record = #""recordName":"r\#(random.below(12))","recordType":"Note""#
+        let record = #""recordName":"r\#(random.below(records))","recordType":"Note""#
         guard random.below(2) == 0 else { return #""database":"public","record":{\#(record)\#(fields)}"# }
         return """
             "database":"private","owner":"_u\(user)","origin":{"user":"_u\(user)","device":"d\(random.below(3))"},\

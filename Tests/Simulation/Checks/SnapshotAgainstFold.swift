@@ -48,7 +48,7 @@ extension StageClock {
 
 extension SnapshotMaker {
     fileprivate func bytes(at moment: SnapshotMoment) throws -> [UInt8] {
-        let writer = try state(at: moment) {}
-        return Array(writer.buffer.bytes)
+        let made = try state(at: moment) {}
+        return Array(made.state.buffer.bytes)
     }
 }

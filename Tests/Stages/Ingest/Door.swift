@@ -11,11 +11,12 @@ struct Door {
     private(set) var lineNumber: UInt64 = 0
     /// The answer to the last saved subscription.
     private(set) var saved: SavedSubscription?
+    private let settings: IngestSettings
+    private let past = PastInMemory()
 
     init(_ settings: IngestSettings = IngestSettings()) throws {
-        let identity = LogIdentity(high: 1, low: 2)
-        stage = try IngestStage(
-            settings, context: StageContext(log: identity, upstream: identity, upstreamName: "changes"))
+        self.settings = settings
+        stage = try IngestStage(settings, context: .ingest(past))
     }
 
     /// A new stage that recalls a log.
@@ -26,6 +27,7 @@ struct Door {
             lineNumber += 1
             try Door.read(line, lineNumber) { stage.recall($0, at: Instant(microseconds: 0)) }
         }
+        keep(log, after: 0)
     }
 
     /// Sends one command. Returns its rejection, or nil if the command is accepted.
@@ -34,9 +36,29 @@ struct Door {
         var out = Outbox()
         lineNumber += 1
         try Door.read(line, lineNumber) { stage.receive($0, at: Instant(microseconds: 0), into: &out) }
+        past.keep(out, after: log.count)
         log += out.lines.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
         saved = out.takeSaved().first
         return out.takeRejections().first?.rejection
+    }
+
+    private func keep(_ lines: [String], after count: Int) {
+        var out = Outbox()
+        for line in lines { out.append { $0.append(raw: line) } }
+        past.keep(out, after: count)
+    }
+
+    /// Replaces the stage by a new one with the same state.
+    mutating func restart(bySnapshot: Bool) throws {
+        guard bySnapshot else {
+            self = try Door(recalling: log, settings: settings)
+            return
+        }
+        var writer = SnapshotWriter()
+        stage.snapshot(into: &writer)
+        var reader = SnapshotReader(writer.bytes)
+        stage = try IngestStage(settings, context: .ingest(past))
+        try stage.restore(from: &reader)
     }
 
     private static func read(_ line: String, _ sequence: UInt64, _ body: (borrowing InputEvent) -> Void) throws {
@@ -46,6 +68,15 @@ struct Door {
             var parser = JSONParser(limits: JSONLimits(refusesDuplicateKeys: true))
             body(InputEvent(sequence: sequence, json: try parser.parse(bytes), line: bytes))
         }
+    }
+}
+
+extension StageContext {
+    static func ingest(_ past: PastInMemory) -> StageContext {
+        let identity = LogIdentity(high: 1, low: 2)
+        var context = StageContext(log: identity, upstream: identity, upstreamName: "changes")
+        context.past = past
+        return context
     }
 }
 
@@ -82,6 +113,29 @@ enum Example {
         #"{"type":"record.save",\#(place),"database":"\#(database)","owner":"\#(owner)","#
             + #""record":{"recordName":"\#(name)","recordType":"\#(type)","zoneID":{"zoneName":"\#(zone)"},"#
             + #""fields":\#(fields)}\#(also)}"#
+    }
+
+    static func zone(_ command: String, _ zone: String, owner: String = "_alice") -> String {
+        #"{"type":"zone.\#(command)",\#(place),"database":"private","owner":"\#(owner)","#
+            + #""zoneID":{"zoneName":"\#(zone)"}}"#
+    }
+
+    static func modify(_ operations: [String], also: String = "") -> String {
+        #"{"type":"records.modify",\#(place),"database":"private","owner":"_alice"\#(also),"#
+            + #""operations":[\#(operations.joined(separator: ","))]}"#
+    }
+
+    static func operation(
+        _ type: String, _ name: String = "n1", type recordType: String? = "Note", tag: String? = nil,
+        zone: String? = "Notes", fields: String? = nil
+    ) -> String {
+        let members = [
+            #""recordName":"\#(name)""#, recordType.map { #""recordType":"\#($0)""# },
+            tag.map { #""recordChangeTag":"\#($0)""# }, zone.map { #""zoneID":{"zoneName":"\#($0)"}"# },
+            fields.map { #""fields":\#($0)"# },
+        ]
+        let record = members.compactMap(\.self).joined(separator: ",")
+        return #"{"operationType":"\#(type)","record":{\#(record)}}"#
     }
 
     static func delete(

@@ -8,11 +8,9 @@ import Time
 struct IngestSnapshotTests {
     private typealias Run = StageRun<IngestStage>
 
-    private static func fresh() throws -> IngestStage {
-        let identity = LogIdentity(high: 1, low: 2)
-        return try IngestStage(
-            IngestSettings(), context: StageContext(log: identity, upstream: identity, upstreamName: "changes"))
-    }
+    private let past = PastInMemory()
+
+    private func fresh() throws -> IngestStage { try IngestStage(IngestSettings(), context: .ingest(past)) }
 
     private static func command(_ draw: inout Seeded) -> String {
         let (name, type) = ("n\(draw.below(30))", draw.one(of: ["Note", "Task"]))
@@ -20,6 +18,7 @@ struct IngestSnapshotTests {
             draw.one(of: ["Notes", "_defaultZone"]), draw.one(of: ["private", "public", "shared"])
         )
         let owner = draw.one(of: ["_alice", "_bob"])
+        if draw.isOneIn(20) { return Example.zone(draw.one(of: ["save", "delete"]), "Notes", owner: owner) }
         guard !draw.isOneIn(3) else {
             let named = draw.isOneIn(2) ? type : nil
             return Example.delete(name, type: named, zone: zone, database: database, owner: owner)
@@ -32,37 +31,40 @@ struct IngestSnapshotTests {
     func `a restored stage continues like the original one`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let history = (0..<600).map { _ in Run.Arrival(Self.command(&draw)) }
-        let (itself, restored) = try Run.split(history, at: draw.below(400), fresh: Self.fresh)
+        let (itself, restored) = try Run.split(history, at: draw.below(400), past: past, fresh: fresh)
         #expect(itself.difference(from: restored) == nil, "seed \(seed)")
         #expect(itself.state.count > 50, "seed \(seed)")
     }
 
     @Test(arguments: Seeded.seeds)
-    func `a snapshot does not depend on the order of records`(seed: UInt64) throws {
+    func `a snapshot does not depend on earlier versions of records`(seed: UInt64) throws {
         var draw = Seeded(seed)
+        let badge = #"{"type":"badge.set",\#(Example.place),"user":"_alice","badge":0}"#
         let saves = (0..<200).map { Example.save("n\($0)", owner: draw.one(of: ["_alice", "_bob"])) }
+        let earlier = saves.shuffled(using: &draw).prefix(50)
         func run(_ commands: [String]) throws -> Run {
-            var run = Run(try Self.fresh())
+            let past = PastInMemory()
+            var run = Run(try IngestStage(IngestSettings(), context: .ingest(past)), past: past)
             for command in commands { _ = try run.receive(.init(command)) }
             return run
         }
-        let (one, other) = (try run(saves), try run(saves.shuffled(using: &draw) + saves.prefix(50)))
+        let (one, other) = (try run(earlier + saves), try run(earlier.map { _ in badge } + saves))
         #expect(one.snapshot == other.snapshot, "seed \(seed)")
         #expect(one.state == other.state, "seed \(seed)")
     }
 
     @Test func `a damaged snapshot is rejected, or the restored stage works`() throws {
-        var run = Run(try Self.fresh())
+        var run = Run(try fresh(), past: past)
         let commands = [Example.save(), Example.save("n2", database: "public"), Example.save(database: "shared")]
         for command in commands { _ = try run.receive(.init(command)) }
         let then = (commands + [Example.delete(type: nil)]).map { Run.Arrival($0) }
-        let report = try run.damaged(fresh: Self.fresh, then: then)
+        let report = try run.damaged(fresh: fresh, then: then)
         #expect(report.prefixesTaken == 0)
         #expect(report.changesRefused > 0)
     }
 
     @Test func `the state has one line per record`() throws {
-        var run = Run(try Self.fresh())
+        var run = Run(try fresh(), past: past)
         let shared = Example.save("s", zone: "Z", database: "shared")
             .replacing(#""zoneName":"#, with: #""ownerRecordName":"_bob","zoneName":"#)
         let saves = [shared, Example.save("p", zone: "_defaultZone", database: "public"), Example.save("n \\\" 1")]

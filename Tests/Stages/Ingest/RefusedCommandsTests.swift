@@ -26,8 +26,9 @@ struct RefusedCommandsTests {
             #"a command's type cannot be "record.saev": did you mean "record.save"?"#),
         Row(
             #"{"type":"push"}"#, "word.unknown", at: "type",
-            #"a command's type cannot be "push": use record.save, record.delete, subscription.save, "#
-                + "subscription.delete, device.register, device.unregister, badge.set or push.redrive"),
+            #"a command's type cannot be "push": use record.save, record.delete, records.modify, zone.save, "#
+                + "zone.delete, subscription.save, subscription.delete, device.register, device.unregister, badge.set "
+                + "or push.redrive"),
         Row(
             #"{"type":"badge.set",\#(place),"user":"_alice"}"#, "member.missing", at: "badge",
             "badge is required: add it"),
@@ -66,7 +67,7 @@ struct RefusedCommandsTests {
         Row(
             Example.register().adding(#","database":"public""#), "member.unknown", at: "database",
             #"device.register has no member "database": "#
-                + "use type, container, environment, user, device, transport, token, topic or time"),
+                + "use type, container, environment, user, device, transport, token, topic, time or request"),
     ]
 
     private static func redrive(_ old: String, _ new: String) -> String {

@@ -1,19 +1,29 @@
+import Events
 import JSON
 import PipelineKit
 
 /// Parses and checks lines; a line that is not a JSON object becomes a rejection.
 package struct EventReader: ~Copyable {
     private var parser: JSONParser
+    /// Longer lines must be `records.modify`.
+    private let shortBytesMax: Int
 
     /// Events in a log may be nested deeper than a producer's lines, because stages wrap the events they pass on.
     package static var linkLimits: JSONLimits { JSONLimits(depthMax: JSONLimits().depthMax + 8) }
 
-    /// Limits of the lines that a door accepts.
-    package static var doorLimits: JSONLimits {
-        JSONLimits(bytesMax: DoorLimits.lineBytesMax, refusesDuplicateKeys: true)
+    package init(limits: JSONLimits) { self.init(limits, shortBytesMax: limits.bytesMax) }
+
+    /// A reader of the lines that a door accepts.
+    package static func atDoor() -> EventReader {
+        EventReader(
+            JSONLimits(bytesMax: DoorLimits.modifyBytesMax, refusesDuplicateKeys: true),
+            shortBytesMax: DoorLimits.lineBytesMax)
     }
 
-    package init(limits: JSONLimits) { parser = JSONParser(limits: limits) }
+    private init(_ limits: JSONLimits, shortBytesMax: Int) {
+        parser = JSONParser(limits: limits)
+        self.shortBytesMax = shortBytesMax
+    }
 
     /// The event; nil where the line was rejected.
     ///
@@ -25,7 +35,7 @@ package struct EventReader: ~Copyable {
         _ line: UnsafeRawBufferPointer, sequence: UInt64, into out: inout Outbox
     ) -> InputEvent? {
         do throws(JSONError) {
-            let json = try parser.parse(line)
+            let json = try parse(line)
             if json.isObject { return InputEvent(sequence: sequence, json: json, line: line) }
             EventReader.refuseKind(line, sequence, into: &out)
         } catch {
@@ -33,6 +43,26 @@ package struct EventReader: ~Copyable {
                 sequence: sequence, line: EventReader.excerpt(line), Rejection(code: error.code, reason: "\(error)"))
         }
         return nil
+    }
+
+    @inline(__always)
+    private mutating func parse(_ line: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {
+        line.count <= shortBytesMax ? try parser.parse(line) : try parseLong(line)
+    }
+
+    private mutating func parseLong(_ line: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {
+        let tooLong = JSONError(.tooLong(bytes: line.count, limit: shortBytesMax), at: shortBytesMax)
+        let json: JSONValue
+        do { json = try parser.parse(line) } catch {
+            throw EventReader.mayBeLong(line) ? error : tooLong
+        }
+        guard json[.type]?.equals(CommandName.recordsModify) ?? false else { throw tooLong }
+        return json
+    }
+
+    /// Whether the beginning of an unreadable line says that it is a `records.modify`.
+    private static func mayBeLong(_ line: UnsafeRawBufferPointer) -> Bool {
+        String(decoding: line.prefix(64), as: UTF8.self).contains("\"\(CommandName.recordsModify)\"")
     }
 
     private static func refuseKind(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, into out: inout Outbox) {

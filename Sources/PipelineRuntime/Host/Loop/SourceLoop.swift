@@ -16,10 +16,11 @@ final class SourceLoop<S: Stage>: HostWork {
     private let control: HostControl
     private let door: any MessageSocket
     let context: StageContext
+    private let past: LogPast
     private(set) var timeline: SettingsTimeline<S>
     private(set) var clock: StageClock<S>
     private var out = Outbox()
-    private var events = EventReader(limits: EventReader.doorLimits)
+    private var events = EventReader.atDoor()
     private let frames = ControlFrames(side: .door, framesRule: "produce has two, others one")
     private var producers: ProducerPositions
     private var answers = DoorAnswers()
@@ -40,8 +41,11 @@ final class SourceLoop<S: Stage>: HostWork {
         self.door = door
         let log = outlet.log
         state = .caughtUp(through: log.lastSequence)
-        context = StageContext(
+        past = LogPast(directory: plan.logDirectory)
+        var context = StageContext(
             log: log.identity, upstream: log.identity, upstreamName: log.name, registry: plan.registry)
+        context.past = past
+        self.context = context
         timeline = try SettingsTimeline<S>(plan, settings, isNew: log.lastNow == .epoch)
         let start = try SnapshotSearch<S>(plan, context, timeline, lastSequence: log.lastSequence)?.newest()
         clock = StageClock(try start?.stage ?? S(settings, context: context), now: log.lastNow)
@@ -52,13 +56,14 @@ final class SourceLoop<S: Stage>: HostWork {
         ) { keeper?.noteInput($0) }
         if timeline.hasChanged { try clock.adopt(settings, context: context) }
         try timeline.record(after: log.lastSequence, now: log.lastNow)
+        keeper?.noteFirstNeeded(by: clock.stage)
     }
 
     var sockets: [any MessageSocket] { [door] }
     var isIdle: Bool { true }
     var conditions: HostState.Conditions { .init(isLogFull: outlet.isDiskFull) }
     var timeout: Duration { outlet.isDiskFull ? .milliseconds(200) : .seconds(1) }
-    var retentionFloor: RetentionFloor { keeper.map { RetentionFloor($0.oldestNeeded) } ?? .everything }
+    var retentionFloor: RetentionFloor { keeper?.floorOfSource ?? .everything }
 
     func fill(_ report: inout HostReport) {
         report.phase = .running
@@ -127,6 +132,7 @@ final class SourceLoop<S: Stage>: HostWork {
     @discardableResult
     private func commit() throws -> Bool {
         guard out.count > 0 || producers.hasChanged else { return true }
+        try past.check()
         let now = max(clock.now, outlet.log.lastNow)
         switch try outlet.commit(&out, cursor: producers.changes, now: now, always: true) {
         case .noRoom: return false

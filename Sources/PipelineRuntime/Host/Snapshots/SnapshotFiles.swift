@@ -42,6 +42,7 @@ final class SnapshotFiles: Sendable {
         var hasComplained = false
         var newestBytes: UInt64 = 0
         var moments: [SnapshotMoment] = []
+        var firstNeeded: UInt64 = 1
     }
 
     init(_ plan: HostPlan, _ fit: SnapshotFit, upstreamName: String) {
@@ -61,7 +62,12 @@ final class SnapshotFiles: Sendable {
     /// The snapshots that this stage can start from, oldest first.
     var moments: [SnapshotMoment] { state.withLock { $0.moments } }
 
-    /// - Parameter flush: Called first, on another thread, to make the data durable that the snapshot depends on.
+    /// The first event of its own log that the stage may read again, at a moment of this run. Later it needs no older one.
+    var firstNeeded: UInt64 { state.withLock { $0.firstNeeded } }
+
+    func noteFirstNeeded(_ sequence: UInt64?) { state.withLock { $0.firstNeeded = sequence ?? .max } }
+
+    /// - Parameter flush: Called on another thread first, to make durable what the snapshot depends on.
     func write(_ moment: SnapshotMoment, _ bytes: [UInt8], after flush: @escaping @Sendable () throws -> Void) {
         state.withLock { ($0.isAtWork, $0.isUnwanted, $0.hasFailed) = (true, false, false) }
         writeLater(header(moment), bytes, DiskPace(), flush)
@@ -75,7 +81,7 @@ final class SnapshotFiles: Sendable {
     ///     `disk`.
     func make(
         _ moment: SnapshotMoment, after flush: @escaping @Sendable () throws -> Void,
-        _ make: @escaping @Sendable (_ check: @escaping () throws -> Void, _ disk: DiskPace) throws -> SnapshotWriter
+        _ make: @escaping @Sendable (_ check: @escaping () throws -> Void, _ disk: DiskPace) throws -> MadeSnapshot
     ) {
         let isHurried = state.withLock { state in
             (state.isAtWork, state.isUnwanted) = (true, false)
@@ -90,8 +96,9 @@ final class SnapshotFiles: Sendable {
                     try self.checkWanted()
                     pace?.rest()
                 }
-                let writer = try make(check, disk)
-                writeLater(header(moment), SnapshotFiles.bytes(writer), disk, flush)
+                let made = try make(check, disk)
+                noteFirstNeeded(made.firstNeeded)
+                writeLater(header(moment), SnapshotFiles.bytes(made), disk, flush)
             } catch { giveUp(error) }
         }
     }
@@ -114,10 +121,7 @@ final class SnapshotFiles: Sendable {
         }
     }
 
-    private static func bytes(_ writer: consuming SnapshotWriter) -> [UInt8] {
-        defer { withExtendedLifetime(writer) {} }
-        return Array(writer.buffer.bytes)
-    }
+    private static func bytes(_ made: consuming MadeSnapshot) -> [UInt8] { Array(made.state.buffer.bytes) }
 
     private func writeLater(
         _ header: SnapshotHeader, _ bytes: [UInt8], _ disk: DiskPace, _ flush: @escaping @Sendable () throws -> Void

@@ -32,6 +32,16 @@ struct SnapshotKeeper {
         return newest.count == SnapshotStore.newestKept ? newest.min { $0.position < $1.position } : nil
     }
 
+    /// What a source needs of its own log: its snapshot, and the events that it may read again.
+    var floorOfSource: RetentionFloor {
+        var floor = RetentionFloor(oldestNeeded)
+        floor.own = min(floor.own, files.firstNeeded)
+        return floor
+    }
+
+    /// Notes which events a stage may read again that has no new snapshot yet.
+    func noteFirstNeeded<S: Stage>(by stage: S) { files.noteFirstNeeded(stage.firstNeeded) }
+
     mutating func noteInput(_ bytes: Int) { inputBytes += bytes }
 
     /// Whether enough input came for another snapshot, and the last one is written.
@@ -85,6 +95,7 @@ struct SnapshotKeeper {
     ) {
         var writer = SnapshotWriter()
         stage.snapshot(into: &writer)
+        noteFirstNeeded(by: stage)
         files.write(moment, Array(writer.buffer.bytes), after: flush)
     }
 }

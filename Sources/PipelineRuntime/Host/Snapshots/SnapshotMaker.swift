@@ -2,8 +2,15 @@ import EventLog
 import PipelineKit
 import Time
 
-/// Makes a stage's state a second time, from its newest snapshot and the logs, on a thread beside the running stage.
-/// Because stages are deterministic, both states are the same.
+/// A state in snapshot form.
+struct MadeSnapshot: ~Copyable {
+    let state: SnapshotWriter
+    /// See ``SnapshottingStage/firstNeeded``.
+    let firstNeeded: UInt64?
+}
+
+/// Makes a stage's state a second time, on any thread beside the running stage: from its newest snapshot and the logs. Since
+/// stages are deterministic, it is the same state.
 struct SnapshotMaker<S: Stage>: Sendable {
     private let plan: HostPlan
     private let timeline: SettingsTimeline<S>
@@ -25,7 +32,7 @@ struct SnapshotMaker<S: Stage>: Sendable {
     /// - Parameter check: Called now and then; an error ends the work.
     func state(
         at moment: SnapshotMoment, check: @escaping () throws -> Void, disk: DiskPace = DiskPace()
-    ) throws -> SnapshotWriter {
+    ) throws -> MadeSnapshot {
         // The next `check()` outside of a callback throws the error again.
         let progress = { do { try check() } catch {} }
         let search = SnapshotSearch<S>(plan, context, timeline, lastSequence: moment.sequence, disk: disk)
@@ -39,7 +46,7 @@ struct SnapshotMaker<S: Stage>: Sendable {
         var writer = SnapshotWriter()
         writer.onProgress(progress)
         clock.stage.snapshot(into: &writer)
-        return writer
+        return MadeSnapshot(state: writer, firstNeeded: clock.stage.firstNeeded)
     }
 
     /// Moves the state out of `start`. If `start` kept it too, the first event would copy the whole state.

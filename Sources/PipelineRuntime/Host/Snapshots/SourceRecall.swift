@@ -10,7 +10,7 @@ extension StageClock {
     ) throws {
         guard position < last else { return }
         let reader = try EventLogReader(directory: directory, from: .sequence(position + 1))
-        var events = EventReader(limits: EventReader.doorLimits)
+        var events = EventReader(limits: EventReader.linkLimits)
         var out = Outbox()
         var sequence = position
         while sequence < last {

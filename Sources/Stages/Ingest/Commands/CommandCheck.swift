@@ -19,8 +19,6 @@ struct CommandCheck {
     let allowsSubscriptionsInAnyDatabase: Bool
     let predicates: PredicateReader
 
-    private static let originKeys: [Member] = [.user, .device]
-
     @inline(__always)
     func callAsFunction(_ command: JSONValue) throws(ModelError) -> ValidCommand {
         let type = try CommandType(of: command)
@@ -30,6 +28,8 @@ struct CommandCheck {
         switch type {
         case .recordSave: valid.participants = try checkSave(command)
         case .recordDelete: valid.participants = try checkDelete(command)
+        case .recordsModify: try checkModify(command)
+        case .zoneSave, .zoneDelete: try checkZone(command)
         case .subscriptionSave: valid.warnings = try checkSubscription(command)
         case .subscriptionDelete: try checkSubscriptionID(command)
         case .deviceRegister: try checkDevice(command)
@@ -41,6 +41,9 @@ struct CommandCheck {
         }
         if let time = command[.time] {
             try under(.time) { () throws(ModelError) in try check(time: time) }
+        }
+        if let request = command[.request] {
+            try under(.request) { () throws(ModelError) in try NameRule.request.check(request) }
         }
         return valid
     }
@@ -59,7 +62,7 @@ struct CommandCheck {
     }
 
     @inline(__always)
-    private func database(of command: JSONValue) throws(ModelError) -> DatabaseScope {
+    func database(of command: JSONValue) throws(ModelError) -> DatabaseScope {
         let word = try command.required(.database)
         return try under(.database) { () throws(ModelError) in try DatabaseScope(word) }
     }
@@ -128,77 +131,5 @@ extension CommandCheck {
         } catch {
             throw ModelError(error.code, at: error.queryPath, error.queryReason(in: query))
         }
-    }
-}
-
-// MARK: - Records
-
-extension CommandCheck {
-    @inline(__always)
-    private func checkSave(_ command: JSONValue) throws(ModelError) -> JSONValue? {
-        let participants = try checkRecord(command, isDeleted: false)
-        let change = try change(of: command)
-        guard change != .delete else {
-            throw ModelError(
-                "record.change", at: "change", "record.save creates or updates: send record.delete instead")
-        }
-        guard change == .create, command[.before] != nil else { return participants }
-        throw ModelError("member.conflict", at: "before", "a new record had no fields before: leave before out")
-    }
-
-    private func checkDelete(_ command: JSONValue) throws(ModelError) -> JSONValue? {
-        let participants = try checkRecord(command, isDeleted: true)
-        if let recordType = command[.recordType] {
-            try under(.recordType) { () throws(ModelError) in try NameRule.recordType.check(recordType) }
-        }
-        guard let change = try change(of: command), change != .delete else { return participants }
-        throw ModelError("record.change", at: "change", "record.delete deletes: leave change out or send record.save")
-    }
-
-    @inline(__always)
-    private func checkRecord(_ command: JSONValue, isDeleted: Bool) throws(ModelError) -> JSONValue? {
-        let (scope, participants) = (try database(of: command), command[.participants])
-        if let participants { try ParticipantCheck(command: command, scope: scope)(participants) }
-        let owner = try participants == nil ? owner(of: command, in: scope) : nil
-        if let origin = command[.origin] {
-            try under(.origin) { () throws(ModelError) in try check(origin: origin) }
-        }
-        let json = try command.required(.record)
-        try under(.record) { () throws(ModelError) in
-            let record = try Record(json, isDeleted: isDeleted)
-            guard let owner, let zone = record.zoneID else { return }
-            try under(.zoneID) { () throws(ModelError) in try zone.expectOwner(owner, in: scope) }
-        }
-        guard let before = command[.before] else { return participants }
-        try under(.before) { () throws(ModelError) in try Fields.check(before) }
-        return participants
-    }
-
-    /// The owner of the command's database; nil for the public database, which no user owns.
-    @inline(__always)
-    private func owner(of command: JSONValue, in scope: DatabaseScope) throws(ModelError) -> JSONValue? {
-        guard let owner = command[.owner] else {
-            guard scope == .public else {
-                throw ModelError.missing("owner", "says whose \(scope.word) database it is: add the user's record name")
-            }
-            return nil
-        }
-        try under(.owner) { () throws(ModelError) in try NameRule.user.check(owner) }
-        return owner
-    }
-
-    @inline(__always)
-    private func check(origin: JSONValue) throws(ModelError) {
-        try origin.expectObject("an origin")
-        try origin.expectKeys(CommandCheck.originKeys, of: "an origin")
-        try NameRule.user.check(.user, of: origin)
-        guard let device = origin[.device] else { return }
-        try under(.device) { () throws(ModelError) in try NameRule.device.check(device) }
-    }
-
-    @inline(__always)
-    private func change(of command: JSONValue) throws(ModelError) -> RecordChange? {
-        guard let word = command[.change] else { return nil }
-        return try under(.change) { () throws(ModelError) in try RecordChange(word) }
     }
 }

@@ -4,12 +4,13 @@ import JSON
 
 /// The types of commands that ingest accepts.
 enum CommandType: CaseIterable {
-    case recordSave, recordDelete, subscriptionSave, subscriptionDelete, deviceRegister, deviceUnregister, badgeSet,
-        pushRedrive
+    case recordSave, recordDelete, recordsModify, zoneSave, zoneDelete, subscriptionSave, subscriptionDelete,
+        deviceRegister, deviceUnregister, badgeSet, pushRedrive
 
     private static let words: [StaticString] = [
-        "record.save", "record.delete", "subscription.save", "subscription.delete", "device.register",
-        "device.unregister", "badge.set", "push.redrive",
+        EventName.recordSave, EventName.recordDelete, CommandName.recordsModify, EventName.zoneSave,
+        EventName.zoneDelete, EventName.subscriptionSave, EventName.subscriptionDelete, EventName.deviceRegister,
+        EventName.deviceUnregister, EventName.badgeSet, EventName.pushRedrive,
     ]
 
     /// - Throws: `member.missing`, `member.kind`, `word.unknown`.
@@ -28,6 +29,9 @@ enum CommandType: CaseIterable {
         switch self {
         case .recordSave: try command.expectKeys(CommandType.saveKeys, of: "record.save")
         case .recordDelete: try command.expectKeys(CommandType.deleteKeys, of: "record.delete")
+        case .recordsModify: try command.expectKeys(CommandType.modifyKeys, of: CommandName.recordsModify)
+        case .zoneSave: try command.expectKeys(CommandType.zoneKeys, of: "zone.save")
+        case .zoneDelete: try command.expectKeys(CommandType.zoneKeys, of: "zone.delete")
         case .subscriptionSave: try command.expectKeys(CommandType.subscriptionKeys, of: "subscription.save")
         case .subscriptionDelete: try command.expectKeys(CommandType.subscriptionIDKeys, of: "subscription.delete")
         case .deviceRegister: try command.expectKeys(CommandType.deviceKeys, of: "device.register")
@@ -40,13 +44,15 @@ enum CommandType: CaseIterable {
     // In the order in which commands usually list their members: a lookup then ends early.
     private static let common: [Member] = [.type, .container, .environment]
     private static let saveKeys =
-        common + [.database, .owner, .origin, .record, .change, .before, .time, .participants]
+        common + [.database, .owner, .origin, .record, .change, .before, .time, .participants, .request]
     /// Includes `recordType`, which ingest itself adds, so that an exported log can be sent again.
     private static let deleteKeys = saveKeys + [.recordType]
-    private static let subscriptionKeys = common + [.database, .user, .subscription, .time]
-    private static let subscriptionIDKeys = common + [.database, .user, .subscriptionID, .time]
-    private static let deviceKeys = common + [.user, .device, .transport, .token, .topic, .time]
-    private static let deviceNameKeys = common + [.user, .device, .time]
+    private static let modifyKeys = common + [.database, .owner, .origin, .request, .operations, .time]
+    private static let zoneKeys = common + [.database, .owner, .zoneID, .request, .time]
+    private static let subscriptionKeys = common + [.database, .user, .subscription, .time, .request]
+    private static let subscriptionIDKeys = common + [.database, .user, .subscriptionID, .time, .request]
+    private static let deviceKeys = common + [.user, .device, .transport, .token, .topic, .time, .request]
+    private static let deviceNameKeys = common + [.user, .device, .time, .request]
     private static let badgeKeys = common + [.user, .topic, .badge, .time]
     private static let redriveKeys = common + [.user, .device, .redriveOf, .push, .time]
 }

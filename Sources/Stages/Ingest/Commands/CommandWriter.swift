@@ -13,7 +13,7 @@ enum CommandWriter {
     /// - Parameter deleted: The last known version of a deleted record; it provides the members that the command lacks.
     @inline(__always)
     static func write(
-        _ command: JSONValue, for participant: JSONValue?, change: RecordChange, deleted: KnownRecord? = nil,
+        _ command: JSONValue, for participant: JSONValue?, change: RecordChange, deleted: RecordContents? = nil,
         into buffer: inout ByteBuffer
     ) {
         copyOpen(command, for: participant, into: &buffer)
@@ -40,14 +40,14 @@ enum CommandWriter {
         buffer.append("}")
     }
 
-    private static func write(_ last: KnownRecord, missingFrom command: JSONValue, into buffer: inout ByteBuffer) {
+    private static func write(_ last: RecordContents, missingFrom command: JSONValue, into buffer: inout ByteBuffer) {
         if command[.before] == nil {
             buffer.append(member: .before)
-            last.withFields { buffer.append($0) }
+            last.fields.withUnsafeBytes { buffer.append($0) }
         }
         guard command[.record]?[.recordType] == nil, command[.recordType] == nil else { return }
         buffer.append(member: .recordType)
-        last.withRecordType { buffer.appendJSON(utf8: $0) }
+        last.recordType.withUnsafeBytes { buffer.appendJSON(utf8: $0) }
     }
 
     /// Copies the command up to, but not including, its closing brace.

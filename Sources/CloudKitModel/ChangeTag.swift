@@ -1,0 +1,22 @@
+/// The version of a record: CloudKit's `recordChangeTag`.
+///
+/// It is the sequence, in the changes log, of the newest `record.save` that wrote the record. No event contains it; whoever
+/// reads the log derives it.
+package struct ChangeTag: Hashable, Sendable {
+    package let sequence: UInt64
+
+    package init(sequence: UInt64) { self.sequence = sequence }
+
+    /// Parses a tag; nil for a text that ``text`` never gives.
+    package init?(_ text: String) {
+        guard let sequence = UInt64(text, radix: ChangeTag.radix), ChangeTag(sequence: sequence).text == text else {
+            return nil
+        }
+        self.init(sequence: sequence)
+    }
+
+    /// The sequence in base 36, in lower case.
+    package var text: String { String(sequence, radix: ChangeTag.radix) }
+
+    private static let radix = 36
+}

@@ -1,0 +1,35 @@
+import JSON
+import Synchronization
+
+/// Reads a stage's own earlier events for it. They never change, so what a stage does with them stays a function of its
+/// input.
+package protocol PastEvents: AnyObject, Sendable {
+    /// Calls `body` with an event's line. The outbox has events that the host has not taken yet.
+    ///
+    /// - Returns: False if the event cannot be read. A host then ends the stage.
+    func read(_ sequence: UInt64, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool
+}
+
+/// Earlier events in memory, for tests and for a pipeline without files.
+package final class PastInMemory: PastEvents {
+    private let lines = Mutex<[[UInt8]]>([])
+
+    package init() {}
+
+    /// Keeps the lines of an outbox.
+    ///
+    /// - Parameter count: How many events came before. Those that were kept already stay as they are.
+    package func keep(_ outbox: borrowing Outbox, after count: Int) {
+        let new = outbox.lines.split(separator: UInt8(ascii: "\n")).map(Array.init)
+        lines.withLock { lines in
+            if count + new.count > lines.count { lines += new.suffix(count + new.count - lines.count) }
+        }
+    }
+
+    package func read(_ sequence: UInt64, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
+        let line = lines.withLock { $0.indices.contains(Int(clamping: sequence) - 1) ? $0[Int(sequence) - 1] : nil }
+        guard let line else { return false }
+        line.withUnsafeBytes(body)
+        return true
+    }
+}

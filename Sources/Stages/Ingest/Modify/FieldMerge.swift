@@ -1,0 +1,51 @@
+import Events
+import JSON
+
+/// The fields of a record after an operation. A field with the value null is removed.
+struct FieldMerge {
+    /// The operation's fields.
+    let given: JSONValue?
+    /// The record whose other fields stay; nil where none do.
+    let known: RecordContents?
+
+    /// Writes the known fields in their order, replaced where the operation names them, then the operation's others.
+    func write(into buffer: inout ByteBuffer) {
+        buffer.object { buffer in
+            guard let known else { return FieldMerge.write(given, into: &buffer) { _ in true } }
+            var replacements: [[UInt8]: JSONValue] = [:]
+            if let given { for (key, field) in given.members { replacements[FieldMerge.name(key)] = field } }
+            known.fields.withUnsafeBytes { FieldMerge.write($0, replacedBy: &replacements, into: &buffer) }
+            FieldMerge.write(given, into: &buffer) { replacements[FieldMerge.name($0)] != nil }
+        }
+    }
+
+    /// Removes the replacements that it writes.
+    private static func write(
+        _ known: UnsafeRawBufferPointer, replacedBy replacements: inout [[UInt8]: JSONValue],
+        into buffer: inout ByteBuffer
+    ) {
+        var parser = JSONParser()
+        do throws(JSONError) {
+            for (key, field) in try parser.parse(known).members {
+                write(key, replacements.removeValue(forKey: name(key)) ?? field, into: &buffer)
+            }
+        } catch { preconditionFailure("the fields of a record that was saved cannot be read: \(error)") }
+    }
+
+    private static func write(
+        _ fields: JSONValue?, into buffer: inout ByteBuffer, where isWanted: (JSONValue) -> Bool
+    ) {
+        guard let fields else { return }
+        for (key, field) in fields.members where isWanted(key) { write(key, field, into: &buffer) }
+    }
+
+    private static func write(_ key: JSONValue, _ field: JSONValue, into buffer: inout ByteBuffer) {
+        guard field[.value]?.isNull != true else { return }
+        buffer.appendSeparator()
+        buffer.append(key.raw)
+        buffer.append(":")
+        buffer.append(field.raw)
+    }
+
+    private static func name(_ key: JSONValue) -> [UInt8] { key.withText { Array($0) } ?? [] }
+}

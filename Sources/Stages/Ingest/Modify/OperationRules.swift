@@ -1,0 +1,50 @@
+import CloudKitModel
+import Events
+import JSON
+
+/// What an operation requires of the record that lives at its address, in the order in which the rules are checked.
+struct OperationRules {
+    let type: OperationType
+    let record: JSONValue
+    /// The record that lives; nil for none.
+    let known: RecordEntry?
+    let key: NamePrint.Key
+
+    func callAsFunction() throws(ModelError) {
+        guard let known else {
+            if type.needsChangeTag { throw missing }
+            return
+        }
+        if type == .create { throw exists }
+        if type.needsChangeTag { try checkTag(known) }
+        if let recordType = record[.recordType], key.type(recordType) != known.type { throw otherType }
+    }
+
+    private func checkTag(_ known: RecordEntry) throws(ModelError) {
+        let present = ChangeTag(sequence: known.sequence).text
+        guard let tag = record[.recordChangeTag] else {
+            throw conflict("\(type.word) needs the record's change tag: fetch the record and add it")
+        }
+        guard tag.equals(present) else {
+            throw conflict("\(name) was saved since that version, its change tag is \"\(present)\": fetch it again")
+        }
+    }
+
+    private var name: String { "record \"\(record[.recordName]?.string ?? "")\"" }
+
+    private var exists: ModelError {
+        ModelError("record.exists", at: "recordName", "\(name) exists already: update it, or choose another name")
+    }
+
+    private var missing: ModelError {
+        ModelError("record.missing", at: "recordName", "\(name) does not exist: create it, or fetch again")
+    }
+
+    private func conflict(_ reason: String) -> ModelError {
+        ModelError("record.conflict", at: "recordChangeTag", reason)
+    }
+
+    private var otherType: ModelError {
+        ModelError("record.type", at: "recordType", "\(name) is of another type, which cannot change: delete it first")
+    }
+}

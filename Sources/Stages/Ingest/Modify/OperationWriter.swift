@@ -1,0 +1,77 @@
+import CloudKitModel
+import Events
+import JSON
+
+/// Writes the event of one operation of a `records.modify`.
+struct OperationWriter {
+    let command: JSONValue
+    let record: JSONValue
+    let type: OperationType
+    /// Whether a record lived before.
+    let isKnown: Bool
+    /// What it contained, if ``needsContents``.
+    var contents: RecordContents?
+
+    /// Whether the event repeats something of the record that lived before.
+    var needsContents: Bool { isKnown && (type.isDelete || type.mergesFields || record[.recordType] == nil) }
+
+    /// - Returns: The size of the record dictionary.
+    func write(into buffer: inout ByteBuffer) -> Int {
+        begin(type.isDelete ? EventName.recordDelete : EventName.recordSave, into: &buffer)
+        let bytes = writeRecord(into: &buffer)
+        let change: RecordChange = type.isDelete ? .delete : isKnown ? .update : .create
+        buffer.append(.change, word: change.word)
+        if type.isDelete { writeLast(into: &buffer) }
+        buffer.append(.request, command[.request])
+        buffer.append("}")
+        return bytes
+    }
+
+    private func begin(_ event: StaticString, into buffer: inout ByteBuffer) {
+        buffer.begin(event: event)
+        for member: Member in [.container, .environment, .database, .owner] { buffer.append(member, command[member]) }
+        guard let origin = command[.origin] else { return }
+        buffer.append(member: .origin)
+        buffer.object { buffer in
+            buffer.append(.user, origin[.user])
+            buffer.append(.device, origin[.device])
+        }
+    }
+
+    /// Writes the record without its change tag.
+    private func writeRecord(into buffer: inout ByteBuffer) -> Int {
+        buffer.append(member: .record)
+        let start = buffer.count
+        buffer.append("{")
+        for (key, value) in record.members where !key.equals(.recordChangeTag) && !key.equals(.fields) {
+            buffer.appendSeparator()
+            buffer.append(key.raw)
+            buffer.append(":")
+            buffer.append(value.raw)
+        }
+        if !type.isDelete { writeContents(into: &buffer) }
+        buffer.append("}")
+        return buffer.count - start
+    }
+
+    private func writeContents(into buffer: inout ByteBuffer) {
+        writeMissingType(into: &buffer)
+        buffer.append(member: .fields)
+        FieldMerge(given: record[.fields], known: type.mergesFields ? contents : nil).write(into: &buffer)
+    }
+
+    /// Writes what was last known of a deleted record.
+    private func writeLast(into buffer: inout ByteBuffer) {
+        if let contents {
+            buffer.append(member: .before)
+            contents.fields.withUnsafeBytes { buffer.append($0) }
+        }
+        writeMissingType(into: &buffer)
+    }
+
+    private func writeMissingType(into buffer: inout ByteBuffer) {
+        guard record[.recordType] == nil, let contents else { return }
+        buffer.append(member: .recordType)
+        contents.recordType.withUnsafeBytes { buffer.appendJSON(utf8: $0) }
+    }
+}

@@ -1,0 +1,44 @@
+import CloudKitModel
+import Events
+import JSON
+
+/// Finds the references with the action `VALIDATE` in a record's fields.
+///
+/// Such a reference needs a target that lives. The target's zone is the reference's, or else the record's own.
+struct ReferenceCheck {
+    let record: JSONValue
+    /// Whether a record lives in the database, by its zone and name.
+    let lives: (_ zone: JSONValue?, _ name: JSONValue?) -> Bool
+
+    /// - Throws: `reference.missing`; the path starts below the record.
+    func callAsFunction() throws(ModelError) {
+        guard let fields = record[.fields] else { return }
+        try under(.fields) { () throws(ModelError) in
+            for (name, field) in fields.members {
+                do throws(ModelError) { try check(field) } catch { throw error.under(name.string ?? "") }
+            }
+        }
+    }
+
+    private func check(_ field: JSONValue) throws(ModelError) {
+        guard let word = field[.type], let value = field[.value], !value.isNull else { return }
+        let type = try FieldType(word)
+        guard type.base == .reference else { return }
+        try under(.value) { () throws(ModelError) in
+            guard type.isList else { return try check(reference: value) }
+            var index = 0
+            for element in value.elements {
+                try under(element: index) { () throws(ModelError) in try check(reference: element) }
+                index += 1
+            }
+        }
+    }
+
+    private func check(reference: JSONValue) throws(ModelError) {
+        guard reference[.action]?.equals("VALIDATE") ?? false else { return }
+        guard !lives(reference[.zoneID] ?? record[.zoneID], reference[.recordName]) else { return }
+        throw ModelError(
+            "reference.missing", at: "recordName",
+            "record \"\(reference[.recordName]?.string ?? "")\" does not exist, and VALIDATE needs it: create it first")
+    }
+}

@@ -1,0 +1,47 @@
+import Events
+import JSON
+import PipelineKit
+
+/// A record's names, type and fields, as its newest save wrote them.
+struct RecordContents {
+    let address: RecordAddress
+    let recordType: [UInt8]
+    let fields: [UInt8]
+
+    /// - Parameter line: A `record.save` of ingest's own log.
+    /// - Returns: Nil for any other line.
+    init?(_ line: UnsafeRawBufferPointer) {
+        var parser = JSONParser()
+        do throws(JSONError) {
+            let event = try parser.parse(line)
+            guard let record = event[.record], let type = record[.recordType]?.withText({ Array($0) }) else {
+                return nil
+            }
+            address = RecordAddress(of: event, event[.owner], zone: record[.zoneID], name: record[.recordName])
+            recordType = type
+            fields = record[.fields].map { Array($0.raw) } ?? Array("{}".utf8)
+        } catch { return nil }
+    }
+}
+
+/// Reads the contents of records in ingest's own log, which its host has.
+struct RecordReader {
+    let past: (any PastEvents)?
+
+    /// - Parameters:
+    ///   - next: The sequence of the log's next event.
+    ///   - out: Has the last events before that one.
+    /// - Returns: Nil if the event cannot be read, or is another record's: then two fingerprints are the same.
+    func contents(
+        of entry: RecordEntry, at address: RecordAddress, before next: UInt64, _ out: inout Outbox
+    ) -> RecordContents? {
+        var contents: RecordContents?
+        let distance = next - entry.sequence
+        if distance <= UInt64(out.count) {
+            contents = out.withEvent(out.count - Int(distance)) { RecordContents($0) }
+        } else {
+            _ = past?.read(entry.sequence) { contents = RecordContents($0) }
+        }
+        return contents.flatMap { $0.address.bytes == address.bytes ? $0 : nil }
+    }
+}

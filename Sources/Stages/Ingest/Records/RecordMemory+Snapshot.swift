@@ -1,0 +1,54 @@
+import PipelineKit
+
+extension RecordMemory {
+    /// Writes the live records in the order of their fingerprints, which does not depend on what happened before.
+    func write(into snapshot: inout SnapshotWriter) {
+        zones.write(into: &snapshot)
+        snapshot.reserve(table.count * MemoryLayout<RecordEntry>.size + RecordTable.partCount * 10)
+        for part in table.parts {
+            let live = ContiguousArray(part.entries.filter(zones.keeps))
+            live.withUnsafeBytes { snapshot.write($0) }
+        }
+    }
+
+    /// - Parameter next: The sequence of the log's next event.
+    mutating func read(from snapshot: inout SnapshotReader, before next: UInt64) throws(SnapshotError) {
+        try zones.read(from: &snapshot)
+        for part in 0..<RecordTable.partCount {
+            let entries = try snapshot.view().withUnsafeBytes { RecordEntry.read($0) }
+            guard let entries, isValid(entries, part, before: next) else {
+                throw snapshot.error("the records are not in order, or have no place in the log")
+            }
+            table.setPart(part, RecordTablePart(entries))
+        }
+    }
+
+    private func isValid(_ entries: [RecordEntry], _ part: Int, before next: UInt64) -> Bool {
+        var last: NamePrint?
+        for entry in entries {
+            guard RecordTable.part(of: entry.print) == part, last.map({ $0 < entry.print }) ?? true,
+                !entry.isEmpty, entry.sequence < next, entry.zone <= zones.count, zones.keeps(entry)
+            else { return false }
+            last = entry.print
+        }
+        return true
+    }
+
+    /// The live records, by fingerprint.
+    var entries: some Sequence<RecordEntry> { table.parts.lazy.flatMap { $0.entries }.filter(zones.keeps) }
+
+    /// The oldest event with the fields of a live record; nil for none.
+    var firstNeeded: UInt64? { entries.lazy.map(\.sequence).min() }
+}
+
+extension RecordEntry {
+    /// Nil if the bytes end inside an entry.
+    fileprivate static func read(_ bytes: UnsafeRawBufferPointer) -> [RecordEntry]? {
+        let size = MemoryLayout<RecordEntry>.size
+        guard bytes.count % size == 0 else { return nil }
+        return [RecordEntry](unsafeUninitializedCapacity: bytes.count / size) { entries, count in
+            UnsafeMutableRawBufferPointer(entries).copyMemory(from: bytes)
+            count = bytes.count / size
+        }
+    }
+}

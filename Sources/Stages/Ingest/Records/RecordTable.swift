@@ -1,0 +1,156 @@
+/// The entries of all records, by fingerprint.
+///
+/// Many small parts instead of a large table: a part that grows moves a thousandth of the entries.
+struct RecordTable {
+    /// Where a fingerprint is, or would be inserted. Valid until the next change.
+    struct Place {
+        fileprivate let part: Int
+        fileprivate let slot: Int
+        /// The fingerprint's entry; nil for none.
+        let entry: RecordEntry?
+    }
+
+    private(set) var parts = [RecordTablePart](repeating: RecordTablePart(), count: partCount)
+
+    static let partBits: UInt64 = 10
+    static let partCount = 1 << partBits
+
+    /// Includes records that were deleted with their zone.
+    var count: Int { parts.reduce(0) { $0 + $1.count } }
+
+    /// Bytes of memory of the entries and the free slots.
+    var memoryBytes: Int { parts.reduce(0) { $0 + $1.memoryBytes } }
+
+    @inline(__always)
+    func place(of print: NamePrint) -> Place {
+        let part = RecordTable.part(of: print)
+        let slot = parts[part].slot(of: print)
+        return Place(part: part, slot: slot, entry: parts[part].entry(of: print, at: slot))
+    }
+
+    /// Writes an entry to its place.
+    ///
+    /// - Parameter zones: Say which entries are dropped when a part must grow.
+    @inline(__always)
+    mutating func set(_ entry: RecordEntry, at place: Place, _ zones: ZoneMemory) {
+        if place.entry == nil {
+            parts[place.part].insert(entry, at: place.slot, zones)
+        } else {
+            parts[place.part].replace(entry, at: place.slot)
+        }
+    }
+
+    mutating func remove(at place: Place) {
+        if place.entry != nil { parts[place.part].remove(at: place.slot) }
+    }
+
+    @inline(__always)
+    static func part(of print: NamePrint) -> Int { Int(truncatingIfNeeded: print.high >> (64 - partBits)) }
+
+    mutating func setPart(_ index: Int, _ part: RecordTablePart) { parts[index] = part }
+}
+
+/// A hash table with open addressing, whose entries are in the order of their fingerprints.
+///
+/// An entry is at its home, which is proportional to its fingerprint, or after it without a gap. So a search ends at the
+/// first larger fingerprint, and the order of the entries does not depend on the order of the changes.
+struct RecordTablePart {
+    private var slots: ContiguousArray<RecordEntry> = []
+    /// The number of homes. A few more slots follow for the entries that come after the last home.
+    private var homes = 0
+    private(set) var count = 0
+
+    init() {}
+
+    /// - Parameter entries: In the order of their fingerprints.
+    init(_ entries: [RecordEntry]) {
+        guard !entries.isEmpty else { return }
+        var homes = entries.count * 5 / 4
+        while !fill(entries, homes: homes) { homes = RecordTablePart.larger(homes) }
+    }
+
+    var memoryBytes: Int { slots.count * MemoryLayout<RecordEntry>.stride }
+
+    /// The entries in order.
+    var entries: some Sequence<RecordEntry> { slots.lazy.filter { !$0.isEmpty } }
+
+    /// The slot of a fingerprint, or the one where it would be inserted.
+    @inline(__always)
+    func slot(of print: NamePrint) -> Int {
+        var slot = home(of: print)
+        while slot < slots.count, !slots[slot].isEmpty, slots[slot].print < print { slot += 1 }
+        return slot
+    }
+
+    @inline(__always)
+    func entry(of print: NamePrint, at slot: Int) -> RecordEntry? {
+        slot < slots.count && !slots[slot].isEmpty && slots[slot].print == print ? slots[slot] : nil
+    }
+
+    @inline(__always)
+    mutating func replace(_ entry: RecordEntry, at slot: Int) { slots[slot] = entry }
+
+    /// Moves the entries from the slot on by one, up to the first free slot.
+    mutating func insert(_ entry: RecordEntry, at slot: Int, _ zones: ZoneMemory) {
+        guard (count + 1) * 8 <= homes * 7, var free = firstFree(from: slot) else {
+            grow(zones)
+            return insert(entry, at: self.slot(of: entry.print), zones)
+        }
+        while free > slot {
+            slots[free] = slots[free - 1]
+            free -= 1
+        }
+        slots[slot] = entry
+        count += 1
+    }
+
+    /// Moves the entries after the removed one back, up to the first that is at its home.
+    mutating func remove(at slot: Int) {
+        var slot = slot
+        while slot + 1 < slots.count, !slots[slot + 1].isEmpty, home(of: slots[slot + 1].print) <= slot {
+            slots[slot] = slots[slot + 1]
+            slot += 1
+        }
+        slots[slot] = .empty
+        count -= 1
+    }
+
+    private func firstFree(from slot: Int) -> Int? {
+        var slot = slot
+        while slot < slots.count, !slots[slot].isEmpty { slot += 1 }
+        return slot < slots.count ? slot : nil
+    }
+
+    @inline(__always)
+    private func home(of print: NamePrint) -> Int {
+        let position = print.high << RecordTable.partBits | print.low >> (64 - RecordTable.partBits)
+        return Int(truncatingIfNeeded: position.multipliedFullWidth(by: UInt64(homes)).high)
+    }
+
+    // MARK: Growth
+
+    /// Drops the entries of deleted zones. Where that does not make enough room, adds a quarter.
+    private mutating func grow(_ zones: ZoneMemory) {
+        let needed = slots.filter { !$0.isEmpty && zones.keeps($0) }
+        let isEnough = needed.count < count && needed.count * 8 < homes * 6
+        var homes = isEnough ? homes : RecordTablePart.larger(homes)
+        while !fill(Array(needed), homes: homes) { homes = RecordTablePart.larger(homes) }
+    }
+
+    private static func larger(_ homes: Int) -> Int { max(8, homes * 5 / 4) }
+
+    /// - Returns: False if the last entries have no room.
+    private mutating func fill(_ entries: [RecordEntry], homes: Int) -> Bool {
+        self.homes = max(homes, 8)
+        slots = ContiguousArray(repeating: .empty, count: self.homes + self.homes / 64 + 16)
+        count = entries.count
+        var next = 0
+        for entry in entries {
+            next = max(next, home(of: entry.print))
+            guard next < slots.count else { return false }
+            slots[next] = entry
+            next += 1
+        }
+        return true
+    }
+}

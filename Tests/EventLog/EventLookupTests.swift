@@ -1,0 +1,88 @@
+import EventLog
+import Foundation
+import TestSupport
+import Testing
+import Time
+
+/// Single events of a log, read in any order.
+struct EventLookupTests {
+    /// A log with batches of one to hundreds of events, some empty, in many segments.
+    private final class Log {
+        let folder: Folder
+        let writer: EventLogWriter
+        private(set) var lines: [String] = []
+
+        init(segmentBytesMax: Int = 300_000) throws {
+            folder = try Folder()
+            writer = try EventLogWriter(
+                EventLogOptions(
+                    directory: folder.path, name: "changes", segmentBytesMax: segmentBytesMax, sync: .never))
+        }
+
+        var directory: String { folder.path + "/changes" }
+
+        func append(_ count: Int, length: Int) throws {
+            let new = (0..<count).map {
+                "{\"n\":\(lines.count + $0),\"x\":\"\(String(repeating: "x", count: length))\"}"
+            }
+            let body = Array(new.map { $0 + "\n" }.joined().utf8)
+            _ = try body.withUnsafeBytes { try writer.append($0, count: count, now: writer.lastNow) }
+            lines += new
+        }
+
+        func appendSome(_ random: inout Seeded) throws {
+            let isLarge = random.isOneIn(6)
+            try append(isLarge ? 100 + random.below(300) : random.below(12), length: random.below(isLarge ? 900 : 300))
+        }
+    }
+
+    private func check(_ sequence: Int, _ log: Log, _ lookup: EventLookup, _ comment: Comment) throws {
+        let found = try lookup.read(UInt64(sequence)) { String(decoding: $0, as: UTF8.self) }
+        let expected = log.lines.indices.contains(sequence - 1) ? log.lines[sequence - 1] : nil
+        #expect(found == expected, comment)
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `every event is found in any order, also while the log grows`(seed: UInt64) throws {
+        var random = Seeded(seed)
+        let log = try Log()
+        let lookup = EventLookup(directory: log.directory)
+        for _ in 0..<40 {
+            for _ in 0..<10 { try log.appendSome(&random) }
+            for _ in 0..<30 { try check(random.below(log.lines.count + 2), log, lookup, "seed \(seed)") }
+        }
+        let fresh = EventLookup(directory: log.directory)
+        for sequence in (0...(log.lines.count + 1)).shuffled(using: &random) {
+            try check(sequence, log, fresh, "seed \(seed), sequence \(sequence)")
+        }
+        try log.writer.close()
+    }
+
+    @Test func `one batch may be larger than all others together`() throws {
+        let log = try Log(segmentBytesMax: 8 << 20)
+        for count in [3, 20_000, 1, 1] { try log.append(count, length: 100) }
+        let lookup = EventLookup(directory: log.directory)
+        for sequence in [20_005, 1, 20_004, 3, 20_003, 4, 10_000, 19, 20, 35, 36] {
+            try check(sequence, log, lookup, "sequence \(sequence)")
+        }
+        try log.writer.close()
+    }
+
+    @Test func `a log that does not exist yet holds nothing`() throws {
+        let folder = try Folder()
+        #expect(try EventLookup(directory: folder.path + "/none").read(1) { _ in } == nil)
+    }
+
+    @Test(arguments: [1, 400]) func `a damaged event is an error`(count: Int) throws {
+        let log = try Log()
+        try log.append(count, length: 200)
+        try log.writer.close()
+        let segment = URL(fileURLWithPath: log.directory + "/00000000000000000001.log")
+        var bytes = try Data(contentsOf: segment)
+        bytes[bytes.count - 20] ^= 1
+        try bytes.write(to: segment)
+        #expect(throws: EventLogError.self) {
+            try EventLookup(directory: log.directory).read(UInt64(count)) { _ in }
+        }
+    }
+}

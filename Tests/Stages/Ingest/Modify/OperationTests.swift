@@ -1,0 +1,108 @@
+import PipelineKit
+import Testing
+
+@testable import Ingest
+
+/// What each type of operation does, by the record that lives at its address.
+struct OperationTests {
+    enum Situation: CaseIterable { case noRecord, rightTag, wrongTag, noTag, otherType }
+
+    /// The change of the event, `none` without an event, or a code and the place of the refusal.
+    static let table: [(type: String, outcomes: [String])] = [
+        ("create", ["create", exists, exists, exists, exists]),
+        ("update", [missing, "update", conflict, conflict, otherType]),
+        ("forceUpdate", ["create", "update", "update", "update", otherType]),
+        ("replace", [missing, "update", conflict, conflict, otherType]),
+        ("forceReplace", ["create", "update", "update", "update", otherType]),
+        ("delete", [missing, "delete", conflict, conflict, otherType]),
+        ("forceDelete", ["none", "delete", "delete", "delete", otherType]),
+    ]
+    private static let exists = "record.exists recordName"
+    private static let missing = "record.missing recordName"
+    private static let conflict = "record.conflict recordChangeTag"
+    private static let otherType = "record.type recordType"
+
+    @Test(arguments: table, Situation.allCases.indices)
+    func `an operation is accepted or refused by what lives`(
+        row: (type: String, outcomes: [String]), index: Int
+    ) throws {
+        let situation = Situation.allCases[index]
+        var door = try Door()
+        try door.send(Example.zone("save", "Notes"))
+        if situation != .noRecord { try door.send(Example.save()) }
+        let before = door.log
+        let tag = situation == .noTag ? nil : situation == .wrongTag ? "1" : "2"
+        let operation = Example.operation(
+            row.type, type: situation == .otherType ? "Task" : "Note", tag: tag, fields: Example.title)
+        let other = Example.operation("create", "other")
+        let refusal = try door.send(Example.modify([other, operation]))
+        let change = ["create", "update", "delete"].first { change in
+            door.log.dropFirst(before.count + 1).contains { $0.contains(#""change":"\#(change)""#) }
+        }
+        let outcome = refusal.map { "\($0.code) \($0.path)" } ?? change ?? "none"
+        let expected = row.outcomes[index]
+        #expect(outcome == expected.replacing(" ", with: " operations[1].record."))
+        // All or nothing: a refused line leaves nothing of its first operation either.
+        #expect(refusal == nil || door.log == before)
+    }
+
+    @Test func `an event has the record without its tag, and the command's request`() throws {
+        var door = try Door()
+        try door.send(Example.save())
+        let also = #","origin":{ "user":"_alice", "device":"mac" },"request":"k7:12","time":"2026-01-31T12:00:00Z""#
+        let update = Example.operation("update", type: nil, tag: "1", fields: #"{"stars":{"value":3}}"#)
+        let delete = Example.operation("forceDelete", type: nil)
+        #expect(try door.send(Example.modify([update], also: also)) == nil)
+        #expect(try door.send(Example.modify([delete], also: also)) == nil)
+        let start =
+            #"\#(Example.place),"database":"private","owner":"_alice","#
+            + #""origin":{"user":"_alice","device":"mac"},"#
+        let record = #""record":{"recordName":"n1","zoneID":{"zoneName":"Notes"}"#
+        let fields = #"{"title":{"value":"Hi","type":"STRING"},"stars":{"value":3}}"#
+        #expect(
+            door.log.dropFirst() == [
+                #"{"type":"record.save",\#(start)\#(record),"recordType":"Note","fields":\#(fields)},"#
+                    + #""change":"update","request":"k7:12"}"#,
+                #"{"type":"record.delete",\#(start)\#(record)},"change":"delete","before":\#(fields),"#
+                    + #""recordType":"Note","request":"k7:12"}"#,
+            ])
+    }
+
+    @Test(arguments: [
+        ("update", #"{"a":{"value":1},"c":{"value":[3]},"d":{"value":4}}"#),
+        ("forceUpdate", #"{"a":{"value":1},"c":{"value":[3]},"d":{"value":4}}"#),
+        ("replace", #"{"c":{"value":[3]},"d":{"value":4}}"#),
+        ("forceReplace", #"{"c":{"value":[3]},"d":{"value":4}}"#),
+    ])
+    func `an update keeps the fields it does not name, and null removes one`(type: String, fields: String) throws {
+        var door = try Door()
+        try door.send(Example.save(fields: #"{"a":{"value":1},"b":{"value":2},"c":{"value":3}}"#))
+        let given = #"{"c":{"value":[3]},"e":{"value":null},"d":{"value":4},"b":{"value":null,"type":"INT64"}}"#
+        let named = given.replacing(#""b""#, with: #""\u0062""#)
+        #expect(try door.send(Example.modify([Example.operation(type, tag: "1", fields: named)])) == nil)
+        #expect(door.log.last?.contains(#""fields":\#(fields)},"change":"update"}"#) == true, "\(door.log)")
+        // The merged fields are what a delete knows, and what the next update merges into.
+        #expect(try door.send(Example.modify([Example.operation("delete", type: nil, tag: "2")])) == nil)
+        #expect(door.log.last?.contains(#""before":\#(fields),"#) == true, "\(door.log)")
+    }
+
+    @Test func `a save of a plain producer changes the tag too`() throws {
+        var door = try Door()
+        for _ in 0..<40 { try door.send(Example.save()) }
+        func update(_ tag: String) -> String { Example.modify([Example.operation("update", tag: tag)]) }
+        let refusal = try door.send(update("13"))
+        #expect(refusal?.code == "record.conflict" && refusal?.reason.contains("\"14\"") == true)
+        #expect(try door.send(update("14")) == nil)
+        #expect(try door.send(update("15")) == nil)
+    }
+
+    @Test func `a line names a record at most once`() throws {
+        var door = try Door()
+        let operations = [
+            Example.operation("forceUpdate", zone: nil), Example.operation("forceDelete", zone: "_defaultZone"),
+        ]
+        let refusal = try door.send(Example.modify(operations))
+        #expect(refusal?.code == "record.repeated" && refusal?.path == "operations[1].record.recordName")
+        #expect(door.log.isEmpty)
+    }
+}
