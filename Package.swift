@@ -54,6 +54,7 @@ var libraries: [Target] {
         .target(name: "EventLog", dependencies: ["CCRC32C", "CSyncFileRange", "Time"]),
         .target(name: "CloudKitModel", dependencies: ["JSON", "Events"]),
         .target(name: "Predicates", dependencies: ["JSON", "Time", "CloudKitModel"]),
+        .target(name: "Access", dependencies: ["JSON", "Time", "Signing", "EventLog", "CloudKitModel"]),
         .target(name: "BelfryClient", dependencies: ["JSON", "Events", "CloudKitModel", "Predicates"]),
         .target(
             name: "PipelineKit",
@@ -100,8 +101,8 @@ var libraries: [Target] {
             name: "BelfryTool",
             dependencies: [
                 "JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ", "StageTool",
-                "Inspect", "BuiltIns", "PipelineTestKit", "BelfryTestKit", "LocalAPNs", "Signing",
-                "TransportAPNs", "TransportFile",
+                "Inspect", "BuiltIns", "PipelineTestKit", "BelfryTestKit", "LocalAPNs", "Signing", "Access",
+                "CloudKitModel", "TransportAPNs", "TransportFile",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),

@@ -23,7 +23,8 @@ struct BelfryCommand: AsyncParsableCommand {
               belfry push test Pipelines/quickstart.yaml --user _alice --device alice-phone
               belfry apns-server --show device                a local APNs for tests
               belfry conformance python3 plugin.py            does a plugin keep the rules?
-              belfry keys make shop.key                       a key for another machine
+              belfry key list keys.json                       the keys of the web services
+              belfry curve make shop.key                      a key for another machine
 
             Data goes to standard output, everything else to standard error. Exit codes: 0 yes; 1 no (a difference, a \
             failed check); 64 usage; 65 bad data; 66 no input; 69 unavailable; 70 a stage crashed; 73 cannot create; 74 \
@@ -33,7 +34,7 @@ struct BelfryCommand: AsyncParsableCommand {
         subcommands: [
             UpCommand.self, RunCommand.self, SendCommand.self, ValidateCommand.self, TapCommand.self, LogCommand.self,
             ReplayCommand.self, WhatIfCommand.self, StateCommand.self, TraceCommand.self, ExplainCommand.self,
-            DoctorCommand.self, DeadLettersCommand.self, ConformanceCommand.self, PushCommand.self, KeysCommand.self,
-            APNsServerCommand.self, BenchCommand.self, StageCommand.self,
+            DoctorCommand.self, DeadLettersCommand.self, ConformanceCommand.self, PushCommand.self, KeyCommand.self,
+            CurveCommand.self, APNsServerCommand.self, BenchCommand.self, StageCommand.self,
         ])
 }

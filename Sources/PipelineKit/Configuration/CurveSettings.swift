@@ -58,7 +58,7 @@ extension SettingsReader {
             let keys = try inner.publicKeys(name)
             if let other = clients.first(where: { !Set($0.keys).isDisjoint(with: keys) }) {
                 throw inner.fail(
-                    name, "has the same key as \(other.name)", hint: "make a key for each client: belfry keys make")
+                    name, "has the same key as \(other.name)", hint: "make a key for each client: belfry curve make")
             }
             clients.append(CurveSettings.Client(name: name, keys: keys))
         }

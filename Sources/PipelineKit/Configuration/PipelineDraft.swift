@@ -154,7 +154,7 @@ extension PipelineDraft {
             errors.append(
                 entry.reader.fail(
                     "curve", "required: \(from) has keys, so a stage without a key cannot read from it",
-                    hint: "make a key with `belfry keys make \(entry.name).key`, and write `curve: {publicKey: KEY, "
+                    hint: "make a key with `belfry curve make \(entry.name).key`, and write `curve: {publicKey: KEY, "
                         + "secretKey: {$file: \(entry.name).key}}`"))
         }
     }

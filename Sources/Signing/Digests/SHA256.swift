@@ -25,6 +25,12 @@ package struct SHA256 {
         hash.update(text)
         return hash.digest
     }
+
+    package static func digest(of bytes: [UInt8]) -> [UInt8] {
+        var hash = SHA256()
+        bytes.withUnsafeBytes { hash.update($0) }
+        return hash.digest
+    }
 }
 
 /// A computation in libcrypto, which fails only if memory runs out.

@@ -3,8 +3,8 @@ import COpenSSL
 /// A P-256 public key. Two are equal if they are the same point of the curve.
 package struct PublicKey: Sendable {
     private let key: Frozen
-    /// The point of the curve, uncompressed (SEC 1, section 2.3.3).
-    private let point: [UInt8]
+    /// Uncompressed (SEC 1, section 2.3.3).
+    let point: [UInt8]
 
     init(_ key: Frozen) throws(SigningError) {
         var (point, count) = ([UInt8](repeating: 0, count: 65), 0)

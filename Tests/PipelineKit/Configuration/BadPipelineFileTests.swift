@@ -199,11 +199,11 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "pipeline: a\nstages:\n  s: {curve: {publicKey: '\(key)', secretKey: {$env: K}}}\n  m: {from: s}\n"
                 + "  n: {from: m}\n",
             "p.yaml:4:3: stages.m.curve: required: s has keys, so a stage without a key cannot read from it; make a key "
-                + "with `belfry keys make m.key`, and write `curve: {publicKey: KEY, secretKey: {$file: m.key}}`"),
+                + "with `belfry curve make m.key`, and write `curve: {publicKey: KEY, secretKey: {$file: m.key}}`"),
         BadFile(
             "one key of two clients",
             stage("curve: {publicKey: '\(key)', secretKey: {$env: K}, readers: {a: '\(key)', b: '\(key)'}}"),
-            "p.yaml:3:152: stages.s.curve.readers.b: has the same key as a; make a key for each client: belfry keys make"
+            "p.yaml:3:152: stages.s.curve.readers.b: has the same key as a; make a key for each client: belfry curve make"
         ),
     ]
 

@@ -15,7 +15,7 @@ struct KeyFile {
     /// - Throws: ``ToolFailure`` with 66 if there is no file, otherwise with 78.
     func pair() throws -> CurveKeyPair {
         guard exists else {
-            throw ToolFailure(.noInput, "there is no key file \(path); make one with `belfry keys make \(path)`")
+            throw ToolFailure(.noInput, "there is no key file \(path); make one with `belfry curve make \(path)`")
         }
         let text = try SecretFile.read(path)
         do throws(ZMQError) { return try CurveKeyPair(secretKey: CurveSecretKey(z85: text)) } catch {
@@ -40,7 +40,7 @@ struct KeyFile {
     /// Replaces this key by the next one. A process that reads the file meanwhile gets either the old key or the new key.
     func replaceByNext() throws -> CurveKeyPair {
         guard next.exists else {
-            throw ToolFailure(.noInput, "there is no \(next.path); make it with `belfry keys rotate \(path)`")
+            throw ToolFailure(.noInput, "there is no \(next.path); make it with `belfry curve rotate \(path)`")
         }
         let pair = try next.pair()
         guard rename(next.path, path) == 0 else {

@@ -2,19 +2,19 @@ import ArgumentParser
 import PipelineRuntime
 import ZeroMQ
 
-struct KeysCommand: ParsableCommand {
+struct CurveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keys",
+        commandName: "curve",
         abstract: "Makes, shows and rotates the keys that encrypt links and doors (CURVE).",
         discussion: """
             A key file contains a secret key, which only its owner may read. The public key goes into pipeline files, and \
             everybody may know it. A pipeline file may have two public keys in place of one, as ['OLD', 'NEW'], so that a \
             key can change without a moment in which clients are rejected.
 
-              belfry keys make shop.key             makes shop.key, prints its public key
-              belfry keys show shop.key             prints it again
-              belfry keys rotate shop.key           makes shop.key.next, prints its public key
-              belfry keys rotate shop.key --finish  replaces shop.key by shop.key.next
+              belfry curve make shop.key             makes shop.key, prints its public key
+              belfry curve show shop.key             prints it again
+              belfry curve rotate shop.key           makes shop.key.next, prints its public key
+              belfry curve rotate shop.key --finish  replaces shop.key by shop.key.next
 
             To change the key of a client: run rotate; list both keys under its name, and reload the stage (SIGHUP); run \
             rotate --finish, and restart the client; remove the old key from the list.
@@ -23,17 +23,19 @@ struct KeysCommand: ParsableCommand {
             upstreamKey), and reload every process that reads this file; run rotate --finish, and reload the stage; remove \
             the old key. Until then its clients accept both keys, while the stage has one secret key at a time.
             """,
-        subcommands: [KeysMakeCommand.self, KeysShowCommand.self, KeysRotateCommand.self])
+        subcommands: [CurveMakeCommand.self, CurveShowCommand.self, CurveRotateCommand.self],
+        // The command's name until there was `belfry key`.
+        aliases: ["keys"])
 }
 
-struct KeysMakeCommand: ParsableCommand {
+struct CurveMakeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "make",
         abstract: "Makes a key file and prints its public key.",
         discussion: """
             Never overwrites a file: if the file exists, it exits with 73.
 
-              belfry keys make shop.key
+              belfry curve make shop.key
             """)
 
     @Argument(help: "The file to make.")
@@ -46,13 +48,13 @@ struct KeysMakeCommand: ParsableCommand {
     }
 }
 
-struct KeysShowCommand: ParsableCommand {
+struct CurveShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Prints the public keys of key files, one on each line.",
         discussion: """
-              belfry keys show shop.key
-              belfry keys show shop.key shop.key.next
+              belfry curve show shop.key
+              belfry curve show shop.key shop.key.next
             """)
 
     @Argument(help: "Key files.", completion: .file())
@@ -69,15 +71,15 @@ struct KeysShowCommand: ParsableCommand {
     }
 }
 
-struct KeysRotateCommand: ParsableCommand {
+struct CurveRotateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
         abstract: "Makes the next key of a key file, or replaces the present key by it.",
         discussion: """
-            See `belfry keys --help` for all steps. Prints the new public key both times.
+            See `belfry curve --help` for all steps. Prints the new public key both times.
 
-              belfry keys rotate shop.key
-              belfry keys rotate shop.key --finish
+              belfry curve rotate shop.key
+              belfry curve rotate shop.key --finish
             """)
 
     @Argument(help: "The key file.", completion: .file())
@@ -97,7 +99,7 @@ struct KeysRotateCommand: ParsableCommand {
         } else {
             StandardError.write(
                 "made \(file.next.path). List both keys in pipeline files, as ['\(present)', '\(next.publicKey)'], reload, "
-                    + "then run: belfry keys rotate \(file.path) --finish. The new public key is:")
+                    + "then run: belfry curve rotate \(file.path) --finish. The new public key is:")
         }
         try StandardOutput.write(line: next.publicKey.z85)
     }

@@ -6,7 +6,7 @@ import ZeroMQ
 struct KeyOptions: ParsableArguments {
     @Option(
         help: """
-            A file with your secret key, as `belfry keys make` writes it. Without this option, the command uses the stage's \
+            A file with your secret key, as `belfry curve make` writes it. Without this option, the command uses the stage's \
             key from the pipeline file.
             """, completion: .file())
     var key: String?
@@ -19,7 +19,7 @@ extension CurvePublicKey {
     /// - Throws: `ValidationError` if the text is not a public key.
     init(argument text: String) throws {
         do throws(ZMQError) { try self.init(z85: text) } catch {
-            throw ValidationError("--server-key takes a public key of 40 characters, as `belfry keys show` prints it")
+            throw ValidationError("--server-key takes a public key of 40 characters, as `belfry curve show` prints it")
         }
     }
 }

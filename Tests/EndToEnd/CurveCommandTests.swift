@@ -5,9 +5,9 @@ import Testing
 /// An operator makes keys, lists them in the pipeline file, uses them in every command that connects to a stage, and changes
 /// them.
 @Suite(.timeLimit(.minutes(5)))
-struct KeysCommandTests {
+struct CurveCommandTests {
     private func make(_ notes: Notes, _ name: String) async throws -> String {
-        let made = try await Command.run(["keys", "make", notes.folder + "/" + name])
+        let made = try await Command.run(["curve", "make", notes.folder + "/" + name])
         try #require(made.status == 0, "\(made)")
         return String(made.output.dropLast())
     }
@@ -18,15 +18,16 @@ struct KeysCommandTests {
         let path = notes.folder + "/shop.key"
         #expect(key.utf8.count == 40)
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
-        let again = try await Command.run(["keys", "make", path])
+        let again = try await Command.run(["curve", "make", path])
         #expect(again.status == 73 && again.errors.contains("never overwritten"), "\(again)")
+        #expect(try await Command.run(["curve", "show", path]).output == key + "\n")
         #expect(try await Command.run(["keys", "show", path]).output == key + "\n")
         #expect(try !notes.read("shop.key").contains(key))
-        #expect(try await Command.run(["keys", "show", notes.folder + "/missing"]).status == 66)
+        #expect(try await Command.run(["curve", "show", notes.folder + "/missing"]).status == 66)
         #expect(chmod(path, 0o644) == 0)
-        let open = try await Command.run(["keys", "show", path])
+        let open = try await Command.run(["curve", "show", path])
         #expect(open.status == 78 && open.errors.contains("chmod 600"), "\(open)")
-        let wrong = try await Command.run(["keys", "show", notes.pipeline])
+        let wrong = try await Command.run(["curve", "show", notes.pipeline])
         #expect(wrong.status == 78, "\(wrong)")
     }
 
@@ -34,14 +35,14 @@ struct KeysCommandTests {
         let notes = try Notes()
         let old = try await make(notes, "shop.key")
         let path = notes.folder + "/shop.key"
-        #expect(try await Command.run(["keys", "rotate", path, "--finish"]).status == 66)
-        let next = try await Command.run(["keys", "rotate", path])
+        #expect(try await Command.run(["curve", "rotate", path, "--finish"]).status == 66)
+        let next = try await Command.run(["curve", "rotate", path])
         let new = String(next.output.dropLast())
         #expect(next.status == 0 && next.errors.contains("['\(old)', '\(new)']"), "\(next)")
-        #expect(try await Command.run(["keys", "rotate", path]).status == 73)
-        #expect(try await Command.run(["keys", "show", path, path + ".next"]).output == "\(old)\n\(new)\n")
-        #expect(try await Command.run(["keys", "rotate", path, "--finish"]).output == new + "\n")
-        #expect(try await Command.run(["keys", "show", path]).output == new + "\n")
+        #expect(try await Command.run(["curve", "rotate", path]).status == 73)
+        #expect(try await Command.run(["curve", "show", path, path + ".next"]).output == "\(old)\n\(new)\n")
+        #expect(try await Command.run(["curve", "rotate", path, "--finish"]).output == new + "\n")
+        #expect(try await Command.run(["curve", "show", path]).output == new + "\n")
         #expect(!FileManager.default.fileExists(atPath: path + ".next"))
     }
 
@@ -91,7 +92,7 @@ struct KeysCommandTests {
             #expect(
                 text.contains(
                     "stages.ingest.curve.secretKey: \(notes.folder)/ingest.key holds no secret key: that is 40 characters of "
-                        + "Z85; make one with `belfry keys make FILE`"), "\(told)")
+                        + "Z85; make one with `belfry curve make FILE`"), "\(told)")
             #expect(!text.contains("hunter2"))
         }
         let started = try await Program.run("belfry-ingest", ["--pipeline", notes.pipeline])
@@ -158,26 +159,26 @@ struct KeysCommandTests {
         let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
         await program.error("running")
         let shop = notes.folder + "/shop.key"
-        let old = String(try await Command.run(["keys", "show", shop]).output.dropLast())
+        let old = String(try await Command.run(["curve", "show", shop]).output.dropLast())
         func send(_ name: String, serverKeys: [String]) async throws -> Program.Result {
             let keys = serverKeys.flatMap { ["--server-key", $0] } + ["--key", shop, "--timeout", "20"]
             let door = "ipc://\(notes.folder)/data/ingest.door"
             return try await Command.run(["send", "--door", door] + keys, input: Notes.change(name))
         }
-        let new = String(try await Command.run(["keys", "rotate", shop]).output.dropLast())
+        let new = String(try await Command.run(["curve", "rotate", shop]).output.dropLast())
         let both = yaml.replacing("'\(old)'", with: "['\(old)', '\(new)']")
         try notes.write(both, to: "notes.yaml")
         program.signal(SIGHUP)
         #expect(await program.error("reloaded") != nil)
         #expect(try await send("n1", serverKeys: [ingest]).status == 0)
-        #expect(try await Command.run(["keys", "rotate", shop, "--finish"]).status == 0)
+        #expect(try await Command.run(["curve", "rotate", shop, "--finish"]).status == 0)
         #expect(try await send("n2", serverKeys: [ingest]).status == 0)
 
         let path = notes.folder + "/ingest.key"
-        let next = String(try await Command.run(["keys", "rotate", path]).output.dropLast())
+        let next = String(try await Command.run(["curve", "rotate", path]).output.dropLast())
         let known = both.replacing("publicKey: '\(ingest)'", with: "publicKey: ['\(ingest)', '\(next)']")
         #expect(try await send("n3", serverKeys: [next, ingest]).status == 0)
-        #expect(try await Command.run(["keys", "rotate", path, "--finish"]).status == 0)
+        #expect(try await Command.run(["curve", "rotate", path, "--finish"]).status == 0)
         try notes.write(known, to: "notes.yaml")
         program.signal(SIGHUP)
         #expect(try await send("n4", serverKeys: [ingest, next]).status == 0)
@@ -193,8 +194,8 @@ struct KeysCommandTests {
         let program = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
         await program.error("running")
         let path = notes.folder + "/ingest.key"
-        let new = String(try await Command.run(["keys", "rotate", path]).output.dropLast())
-        #expect(try await Command.run(["keys", "rotate", path, "--finish"]).status == 0)
+        let new = String(try await Command.run(["curve", "rotate", path]).output.dropLast())
+        #expect(try await Command.run(["curve", "rotate", path, "--finish"]).status == 0)
         try notes.write(yaml.replacing(old, with: new), to: "notes.yaml")
         let said = "the other side hangs up: it has another key than \(new)"
         let sent = try await Command.run(["send", notes.pipeline, "--timeout", "2"], input: Notes.change("n1"))

@@ -1,0 +1,101 @@
+import Synchronization
+import Time
+
+/// Decides who may do what at a web gateway. Any number of threads may use it.
+package final class AccessControl: Sendable {
+    private let monitor: AccessKeyMonitor
+    private let failures: Mutex<FailureLimiter>
+    /// Of this gateway, since its start. Another gateway takes the same assertion once more.
+    private let usedAssertions = Mutex(UsedAssertions())
+
+    /// - Parameter keyFile: Where there is no such file, the gateway is open until there is one.
+    package convenience init(keyFile: AccessKeyFile?) { self.init(keyFile: keyFile, limiter: FailureLimiter()) }
+
+    init(keyFile: AccessKeyFile?, limiter: FailureLimiter) {
+        monitor = AccessKeyMonitor(keyFile)
+        failures = Mutex(limiter)
+    }
+
+    /// Whether every client may name the user for whom it acts. Then the gateway may listen on loopback only.
+    package var isOpen: Bool { if case .open = monitor.reading { true } else { false } }
+
+    /// Why the key file cannot be used, for the operator; nil if it can. Until it can, nobody gets in.
+    package var problem: AccessKeyError? { if case .failed(let error) = monitor.reading { error } else { nil } }
+
+    /// Finds out who makes a request.
+    ///
+    /// - Throws: The answer for the client.
+    package func authenticate(_ request: AccessRequest, at now: Instant) throws(AccessError) -> Caller {
+        try limited(request, at: now) { () throws(AccessError) in
+            guard let keys = try keys() else { return (try OpenMode.caller(of: request), nil) }
+            let caller = try Authenticator(keys: keys).caller(of: request, at: now)
+            return (caller, caller.keyID)
+        }
+    }
+
+    /// Exchanges an assertion of the operator's sign-in service for a web authentication token.
+    ///
+    /// - Parameters:
+    ///   - request: Its query has the API token of the app. Its path names the container and the environment.
+    ///   - keepsSignedIn: The token is valid for two weeks instead of 30 minutes.
+    /// - Throws: The answer for the client.
+    package func signIn(
+        _ request: AccessRequest, assertion: String, keepsSignedIn: Bool, at now: Instant
+    ) throws(AccessError) -> SignIn {
+        try limited(request, at: now) { () throws(AccessError) in
+            guard let keys = try keys() else {
+                throw .stale(Field.assertion, "the gateway has no keys; \(Field.webToken)=_alice names the user")
+            }
+            let signIn = try Authenticator(keys: keys).signIn(
+                request, assertion, keepsSignedIn: keepsSignedIn, at: now
+            ) { assertion throws(AccessError) in try use(assertion, at: now) }
+            return (signIn, signIn.keyID)
+        }
+    }
+
+    /// Nil in open mode.
+    private func keys() throws(AccessError) -> AccessKeys? {
+        switch monitor.reading {
+        case .open: nil
+        case .keys(let keys): keys
+        // The reason names a path of the server, so it is not for clients.
+        case .failed: throw AccessError(.tryAgainLater, nil, "the gateway cannot read its keys", retryAfter: 10)
+        }
+    }
+
+    private func use(_ assertion: Assertion, at now: Instant) throws(AccessError) {
+        try usedAssertions.withLock { used throws(AccessError) in try used.use(assertion, at: now) }
+    }
+
+    /// Refuses clients with too many failed attempts, and records a failure.
+    ///
+    /// - Parameter check: Returns its result and the ID of the key that was used.
+    private func limited<Result>(
+        _ request: AccessRequest, at now: Instant, _ check: () throws(AccessError) -> (Result, keyID: String?)
+    ) throws(AccessError) -> Result {
+        let client = ClientAddress(request.address)
+        try failures.withLock { limiter throws(AccessError) in try limiter.admit(client, at: now) }
+        do throws(AccessError) {
+            let (result, keyID) = try check()
+            try admit(client, to: keyID, at: now)
+            return result
+        } catch {
+            guard let attempt = error.attempt else { throw error }
+            try admit(client, to: attempt.keyID, at: now)
+            record(client, attempt, at: now)
+            throw error
+        }
+    }
+
+    private func admit(_ client: ClientAddress, to keyID: String?, at now: Instant) throws(AccessError) {
+        guard let keyID else { return }
+        try failures.withLock { limiter throws(AccessError) in try limiter.admit(client, to: keyID, at: now) }
+    }
+
+    private func record(_ client: ClientAddress, _ attempt: FailedAttempt, at now: Instant) {
+        failures.withLock { limiter in
+            limiter.record(.client(client), at: now)
+            if let keyID = attempt.keyID { limiter.record(.key(keyID), at: now) }
+        }
+    }
+}

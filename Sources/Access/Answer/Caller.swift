@@ -1,0 +1,46 @@
+import CloudKitModel
+
+/// Who makes a request, and what the request may do.
+package struct Caller: Hashable, Sendable {
+    /// The container, environment and database of the request. The key allows them.
+    package let place: WebServicesPath
+    /// The user's record name; nil for a client that has not signed in, which may read the public database.
+    package let user: String?
+    /// All databases that the key allows.
+    package let databases: Set<DatabaseScope>
+    /// Whether the key allows changes and the user is known.
+    package var canWrite: Bool { user != nil && !isReadOnly }
+    /// The name of the key, for the access log.
+    package let keyName: String
+    /// The next web authentication token, for the header `X-Apple-CloudKit-Web-Auth-Token`; nil if the user did not sign in
+    /// with such a token.
+    package let webToken: String?
+
+    let isReadOnly: Bool
+    /// Nil in open mode.
+    let keyID: String?
+    let signInURL: String?
+
+    /// The user's record name, for a request that needs a user.
+    ///
+    /// - Throws: `AUTHENTICATION_REQUIRED` for a client that has not signed in.
+    package func requireUser() throws(AccessError) -> String {
+        guard let user else { throw .signInRequired("this request needs a user", at: signInURL) }
+        return user
+    }
+
+    /// The user's record name, for a request that changes something.
+    ///
+    /// - Throws: `AUTHENTICATION_REQUIRED` for a client that has not signed in, `ACCESS_DENIED` if the key only reads.
+    package func requireWriting() throws(AccessError) -> String {
+        let user = try requireUser()
+        guard !isReadOnly else { throw AccessError(.accessDenied, nil, "the key \(keyName) may only read") }
+        return user
+    }
+}
+
+extension AccessError {
+    static func signInRequired(_ problem: String, at url: String?) -> AccessError {
+        AccessError(.authenticationRequired, Field.webToken, problem, redirectURL: url)
+    }
+}

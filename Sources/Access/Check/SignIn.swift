@@ -1,0 +1,51 @@
+import CloudKitModel
+import Time
+
+/// The result of signing in.
+package struct SignIn: Hashable, Sendable {
+    /// The user's record name.
+    package let user: String
+    /// A web authentication token.
+    package let webToken: String
+    /// When the token expires.
+    package let expires: Instant
+    package let keyName: String
+
+    let keyID: String
+}
+
+extension Authenticator {
+    /// Exchanges an assertion for a web authentication token of the app in the query.
+    ///
+    /// - Parameter use: Called once the assertion is known to be valid. Throws if it was used before.
+    func signIn(
+        _ request: AccessRequest, _ text: String, keepsSignedIn: Bool, at now: Instant,
+        use: (Assertion) throws(AccessError) -> Void
+    ) throws(AccessError) -> SignIn {
+        let place = try WebServicesPath(request.path)
+        let app = try app(try CredentialQuery(request.rawQuery), place)
+        let assertion = try Assertion(text)
+        let signer = try signer(of: assertion)
+        try signer.scope.check(place)
+        try assertion.check(container: place.container, at: now)
+        try use(assertion)
+        let session = WebSession(
+            user: assertion.subject, container: place.container, environment: place.environment, keyID: app.key.id,
+            databases: signer.scope.databases, isReadOnly: signer.scope.isReadOnly, signedIn: now,
+            keepsSignedIn: keepsSignedIn, expires: now
+        ).renewed(at: now)
+        return SignIn(
+            user: session.user, webToken: WebToken.text(session, keys.secret), expires: session.expires,
+            keyName: signer.name, keyID: signer.id)
+    }
+
+    private func signer(of assertion: Assertion) throws(AccessError) -> AccessKey {
+        guard let key = keys.key(assertion.issuer), case .signIn(let publicKey) = key.kind else {
+            throw .wrong("assertion.iss", "there is no sign-in key with this ID, or it was revoked")
+        }
+        guard assertion.isSigned(with: publicKey) else {
+            throw .wrong("assertion", "the sign-in key did not sign it", of: key.id)
+        }
+        return key
+    }
+}

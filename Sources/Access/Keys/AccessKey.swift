@@ -1,0 +1,52 @@
+import Signing
+import Time
+
+/// A key of the web gateway.
+package struct AccessKey: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
+        /// Identifies an app: `ckAPIToken`.
+        case api(APIToken)
+        /// Signs requests, which act as one user.
+        case server(PublicKey, user: String)
+        /// Signs assertions, which say who a user is.
+        case signIn(PublicKey)
+    }
+
+    /// The part of an API token that Belfry keeps.
+    package struct APIToken: Hashable, Sendable {
+        /// SHA-256 without salt or stretching, which slow down guessing. Nobody can guess 256 random bits.
+        let digest: [UInt8]
+        let lastCharacters: String
+        /// Where users of the app sign in.
+        package let signInURL: String?
+    }
+
+    /// A random name for requests and tokens. It is no secret.
+    package let id: String
+    /// The name that the operator gave.
+    package let name: String
+    package let created: Instant
+    package let scope: KeyScope
+    package let kind: Kind
+
+    /// The last four characters of the API token or the ID, by which its owner recognises it.
+    package var lastCharacters: String {
+        if case .api(let token) = kind {
+            token.lastCharacters
+        } else {
+            String(id.suffix(AccessKey.lastCharactersCount))
+        }
+    }
+
+    static let lastCharactersCount = 4
+}
+
+extension AccessKey.APIToken {
+    init(_ text: String, signInURL: String?) {
+        digest = SHA256.digest(of: text)
+        lastCharacters = String(text.suffix(AccessKey.lastCharactersCount))
+        self.signInURL = signInURL
+    }
+
+    func matches(_ text: String) -> Bool { ConstantTime.areEqual(digest, SHA256.digest(of: text)) }
+}

@@ -1,0 +1,28 @@
+import Glibc
+
+/// What the limit of failed attempts takes for one client: an IPv4 address, or the /64 network of an IPv6 address, in which
+/// one customer of a provider may use every address.
+struct ClientAddress: Hashable, Sendable {
+    private let bytes: [UInt8]
+
+    private static let networkBytes = 8
+    /// RFC 4291, section 2.5.5.2: an IPv4 address in the form of IPv6.
+    private static let mappedPrefix = [UInt8](repeating: 0, count: 10) + [0xff, 0xff]
+
+    /// A text that is no address stands for itself.
+    init(_ text: String) {
+        if let address = ClientAddress.parse(text, AF_INET, byteCount: 4) {
+            bytes = address
+        } else if let address = ClientAddress.parse(text, AF_INET6, byteCount: 16) {
+            let isMapped = address.starts(with: ClientAddress.mappedPrefix)
+            bytes = Array(isMapped ? address.suffix(4) : address.prefix(ClientAddress.networkBytes))
+        } else {
+            bytes = Array(text.utf8)
+        }
+    }
+
+    private static func parse(_ text: String, _ family: CInt, byteCount: Int) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: byteCount)
+        return inet_pton(family, text, &bytes) == 1 ? bytes : nil
+    }
+}

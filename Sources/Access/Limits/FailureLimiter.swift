@@ -1,0 +1,77 @@
+import Time
+
+/// Limits failed attempts for each client and each key: a token bucket that a failure takes from and time fills.
+///
+/// A client without tokens is refused before anything else is checked. A key without tokens is closed only to clients who
+/// failed themselves a short while ago. Otherwise an attacker with many addresses could lock the key's owner out.
+struct FailureLimiter: Sendable {
+    struct Limit: Sendable {
+        /// Failures at once.
+        var burst: Int
+        /// For each further failure.
+        var interval: Duration
+    }
+
+    enum Subject: Hashable, Sendable {
+        case client(ClientAddress)
+        case key(String)
+
+        var limit: Limit { if case .client = self { FailureLimiter.client } else { FailureLimiter.key } }
+    }
+
+    static let client = Limit(burst: 20, interval: .seconds(6))
+    static let key = Limit(burst: 200, interval: .milliseconds(600))
+
+    /// When each bucket is full again. A bucket that is not here is full.
+    private var refills: [Subject: Instant] = [:]
+    private let countMax: Int
+
+    init(countMax: Int = 20_000) { self.countMax = countMax }
+
+    var count: Int { refills.count }
+
+    /// - Throws: `THROTTLED` if the client has no tokens.
+    func admit(_ client: ClientAddress, at now: Instant) throws(AccessError) {
+        if let wait = wait(.client(client), at: now) {
+            throw .throttled(wait, "too many failed attempts from this address")
+        }
+    }
+
+    /// - Throws: `THROTTLED` if the key has no tokens, and the client has failed.
+    func admit(_ client: ClientAddress, to keyID: String, at now: Instant) throws(AccessError) {
+        guard let refill = refills[.client(client)], refill > now, let wait = wait(.key(keyID), at: now) else { return }
+        throw .throttled(wait, "too many failed attempts with this key")
+    }
+
+    mutating func record(_ subject: Subject, at now: Instant) {
+        if refills[subject] == nil, refills.count >= countMax { makeRoom(at: now) }
+        refills[subject] = max(refill(subject, at: now), now).advanced(by: subject.limit.interval)
+    }
+
+    /// How long until the bucket has a token; nil if it has one now.
+    private func wait(_ subject: Subject, at now: Instant) -> Duration? {
+        let wait = refill(subject, at: now) - now - subject.limit.interval * (subject.limit.burst - 1)
+        return wait > .zero ? wait : nil
+    }
+
+    /// If the clock went back, a bucket is at most empty.
+    private func refill(_ subject: Subject, at now: Instant) -> Instant {
+        let refill = refills[subject] ?? now
+        return min(refill, now.advanced(by: subject.limit.interval * subject.limit.burst))
+    }
+
+    /// Drops full buckets. If that is not enough, drops the half that is full first.
+    private mutating func makeRoom(at now: Instant) {
+        refills = refills.filter { $0.value > now }
+        guard refills.count >= countMax else { return }
+        let kept = refills.sorted { $0.value > $1.value }.prefix(countMax / 2)
+        refills = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
+    }
+}
+
+extension AccessError {
+    fileprivate static func throttled(_ wait: Duration, _ problem: String) -> AccessError {
+        let (seconds, attoseconds) = wait.components
+        return AccessError(.throttled, nil, problem, retryAfter: Int(seconds) + (attoseconds > 0 ? 1 : 0))
+    }
+}

@@ -1,0 +1,78 @@
+import CloudKitModel
+
+/// The path of a request: `/database/1/{container}/{environment}/{database}/{action}`, or without a database
+/// `/device/1/{container}/{environment}/{action}` and `/auth/1/{container}/{environment}/{action}`.
+package struct WebServicesPath: Hashable, Sendable {
+    package enum Service: String, CaseIterable, Sendable {
+        case database
+        /// Tokens of devices.
+        case device
+        /// Signing in.
+        case auth
+    }
+
+    package let service: Service
+    package let container: String
+    package let environment: ContainerEnvironment
+    /// Nil in paths without a database.
+    package let database: DatabaseScope?
+    /// All after that, such as `records/modify`; not decoded.
+    package let action: String
+
+    private static let version = "1"
+
+    /// - Throws: `NOT_FOUND` for a path of another form, `BAD_REQUEST` for a wrong container, environment or database.
+    package init(_ path: String) throws(AccessError) {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        let words = Array(parts)
+        guard path.hasPrefix("/"), words.count > 3, let service = Service(rawValue: String(words[0])),
+            words[1] == WebServicesPath.version
+        else { throw WebServicesPath.notFound }
+        self.service = service
+        container = try WebServicesPath.container(words[2])
+        environment = try WebServicesPath.word(words[3], Field.environment)
+        database =
+            service == .database ? try WebServicesPath.word(words.count > 4 ? words[4] : "", Field.database) : nil
+        action = words.dropFirst(service == .database ? 5 : 4).joined(separator: "/")
+        guard !action.isEmpty else { throw WebServicesPath.notFound }
+    }
+
+    // The text is what the service of Apple says.
+    private static let notFound = AccessError(.notFound, nil, "could not find handler for endpoint")
+
+    private static func container(_ text: Substring) throws(AccessError) -> String {
+        guard let name = PercentText.decoded(text), Container.accepts(name) else {
+            throw .badRequest(Field.container, "a container starts with \"iCloud.\", as in iCloud.com.example.App")
+        }
+        return name
+    }
+
+    private static func word<Word: PathWord>(_ text: Substring, _ field: String) throws(AccessError) -> Word {
+        guard let word = PercentText.decoded(text).flatMap(Word.init(word:)) else {
+            let words = Word.allCases.map { "\($0.word)" }.joined(separator: ", ")
+            throw .badRequest(field, "the path has none of \(words)")
+        }
+        return word
+    }
+}
+
+/// A word that CloudKit's paths and Belfry's key file have in common.
+package protocol PathWord: CaseIterable {
+    var word: StaticString { get }
+}
+
+extension PathWord {
+    package init?(word text: String) {
+        guard let found = Self.allCases.first(where: { "\($0.word)" == text }) else { return nil }
+        self = found
+    }
+}
+
+extension ContainerEnvironment: PathWord {}
+extension DatabaseScope: PathWord {}
+
+extension Container {
+    static func accepts(_ name: String) -> Bool {
+        NameRule.container.accepts(name) && name.hasPrefix("iCloud.") && name != "iCloud."
+    }
+}

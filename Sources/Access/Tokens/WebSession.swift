@@ -1,0 +1,30 @@
+import CloudKitModel
+import Time
+
+/// What a web authentication token says: a user has signed in to a container with an app.
+struct WebSession: Hashable, Sendable {
+    var user: String
+    var container: String
+    var environment: ContainerEnvironment
+    /// The ID of the API token under which the user signed in. The session ends when that key is revoked.
+    var keyID: String
+    /// What the sign-in key allows.
+    var databases: Set<DatabaseScope>
+    var isReadOnly: Bool
+    /// Does not change when a token is renewed, so that signing out everywhere ends the whole session.
+    var signedIn: Instant
+    var keepsSignedIn: Bool
+    /// The first moment at which the token is not valid.
+    var expires: Instant
+
+    /// Moves the end to the full life of a token from now on.
+    func renewed(at now: Instant) -> WebSession {
+        var session = self
+        session.expires = now.advanced(by: keepsSignedIn ? WebSession.longLife : WebSession.life)
+        return session
+    }
+
+    // CloudKit Web Services, Accessing CloudKit Using an API Token: 30 minutes, or two weeks.
+    static let life = Duration.seconds(30 * 60)
+    static let longLife = Duration.seconds(14 * 86_400)
+}

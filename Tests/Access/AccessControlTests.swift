@@ -1,0 +1,134 @@
+import CloudKitModel
+import Foundation
+import Signing
+import TestSupport
+import Testing
+import Time
+
+@testable import Access
+
+/// A gateway with a key file that changes while it runs.
+@Suite struct AccessControlTests {
+    private let folder: Folder
+    private let file: AccessKeyFile
+
+    init() throws {
+        folder = try Folder()
+        file = AccessKeyFile(path: folder.file("keys.json"))
+    }
+
+    private func create(_ name: String, _ kind: KeyDraft.Kind = .api(signInURL: nil)) throws -> (
+        key: AccessKey, token: String
+    ) {
+        let made = try file.edit(missing: AccessKeys(SystemRandom.bytes)) { keys throws(AccessKeyError) in
+            try keys.create(KeyDraft(name: name, scope: Gate.everything, kind: kind), at: Gate.now, SystemRandom.bytes)
+        }
+        return (made.key, made.token ?? "")
+    }
+
+    private func refusal(
+        _ access: AccessControl, _ query: String, path: String = Gate.path("public"), address: String = "192.0.2.1",
+        at now: Instant = Gate.now
+    ) -> String? {
+        do throws(AccessError) {
+            _ = try access.authenticate(Gate.request(path, query, address: address), at: now)
+            return nil
+        } catch { return error.summary + (error.retryAfter.map { " after \($0)" } ?? "") }
+    }
+
+    @Test func `keys count from the moment of their creation to that of their revocation`() throws {
+        let (web, other) = (try create("web"), try create("other"))
+        let access = AccessControl(keyFile: file)
+        #expect(refusal(access, "ckAPIToken=\(web.token)") == nil && !access.isOpen)
+        let new = try create("new")
+        #expect(refusal(access, "ckAPIToken=\(new.token)") == nil)
+        for name in ["web", new.key.id] {
+            _ = try file.edit { keys throws(AccessKeyError) in try keys.revoke(name) }
+        }
+        for token in [web.token, new.token] { #expect(refusal(access, "ckAPIToken=\(token)") == "401 ckAPIToken") }
+        #expect(refusal(access, "ckAPIToken=\(other.token)") == nil)
+    }
+
+    @Test func `an open gateway closes with the first key, and never opens again`() throws {
+        let access = AccessControl(keyFile: file)
+        #expect(access.isOpen)
+        #expect(refusal(access, "ckWebAuthToken=_alice", path: Gate.path()) == nil)
+        let web = try create("web")
+        #expect(refusal(access, "ckWebAuthToken=_alice", path: Gate.path()) == "401 ckAPIToken")
+        _ = try file.edit { keys throws(AccessKeyError) in try keys.revoke("web") }
+        #expect(refusal(access, "ckAPIToken=\(web.token)") == "401 ckAPIToken" && !access.isOpen)
+        try FileManager.default.removeItem(atPath: file.path)
+        #expect(refusal(access, "ckWebAuthToken=_alice", path: Gate.path()) == "503 - after 10" && !access.isOpen)
+        #expect(access.problem == .missing(file.path))
+        #expect(AccessControl(keyFile: nil).isOpen)
+    }
+
+    @Test func `while the file cannot be read nobody gets in`() throws {
+        let web = try create("web")
+        let access = AccessControl(keyFile: file)
+        let text = try String(contentsOfFile: file.path, encoding: .utf8)
+        #expect(refusal(access, "ckAPIToken=\(web.token)") == nil && access.problem == nil)
+        try folder.write("{", to: "keys.json")
+        #expect(refusal(access, "ckAPIToken=\(web.token)") == "503 - after 10")
+        #expect(access.problem?.description.hasPrefix(file.path) == true)
+        try folder.write(text, to: "keys.json")
+        #expect(refusal(access, "ckAPIToken=\(web.token)") == nil)
+        #expect(chmod(file.path, 0o644) == 0)
+        #expect(refusal(access, "ckAPIToken=\(web.token)") == "503 - after 10" && access.problem == .tooOpen(file.path))
+    }
+
+    @Test func `an assertion is exchanged once`() throws {
+        let (web, key) = (try create("web"), PrivateKey())
+        let id = try create("accounts", .signIn(key.publicKey)).key.id
+        let access = AccessControl(keyFile: file)
+        let claims =
+            #"{"iss":"\#(id)","sub":"_alice","aud":"\#(Gate.container)","exp":\#(Gate.now.microseconds / 1_000_000 + 60),"jti":"1"}"#
+        let signed = [#"{"alg":"ES256"}"#, claims].map { Base64URL.text(of: $0.utf8) }.joined(separator: ".")
+        let assertion = "\(signed).\(Base64URL.text(of: try key.signature(for: Array(signed.utf8))))"
+        let request = Gate.request("/auth/1/\(Gate.container)/development/signin", "ckAPIToken=\(web.token)")
+        let signIn = try access.signIn(request, assertion: assertion, keepsSignedIn: false, at: Gate.now)
+        #expect(refusal(access, query(web.token, signIn.webToken), path: Gate.path()) == nil)
+        let again = #expect(throws: AccessError.self) {
+            try access.signIn(request, assertion: assertion, keepsSignedIn: false, at: Gate.now)
+        }
+        #expect(again?.summary == "401 assertion.jti")
+        let open = #expect(throws: AccessError.self) {
+            try AccessControl(keyFile: nil).signIn(request, assertion: assertion, keepsSignedIn: false, at: Gate.now)
+        }
+        #expect(open?.code == .authenticationFailed)
+    }
+
+    @Test func `an address with too many failed attempts is refused until time has passed`() throws {
+        let web = try create("web")
+        let access = AccessControl(keyFile: file)
+        let good = "ckAPIToken=\(web.token)"
+        for _ in 0..<20 { #expect(refusal(access, "ckAPIToken=guess") == "401 ckAPIToken") }
+        #expect(refusal(access, "ckAPIToken=guess") == "429 - after 6")
+        #expect(refusal(access, good) == "429 - after 6")
+        #expect(refusal(access, good, address: "192.0.2.2") == nil)
+        #expect(refusal(access, good, at: Gate.now + .seconds(6)) == nil)
+    }
+
+    @Test func `mistakes that are no guesses are not counted`() throws {
+        let web = try create("web")
+        let access = AccessControl(keyFile: file)
+        for _ in 0..<50 {
+            #expect(refusal(access, "") == "401 ckAPIToken")
+            #expect(refusal(access, "ckAPIToken=\(web.token)", path: Gate.path()) == "421 ckWebAuthToken")
+            #expect(refusal(access, "ckAPIToken=%") == "400 ckAPIToken")
+        }
+        #expect(refusal(access, "ckAPIToken=\(web.token)") == nil)
+    }
+
+    @Test func `failures from many addresses close a key to them, and not to its owner`() throws {
+        let web = try create("web")
+        let access = AccessControl(keyFile: file)
+        let forged = "ckAPIToken=\(web.token)&ckWebAuthToken=forged"
+        for number in 0..<200 {
+            #expect(refusal(access, forged, path: Gate.path(), address: "198.51.100.\(number)") == "401 ckWebAuthToken")
+        }
+        let good = "ckAPIToken=\(web.token)"
+        #expect(refusal(access, good, address: "198.51.100.7") == "429 - after 1")
+        #expect(refusal(access, good, address: "192.0.2.1") == nil)
+    }
+}

@@ -1,0 +1,55 @@
+import Testing
+
+@testable import Signing
+
+@Suite struct PublicKeyTests {
+    /// `openssl ec -pubout` of `Samples.one`.
+    private static let pem = """
+        -----BEGIN PUBLIC KEY-----
+        MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEatr8H/jI1PJFDF9x30SLIEYuHN+M
+        wZ+a4a0SUFk/3qHbYfkjvhFx/nOPE0H10w8iRQeWM76LXG/gkYz7+9zvMA==
+        -----END PUBLIC KEY-----
+        """
+    /// With `-conv_form compressed`.
+    private static let compressed = """
+        -----BEGIN PUBLIC KEY-----
+        MDkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDIgACatr8H/jI1PJFDF9x30SLIEYuHN+M
+        wZ+a4a0SUFk/3qE=
+        -----END PUBLIC KEY-----
+        """
+
+    @Test func `a public key reads as OpenSSL writes it, and is written the same`() throws {
+        let key = try PublicKey(pem: Self.pem)
+        #expect(key == (try PrivateKey(pem: Samples.one).publicKey))
+        #expect(key.pem == Self.pem)
+        #expect(try PublicKey(der: key.der) == key)
+    }
+
+    @Test func `a private key, a compressed point and another curve are rejected with the reason`() throws {
+        let expected = [
+            (Samples.one, "PEM of a PRIVATE KEY instead of a PUBLIC KEY"),
+            (Self.compressed, "there is no public key on the curve P-256 with an uncompressed point"),
+            ("hello", "there is no PEM block"),
+        ]
+        for (pem, reason) in expected {
+            #expect(throws: SigningError.unreadable(reason: reason)) { try PublicKey(pem: pem) }
+        }
+    }
+
+    @Test func `bytes that are not a point of the curve are rejected`() throws {
+        let der = try PublicKey(pem: Self.pem).der
+        for length in 0..<der.count {
+            #expect(throws: SigningError.self, "\(length)") { try PublicKey(der: Array(der.prefix(length))) }
+        }
+        var wrong = der
+        wrong[der.count - 1] ^= 1
+        for bytes in [wrong, der + [0]] { #expect(throws: SigningError.self) { try PublicKey(der: bytes) } }
+    }
+
+    @Test func `secrets are equal only if all their bytes are`() {
+        #expect(ConstantTime.areEqual([1, 2, 3], [1, 2, 3]) && ConstantTime.areEqual([], []))
+        for other: [UInt8] in [[1, 2], [1, 2, 3, 4], [1, 2, 4], [0, 2, 3], []] {
+            #expect(!ConstantTime.areEqual([1, 2, 3], other))
+        }
+    }
+}
