@@ -13,10 +13,14 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: libraries + stages + transports + executables + tests + [simulation]
@@ -52,6 +56,7 @@ var libraries: [Target] {
         .target(name: "Time"),
         .target(name: "Events", dependencies: ["JSON", "Time"]),
         .target(name: "EventLog", dependencies: ["CCRC32C", "CSyncFileRange", "Time"]),
+        .target(name: "HTTPServer", dependencies: hummingbird),
         .target(name: "CloudKitModel", dependencies: ["JSON", "Events"]),
         .target(name: "Predicates", dependencies: ["JSON", "Time", "CloudKitModel"]),
         .target(name: "Access", dependencies: ["JSON", "Time", "Signing", "EventLog", "CloudKitModel"]),
@@ -133,8 +138,10 @@ var transports: [Target] {
         .transport("Webhook", ["CCurl", "Signing"]),
         .transport(
             "Courier",
-            ["EventLog"] + http + [
-                .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "GRDB", package: "GRDB.swift"),
+            [
+                "EventLog", "HTTPServer", .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .transport("APNs", ["CNGHTTP2", "EventLog", "Signing"] + network),
     ]
@@ -217,9 +224,16 @@ var network: [Target.Dependency] {
         + [.product(name: "NIOSSL", package: "swift-nio-ssl")]
 }
 
-/// SwiftNIO with HTTP/1.
-var http: [Target.Dependency] {
-    ["NIOCore", "NIOPosix", "NIOHTTP1"].map { .product(name: $0, package: "swift-nio") }
+/// Hummingbird's HTTP/1 and HTTP/2, and what its interface names.
+var hummingbird: [Target.Dependency] {
+    ["HummingbirdCore", "HummingbirdHTTP2"].map { .product(name: $0, package: "hummingbird") }
+        + ["NIOCore", "NIOHTTP1", "NIOPosix"].map { .product(name: $0, package: "swift-nio") }
+        + [
+            .product(name: "HTTPTypes", package: "swift-http-types"),
+            .product(name: "Logging", package: "swift-log"),
+            .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+            .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        ]
 }
 
 var stageNames: [Target.Dependency] { stages.map { .target(name: $0.name) } }

@@ -1,6 +1,6 @@
+import HTTPServer
 import NIOSSL
 import PipelineKit
-import Synchronization
 import Time
 
 /// The files of the courier's certificate and key, as the settings name them.
@@ -36,58 +36,25 @@ struct CourierTLS: Sendable {
 }
 
 extension CourierTLS {
-    /// The contents of both files.
-    struct Opened: Sendable {
-        let context: NIOSSLContext
-        let certificate: NIOSSLCertificate
-    }
-
     /// Reads both files.
-    func open() throws(TransportError) -> Opened {
-        let chain = try Self.read("certificate: \(certificate) cannot be read, or holds no certificate in PEM") {
-            try NIOSSLCertificate.fromPEMFile(certificate)
+    func open() throws(TransportError) -> ServerCertificate {
+        let chain: [NIOSSLCertificate]
+        do { chain = try NIOSSLCertificate.fromPEMFile(certificate) } catch {
+            throw Self.failure("certificate: \(certificate) cannot be read, or holds no certificate in PEM")
         }
-        guard let own = chain.first else { throw Self.failure("certificate: \(certificate) holds no certificate") }
-        let text: String
-        let privateKey: NIOSSLPrivateKey
+        guard !chain.isEmpty else { throw Self.failure("certificate: \(certificate) holds no certificate") }
         do throws(SettingsError) {
-            text = try key.reveal()
-            privateKey = try key.check("holds no private key in PEM") {
+            let text = try key.reveal()
+            let privateKey = try key.check("holds no private key in PEM") {
                 try NIOSSLPrivateKey(bytes: Array(text.utf8), format: .pem)
             }
-        } catch { throw TransportError(error) }
-        var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(privateKey))
-        configuration.minimumTLSVersion = .tlsv12
-        configuration.applicationProtocols = ["http/1.1"]
-        let context: NIOSSLContext
-        do throws(SettingsError) {
-            context = try key.check("is not the key of \(certificate)") {
-                try NIOSSLContext(configuration: configuration)
+            return try key.check("is not the key of \(certificate)") {
+                try ServerCertificate(chain: chain, key: privateKey)
             }
         } catch { throw TransportError(error) }
-        return Opened(context: context, certificate: own)
-    }
-
-    private static func read<Content>(
-        _ complaint: String, _ body: () throws -> Content
-    ) throws(TransportError) -> Content {
-        do { return try body() } catch { throw failure(complaint) }
     }
 
     private static func failure(_ reason: String) -> TransportError {
         TransportError(reason, isOfConfiguration: true)
-    }
-}
-
-/// The TLS of new connections; nil: they are not encrypted.
-final class PresentTLS: Sendable {
-    private let tls: Mutex<CourierTLS.Opened?>
-
-    init(_ tls: CourierTLS.Opened?) { self.tls = Mutex(tls) }
-
-    var value: CourierTLS.Opened? {
-        get { tls.withLock { $0 } }
-        set { tls.withLock { $0 = newValue } }
     }
 }

@@ -1,6 +1,5 @@
 import Foundation
-import JSON
-import NIOCore
+import HTTPServer
 import PipelineKit
 import Synchronization
 import Time
@@ -26,10 +25,10 @@ package final class CourierTransport: Transport {
     private let context: TransportContext
     let storeQueue: CourierStoreQueue
     private let now: @Sendable () -> Instant
-    private let server = Mutex<CourierServer?>(nil)
+    private let server = Mutex<WebServer?>(nil)
     private let certificates: CertificateWatch
-    /// The settings that name the present certificate.
-    private let present: Mutex<CourierSettings>
+    /// The certificate that new connections are shown, and the settings by which it was read.
+    private let present: Mutex<(certificate: ServerCertificate?, settings: CourierSettings)>
 
     package convenience init(_ settings: CourierSettings, context: TransportContext) throws(SettingsError) {
         self.init(settings, context: context, now: { .wall() })
@@ -41,7 +40,7 @@ package final class CourierTransport: Transport {
         self.now = now
         storeQueue = CourierStoreQueue(now: now)
         certificates = CertificateWatch(context)
-        present = Mutex(settings)
+        present = Mutex((nil, settings))
     }
 
     package func open() async throws(TransportError) {
@@ -64,14 +63,14 @@ package final class CourierTransport: Transport {
     package func change(to settings: CourierSettings) async throws(TransportError) -> TransportChange? {
         let tls = try settings.tls?.open()
         if let tls, let server = server.withLock({ $0 }), settings.hasSameRest(as: self.settings) {
-            let isSame = server.tls.value?.certificate == tls.certificate
+            let isSame = present.withLock { $0.certificate?.own } == tls.own
             return TransportChange(said: isSame ? [] : ["another certificate"]) { [self] in
-                server.tls.value = tls
-                present.withLock { $0 = settings }
+                server.use(tls)
+                present.withLock { $0 = (tls, settings) }
             }
         }
         guard (settings.host, settings.port) != (self.settings.host, self.settings.port) else { return nil }
-        do { try await CourierServer.tryOut(host: settings.host, port: settings.port) } catch {
+        do { try await WebServer.tryOut(host: settings.host, port: settings.port) } catch {
             throw settings.failure(toListen: error, as: context.name)
         }
         return nil
@@ -80,21 +79,19 @@ package final class CourierTransport: Transport {
     /// The port that clients connect to; nil while closed.
     var port: Int? { server.withLock { $0?.port } }
 
-    /// How many polls wait now.
-    var waitingPolls: Int {
-        get async throws { try await storeQueue.ask { courierStore, _ in courierStore.waitingPolls } ?? 0 }
-    }
-
-    /// How many polls had unknown tokens.
-    var unknownTokens: Int {
-        get async throws { try await storeQueue.ask { courierStore, _ in courierStore.unknownTokens } ?? 0 }
-    }
-
-    private func listen(_ tls: CourierTLS.Opened?) async throws {
-        let service = Service(storeQueue: storeQueue, pollTimeout: TimeAmount(settings.pollTimeout))
-        let started = try await CourierServer.start(
-            host: settings.host, port: settings.port, service, origins: settings.origins, tls: PresentTLS(tls))
+    private func listen(_ certificate: ServerCertificate?) async throws {
+        let origins = Origins(names: settings.origins)
+        let service = Service(storeQueue: storeQueue, pollTimeout: settings.pollTimeout, origins: origins)
+        var options = WebServerOptions(host: settings.host, port: settings.port)
+        (options.limits, options.certificate) = (CourierLimits.server, certificate)
+        options.refuse = { refusal, headers in
+            var answer = WebResponse.refusal(refusal)
+            origins.addHeaders(to: &answer.headers, of: headers)
+            return answer
+        }
+        let started = try await WebServer.start(options) { await service.answer($0) }
         server.withLock { $0 = started }
+        present.withLock { $0.certificate = certificate }
     }
 
     private func plan(_ store: String) -> CourierStorePlan {
@@ -108,18 +105,14 @@ package final class CourierTransport: Transport {
 
     package func close() async {
         guard let server = server.withLock({ $0.take() }) else { return }
-        do {
-            try await server.stopListening()
-            await storeQueue.close()
-            try await server.stop()
-        } catch {
-            return await storeQueue.close()
-        }
+        async let stopped: Void = server.stop(within: CourierLimits.closeWait)
+        await storeQueue.close()
+        do { try await stopped } catch { context.tell("\(context.name): \(error)") }
     }
 
     /// Stores pushes. Pushes that cannot be stored now are deferred.
     package func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
-        certificates.look(at: present.withLock { $0 }, now: now())
+        certificates.look(at: present.withLock { $0.settings }, now: now())
         var reader = PushReader()
         var (taken, answers): ([CourierPush], [TransportAnswer]) = ([], [])
         for push in pushes {

@@ -19,6 +19,7 @@ final class CourierRig: Sendable {
     let folder: Folder
     let settings: String
     let clock = Mutex(Instant(microseconds: 1_700_000_000_000_000))
+    private let looks = Atomic(0)
     private let logs: Mutex<Logs>
     private let running = Mutex<CourierTransport?>(nil)
 
@@ -49,7 +50,10 @@ final class CourierRig: Sendable {
         let context = TransportContext(
             name: "courier", folder: folder.file("outcomes"), inputLog: folder.file("pushes"), sync: .never,
             console: { _ in })
-        let transport = CourierTransport(settings, context: context) { self.clock.withLock { $0 } }
+        let transport = CourierTransport(settings, context: context) {
+            self.looks.add(1, ordering: .relaxed)
+            return self.clock.withLock { $0 }
+        }
         try await transport.open()
         running.withLock { $0 = transport }
     }
@@ -223,12 +227,14 @@ extension EventLogWriter {
 extension CourierRig {
     /// Returns once that many polls wait.
     func waitForPolls(_ count: Int) async throws {
-        while try await transport.waitingPolls != count { await Task.yield() }
+        while try await transport.storeQueue.ask({ store, _ in store.waiting.count }) != count { await Task.yield() }
     }
 
-    /// Returns once a poll had an unknown token.
-    func waitForUnknownToken() async throws {
-        while try await transport.unknownTokens == 0 { await Task.yield() }
+    /// Returns once the courier has looked at the clock so often since: a poll looks when it begins, and again when it
+    /// has waited for its registration in vain.
+    func waitForLooks(_ count: Int) async {
+        let start = looks.load(ordering: .relaxed)
+        while looks.load(ordering: .relaxed) < start + count { await Task.yield() }
     }
 
     /// Limits the store to that many more pages than it has.

@@ -7,37 +7,37 @@ import Time
 
 @testable import TransportCourier
 
-@Suite(.enabled(if: Certificates.isPossible, "needs \(Python.program) and openssl"), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: TestCertificates.isPossible, "needs \(Python.program) and openssl"), .timeLimit(.minutes(5)))
 struct CourierTLSTests {
     private static let days: Int64 = 86_400
 
-    private static func rig(_ certificates: Certificates) async throws -> CourierRig {
+    private static func rig(_ certificates: TestCertificates) async throws -> CourierRig {
         try await CourierRig("certificate: \(certificates.certificate)\nkey: {$file: \(certificates.key)}\n")
     }
 
     @Test func `clients that trust the certificate are answered over TLS`() async throws {
-        let certificates = try Certificates()
+        let certificates = try TestCertificates()
         try certificates.make("one")
         let rig = try await Self.rig(certificates)
         let mac = Device("mac")
         try rig.register(mac)
         try await rig.deliver(rig.push("here", to: mac))
         let client = Client(port: try #require(try rig.transport.port), trust: certificates.certificate)
-        let answer = try client.get("/courier/\(mac.token)")
+        let answer = try await client.get("/courier/\(mac.token)")
         #expect(
             answer.hasPrefix("TLSv1.3 one\nHTTP/1.1 200 OK\r\n") && answer.hasSuffix(#"{"nid":"n-here"}}"#), "\(answer)"
         )
         let inbox = "/courier/\(mac.token)/notifications"
-        #expect(try client.get(inbox, version: "TLSv1_2").hasPrefix("TLSv1.2 one\nHTTP/1.1 200 OK\r\n"))
+        #expect(try await client.get(inbox, version: "TLSv1_2").hasPrefix("TLSv1.2 one\nHTTP/1.1 200 OK\r\n"))
         for version in ["TLSv1", "TLSv1_1"] {
-            let refused = try client.get(inbox, version: version)
+            let refused = try await client.get(inbox, version: version)
             #expect(refused.hasPrefix("SSLError "), "\(version): \(refused)")
         }
         try await rig.stop()
     }
 
-    @Test func `a client that speaks plain HTTP gets no answer`() async throws {
-        let certificates = try Certificates()
+    @Test func `who speaks plain HTTP gets nothing`() async throws {
+        let certificates = try TestCertificates()
         try certificates.make("one")
         let rig = try await Self.rig(certificates)
         await #expect(throws: (any Error).self) { try await rig.ask("/courier/\(Device("mac").token)") }
@@ -45,7 +45,7 @@ struct CourierTLSTests {
     }
 
     @Test func `a renewed certificate is shown after a reload, and polls that wait go on`() async throws {
-        let certificates = try Certificates()
+        let certificates = try TestCertificates()
         try certificates.make("one")
         let rig = try await Self.rig(certificates)
         let mac = Device("mac")
@@ -59,14 +59,15 @@ struct CourierTLSTests {
         let change = try #require(try await rig.transport.change(to: rig.decoded()))
         #expect(change.said == ["another certificate"])
         await change.apply()
-        #expect(try client.get("/courier/\(mac.token)/notifications").hasPrefix("TLSv1.3 two\nHTTP/1.1 200 OK\r\n"))
+        #expect(
+            try await client.get("/courier/\(mac.token)/notifications").hasPrefix("TLSv1.3 two\nHTTP/1.1 200 OK\r\n"))
         try await rig.deliver(rig.push("late", to: mac))
-        #expect(poll.answer().hasPrefix("TLSv1.3 one\nHTTP/1.1 200 OK\r\n"))
+        #expect(await poll.answer().hasPrefix("TLSv1.3 one\nHTTP/1.1 200 OK\r\n"))
         try await rig.stop()
     }
 
-    @Test func `files that do not fit are refused, and the courier keeps its certificate`() async throws {
-        let certificates = try Certificates()
+    @Test func `files that do not fit are refused, and what runs goes on`() async throws {
+        let certificates = try TestCertificates()
         try certificates.make("one")
         let rig = try await Self.rig(certificates)
         try certificates.make("two", key: "other.pem")
@@ -86,12 +87,13 @@ struct CourierTLSTests {
         }
         try certificates.make("one")
         let client = Client(port: try #require(try rig.transport.port), trust: certificates.certificate)
-        #expect(try client.get("/courier/\(Device("mac").token)/notifications", checks: false).hasPrefix("TLSv1.3 "))
+        #expect(
+            try await client.get("/courier/\(Device("mac").token)/notifications", checks: false).hasPrefix("TLSv1.3 "))
         try await rig.stop()
     }
 
-    @Test func `the end of the certificate is reported in time`() async throws {
-        let certificates = try Certificates()
+    @Test func `the certificate's end is told in time`() async throws {
+        let certificates = try TestCertificates()
         try certificates.make("one", days: 12)
         let settings = try certificates.settings()
         let now = Instant.wall()
@@ -134,28 +136,8 @@ extension CourierRig {
     }
 }
 
-/// Certificates for 127.0.0.1, made by openssl. Their common names differ.
-private struct Certificates {
-    private static let openssl = "/usr/bin/openssl"
-    static var isPossible: Bool { [Python.program, openssl].allSatisfy(FileManager.default.isExecutableFile) }
-
-    let folder: Folder
-    var certificate: String { folder.file("cert.pem") }
-    var key: String { folder.file("key.pem") }
-
-    init() throws { folder = try Folder() }
-
-    func make(_ name: String, key: String = "key.pem", days: Int = 90) throws {
-        let arguments = [
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "\(days)",
-            "-subj", "/CN=\(name)", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder.file(key), "-out",
-            certificate,
-        ]
-        _ = try Running(Self.openssl, arguments).answer()
-        chmod(folder.file(key), 0o600)
-    }
-
-    func settings() throws -> CourierSettings {
+extension TestCertificates {
+    fileprivate func settings() throws -> CourierSettings {
         let text = "listen: 127.0.0.1:0\ncertificate: \(certificate)\nkey: {$file: \(key)}"
         return try SettingsReader(text: text, file: "p.yaml").decode(CourierSettings.self)
     }
@@ -166,12 +148,12 @@ private struct Client {
     let port: Int
     let trust: String
 
-    func get(_ path: String, version: String = "", checks: Bool = true) throws -> String {
-        try start(path, version: version, checks: checks).answer()
+    func get(_ path: String, version: String = "", checks: Bool = true) async throws -> String {
+        try await start(path, version: version, checks: checks).answer()
     }
 
-    func start(_ path: String, version: String = "", checks: Bool = true) throws -> Running {
-        try Running(Python.program, ["-c", Self.program, "\(port)", trust, path, version, checks ? "checked" : ""])
+    func start(_ path: String, version: String = "", checks: Bool = true) throws -> TestProgram {
+        try TestProgram(Python.program, ["-c", Self.program, "\(port)", trust, path, version, checks ? "checked" : ""])
     }
 
     private static let program = """
@@ -198,25 +180,4 @@ private struct Client {
         while piece := secure.recv(65536): answer += piece
         sys.stdout.write(answer.decode())
         """
-}
-
-private final class Running {
-    private let process = Process()
-    private let output = Pipe()
-
-    init(_ program: String, _ arguments: [String]) throws {
-        Cost.spend(.processes)
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-    }
-
-    /// The whole output of the program.
-    func answer() -> String {
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return String(decoding: data, as: UTF8.self)
-    }
 }

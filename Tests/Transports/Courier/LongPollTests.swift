@@ -68,7 +68,7 @@ import Testing
         #expect(unknown.status == 403)
         #expect(unknown.body.contains("token.unknown"))
         async let early = rig.poll(mac)
-        try await rig.waitForUnknownToken()
+        await rig.waitForLooks(2)
         try rig.register(mac)
         #expect(try await early.status == 200)
         #expect(try await rig.ask("/courier/notes").status == 403)

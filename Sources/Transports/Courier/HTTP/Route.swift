@@ -1,6 +1,7 @@
 import Foundation
+import HTTPServer
+import HTTPTypes
 import JSON
-import NIOHTTP1
 
 /// What a request asks for.
 enum Route: Sendable, Equatable {
@@ -12,11 +13,11 @@ enum Route: Sendable, Equatable {
 
     /// Why a request is refused.
     struct Refusal: Error, Equatable {
-        let status: HTTPResponseStatus
+        let status: HTTPResponse.Status
         let code: String
         let reason: String
 
-        init(_ status: HTTPResponseStatus, _ code: String, _ reason: String) {
+        init(_ status: HTTPResponse.Status, _ code: String, _ reason: String) {
             (self.status, self.code, self.reason) = (status, code, reason)
         }
 
@@ -29,30 +30,30 @@ enum Route: Sendable, Equatable {
         }
     }
 
-    init(_ method: HTTPMethod, _ target: String, body: [UInt8]) throws(Refusal) {
-        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        let path = parts[0].split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+    init(_ request: WebRequest) throws(Refusal) {
+        let method = request.method
+        let path = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
         guard (2...3).contains(path.count), path.first == "courier" else { throw .path }
         let word = path.count == 3 ? path.last : nil
         guard [nil, "notifications", "read"].contains(word) else { throw .path }
-        if method == .OPTIONS {
+        if method == .options {
             self = .preflight
             return
         }
         guard let token = CourierToken(path.dropFirst().first ?? "") else { throw .token }
         switch word {
-        case "notifications": self = try .fetch(method, token, query: parts.dropFirst().first ?? "")
-        case "read": self = try .read(method, token, body)
+        case "notifications": self = try .fetch(method, token, query: request.query ?? "")
+        case "read": self = try .read(method, token, request.body)
         default:
-            guard method == .GET || method == .POST else { throw .method("GET or POST") }
+            guard method == .get || method == .post else { throw .method("GET or POST") }
             self = .poll(token)
         }
     }
 
     private static func fetch(
-        _ method: HTTPMethod, _ token: CourierToken, query: Substring
+        _ method: HTTPRequest.Method, _ token: CourierToken, query: String
     ) throws(Refusal) -> Route {
-        guard method == .GET else { throw .method("GET") }
+        guard method == .get else { throw .method("GET") }
         var (since, limit) = (ChangeToken?.none, CourierLimits.pageEntries)
         for item in query.split(separator: "&") {
             let pair = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -83,9 +84,9 @@ enum Route: Sendable, Equatable {
     }
 
     private static func read(
-        _ method: HTTPMethod, _ token: CourierToken, _ body: [UInt8]
+        _ method: HTTPRequest.Method, _ token: CourierToken, _ body: [UInt8]
     ) throws(Refusal) -> Route {
-        guard method == .POST else { throw .method("POST") }
+        guard method == .post else { throw .method("POST") }
         guard let ids = notificationIDs(in: body) else {
             throw Refusal(.badRequest, "body.malformed", "the body is {\"notificationIDs\":[\"…\"]}")
         }

@@ -1,49 +1,60 @@
-import Foundation
+import HTTPServer
+import HTTPTypes
 import JSON
 import NIOCore
+import Synchronization
 
 /// Answers requests; knows nothing of sockets.
 struct Service: Sendable {
     let storeQueue: CourierStoreQueue
-    let pollTimeout: TimeAmount
+    let pollTimeout: Duration
+    let origins: Origins
+    let pages = PagesUnderWay()
 
-    /// - Parameter isGone: Succeeds when the client is not there any more.
-    func answer(_ route: Route, on loop: any EventLoop, isGone: EventLoopFuture<Void>) -> EventLoopFuture<HTTPAnswer> {
-        switch route {
-        case .poll(let token): poll(token, on: loop, isGone: isGone)
-        case .fetch(let token, let since, let limit):
-            loop.answer { try await fetch(token, since: since, limit: limit) }
-        case .markRead(let token, let ids): loop.answer { try await markRead(ids, token) }
-        case .preflight: loop.makeSucceededFuture(HTTPAnswer(status: .noContent, body: Data()))
+    func answer(_ request: WebRequest) async -> WebResponse {
+        var answer: WebResponse
+        do throws(Route.Refusal) { answer = await self.answer(try Route(request), to: request) } catch {
+            answer = .refusal(error.status, error.code, error.reason)
         }
+        origins.addHeaders(to: &answer.headers, of: request.headers, isPreflight: request.method == .options)
+        return answer
+    }
+
+    private func answer(_ route: Route, to request: WebRequest) async -> WebResponse {
+        do {
+            switch route {
+            case .poll(let token): return try await poll(token, for: request)
+            case .fetch(let token, let since, let limit):
+                guard pages.add(for: request) else {
+                    return .unavailable("\(CourierLimits.pagesMax) pages are on their way")
+                }
+                return try await fetch(token, since: since, limit: limit)
+            case .markRead(let token, let ids): return try await markRead(ids, token)
+            case .preflight: return WebResponse(status: .noContent)
+            }
+        } catch { return .unavailable("\(error)") }
     }
 
     // MARK: Polls
 
     /// A device that registers may ask before its registration has come this far: it has a moment's grace.
-    private func poll(
-        _ token: CourierToken, on loop: any EventLoop, isGone: EventLoopFuture<Void>,
-        patience: TimeAmount = CourierLimits.registrationWait
-    ) -> EventLoopFuture<HTTPAnswer> {
-        hold(Poll(token, on: loop), on: loop, isGone: isGone).flatMap { answer in
-            guard case .unknownToken = answer, patience > .zero else {
-                return loop.makeSucceededFuture(HTTPAnswer(answer))
-            }
-            return loop.scheduleTask(in: CourierLimits.registrationPause) {}.futureResult.flatMap {
-                poll(token, on: loop, isGone: isGone, patience: patience - CourierLimits.registrationPause)
-            }
+    private func poll(_ token: CourierToken, for request: WebRequest) async throws -> WebResponse {
+        var patience = CourierLimits.registrationWait
+        while true {
+            let answer = try await hold(Poll(token, on: request.eventLoop), for: request)
+            guard case .unknownToken = answer, patience > .zero else { return WebResponse(answer) }
+            try await Task.sleep(for: CourierLimits.registrationPause)
+            patience -= CourierLimits.registrationPause
         }
     }
 
-    private func hold(
-        _ poll: Poll, on loop: any EventLoop, isGone: EventLoopFuture<Void>
-    ) -> EventLoopFuture<Poll.Answer> {
-        let (storeQueue, end) = (storeQueue, { @Sendable (courierStore: CourierStore) in courierStore.end(poll) })
+    private func hold(_ poll: Poll, for request: WebRequest) async throws -> Poll.Answer {
+        let end = { @Sendable [storeQueue] in storeQueue.tell { courierStore, _ in courierStore.end(poll) } }
         storeQueue.tell({ $0.begin(poll, now: $1) }, orElse: { poll.end(.failed("the courier is closed")) })
-        let timeout = loop.scheduleTask(in: pollTimeout) { storeQueue.tell { courierStore, _ in end(courierStore) } }
-        isGone.whenComplete { _ in storeQueue.tell { courierStore, _ in end(courierStore) } }
-        poll.answer.whenComplete { _ in timeout.cancel() }
-        return poll.answer
+        let timeout = request.eventLoop.scheduleTask(in: TimeAmount(pollTimeout), end)
+        defer { timeout.cancel() }
+        request.whenClientIsGone(end)
+        return try await poll.answer.get()
     }
 
     // MARK: Inboxes
@@ -51,7 +62,7 @@ struct Service: Sendable {
     /// - Parameter isRetry: Whether the store was just made again.
     private func fetch(
         _ token: CourierToken, since: ChangeToken?, limit: Int, isRetry: Bool = false
-    ) async throws -> HTTPAnswer {
+    ) async throws -> WebResponse {
         guard let inbox = try await storeQueue.ask({ try $0.inbox(of: token, now: $1) }) else { return .closed }
         guard let inbox else { return .unknownToken }
         if let since, !since.isWithin(inbox.end) { return .expired(isOfThisLog: since.log == inbox.end.log) }
@@ -69,7 +80,7 @@ struct Service: Sendable {
         }
     }
 
-    private func markRead(_ ids: [String], _ token: CourierToken) async throws -> HTTPAnswer {
+    private func markRead(_ ids: [String], _ token: CourierToken) async throws -> WebResponse {
         guard let known = try await storeQueue.ask({ try $0.markRead(ids, token: token, now: $1) }) else {
             return .closed
         }
@@ -83,17 +94,26 @@ struct Service: Sendable {
     }
 }
 
-extension HTTPAnswer {
+extension WebResponse {
     // CloudKit: CKError.changeTokenExpired, upon which a client fetches anew.
-    fileprivate static func expired(isOfThisLog: Bool) -> HTTPAnswer {
+    fileprivate static func expired(isOfThisLog: Bool) -> WebResponse {
         let cause = isOfThisLog ? "is ahead of the log, which has not given it" : "is of another log"
         return refusal(.gone, "token.expired", "the change token \(cause): fetch without since")
     }
 }
 
-extension EventLoop {
-    /// The answer of a task; an error is 503 with its reason.
-    fileprivate func answer(_ work: @escaping @Sendable () async throws -> HTTPAnswer) -> EventLoopFuture<HTTPAnswer> {
-        makeFutureWithTask(work).flatMapErrorThrowing { .unavailable("\($0)") }
+/// Counts pages that are read, or not yet with their clients: they are what takes memory.
+final class PagesUnderWay: Sendable {
+    private let count = Mutex(0)
+
+    /// - Returns: False where too many are under way.
+    func add(for request: WebRequest) -> Bool {
+        let isRoom = count.withLock { count in
+            guard count < CourierLimits.pagesMax else { return false }
+            count += 1
+            return true
+        }
+        if isRoom { request.whenAnswered { self.count.withLock { $0 -= 1 } } }
+        return isRoom
     }
 }

@@ -33,10 +33,8 @@ final class CourierStore {
     /// Nil while there is no log of pushes on this machine.
     private var devices: DeviceLog?
     private var knownDevices: Int64 = 0
-    private var waiting = WaitingPolls()
+    private(set) var waiting = WaitingPolls()
     private var nextTrim = Instant.epoch
-    /// The number of polls with unknown tokens.
-    private(set) var unknownTokens = 0
 
     init(_ plan: CourierStorePlan, now: Instant) throws {
         self.plan = plan
@@ -167,16 +165,11 @@ final class CourierStore {
 
     // MARK: Polls
 
-    var waitingPolls: Int { waiting.count }
-
     func begin(_ poll: Poll, now: Instant) {
         guard !waiting.isFull else { return poll.end(.tooMany) }
         do {
             try catchUp(now)
-            guard try devices == nil || owner(of: poll.token) != nil else {
-                unknownTokens += 1
-                return poll.end(.unknownToken)
-            }
+            guard try devices == nil || owner(of: poll.token) != nil else { return poll.end(.unknownToken) }
             waiting.add(poll)?.end(.nothing)
             serve([poll.token], now)
         } catch {

@@ -15,52 +15,39 @@ final class CourierStoreQueue: Sendable {
     func ask<Value: Sendable>(_ work: @escaping @Sendable (CourierStore, Instant) throws -> Value) async throws
         -> Value?
     {
-        try await withCheckedThrowingContinuation { continuation in
-            writes.async {
-                continuation.resume(
-                    with: Result { try self.courierStore.withLock { try $0.map { try work($0, self.now()) } } })
-            }
-        }
+        try await run(on: writes) { try self.courierStore.withLock { try $0.map { try work($0, self.now()) } } }
     }
 
     /// Does not wait. Calls `orElse` instead of `work` if the queue is closed.
     func tell(_ work: @escaping @Sendable (CourierStore, Instant) -> Void, orElse: @escaping @Sendable () -> Void = {})
     {
         writes.async {
-            let isOpen = self.courierStore.withLock { courierStore in
-                if let courierStore { work(courierStore, self.now()) }
-                return courierStore != nil
-            }
+            let isOpen = self.courierStore.withLock { $0.map { work($0, self.now()) } != nil }
             if !isOpen { orElse() }
         }
     }
 
     /// Runs a long read beside the other work, so that no push has to wait for it.
     func read<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            reads.async { continuation.resume(with: Result { try work() }) }
-        }
+        try await run(on: reads, work)
     }
 
     func open(_ plan: CourierStorePlan) async throws {
-        try await withCheckedThrowingContinuation { continuation in
-            writes.async {
-                continuation.resume(
-                    with: Result { try self.courierStore.withLock { $0 = try CourierStore(plan, now: self.now()) } })
-            }
-        }
+        try await run(on: writes) { try self.courierStore.withLock { $0 = try CourierStore(plan, now: self.now()) } }
     }
 
     /// Ends all polls without a notification.
     func close() async {
-        await withCheckedContinuation { continuation in
-            writes.async {
-                self.courierStore.withLock { courierStore in
-                    courierStore?.close()
-                    courierStore = nil
-                }
-                continuation.resume()
+        await run(on: writes) { self.courierStore.withLock { $0.take()?.close() } }
+    }
+
+    private func run<Value: Sendable, Failure: Error>(
+        on queue: DispatchQueue, _ work: @escaping @Sendable () throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        try await withCheckedContinuation { continuation in
+            queue.async {
+                continuation.resume(returning: Result { () throws(Failure) in try work() })
             }
-        }
+        }.get()
     }
 }

@@ -98,13 +98,12 @@ struct InboxPage: ~Copyable {
 extension InboxTables {
     /// The last push that was ever in the inbox, and the last mark of the notifications in it.
     func last(of account: Int64) throws -> (push: Int64, mark: Int64) {
-        let row = try Row.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT max(floor, ifnull((SELECT max(push) FROM notifications WHERE account = a.id), 0)),
-                        ifnull((SELECT max(mark) FROM notifications WHERE account = a.id AND mark IS NOT NULL), 0)
-                    FROM accounts a WHERE id = ?
-                    """), arguments: [account])
-        return row.map { ($0[0], $0[1]) } ?? (0, 0)
+        try rows(
+            """
+            SELECT max(floor, ifnull((SELECT max(push) FROM notifications WHERE account = a.id), 0)),
+                ifnull((SELECT max(mark) FROM notifications WHERE account = a.id AND mark IS NOT NULL), 0)
+            FROM accounts a WHERE id = ?
+            """, [account]
+        ).first.map { ($0[0], $0[1]) } ?? (0, 0)
     }
 }

@@ -12,20 +12,13 @@ struct InboxTables {
         let arguments: StatementArguments = [account.container, account.environment, account.user]
         try run(
             "INSERT INTO accounts(container, environment, user) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", arguments)
-        let id = try Int64.fetchOne(
-            db.cachedStatement(
-                sql: "SELECT id FROM accounts WHERE container = ? AND environment = ? AND user = ?"),
-            arguments: arguments)
-        return id ?? 0
+        return try value("SELECT id FROM accounts WHERE container = ? AND environment = ? AND user = ?", arguments) ?? 0
     }
 
     /// The device. An unknown one is added without a token.
     func device(_ name: String, of account: Int64) throws -> Int64 {
         try run("INSERT INTO devices(account, name) VALUES (?, ?) ON CONFLICT DO NOTHING", [account, name])
-        let id = try Int64.fetchOne(
-            db.cachedStatement(sql: "SELECT id FROM devices WHERE account = ? AND name = ?"),
-            arguments: [account, name])
-        return id ?? 0
+        return try value("SELECT id FROM devices WHERE account = ? AND name = ?", [account, name]) ?? 0
     }
 
     /// Gives the token to the device: it belongs to the device that registered it last.
@@ -40,17 +33,13 @@ struct InboxTables {
     }
 
     func owner(of token: CourierToken) throws -> (device: Int64, account: Int64)? {
-        let row = try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT id, account FROM devices WHERE token = ?"), arguments: [token.text])
-        return row.map { ($0[0], $0[1]) }
+        try rows("SELECT id, account FROM devices WHERE token = ?", [token.text]).first.map { ($0[0], $0[1]) }
     }
 
     // MARK: Notifications
 
     func isGone(push: Int64, from account: Int64) throws -> Bool {
-        let floor = try Int64.fetchOne(
-            db.cachedStatement(sql: "SELECT floor FROM accounts WHERE id = ?"), arguments: [account])
-        return push <= floor ?? 0
+        push <= (try value("SELECT floor FROM accounts WHERE id = ?", [account]) ?? 0)
     }
 
     /// - Returns: The body of the push: the one that was added first.
@@ -63,7 +52,8 @@ struct InboxTables {
             INSERT INTO notifications(push, account, id, body, time, expires) VALUES (?, ?, ?, ?, ?, ?)
                 ON CONFLICT DO NOTHING
             """, [push, account, id, body, time.microseconds, expiration.end(of: time)])
-        return db.changesCount > 0 ? body : try self.body(ofPush: push) ?? body
+        guard db.changesCount == 0 else { return body }
+        return try value("SELECT body FROM notifications WHERE push = ?", [push]) ?? body
     }
 
     /// - Parameter payload: Nil if it is the notification's body.
@@ -73,21 +63,14 @@ struct InboxTables {
             [push, device, apnsID, payload])
     }
 
-    private func body(ofPush push: Int64) throws -> Data? {
-        try Data.fetchOne(
-            db.cachedStatement(sql: "SELECT body FROM notifications WHERE push = ?"), arguments: [push])
-    }
-
-    /// The notifications that polls of the device get next.
+    /// What polls of the device get next.
     func next(for device: Int64, limit: Int, at now: Instant) throws -> [(apnsID: String, payload: Data)] {
-        try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT d.apnsID, ifnull(d.payload, n.body) FROM deliveries d JOIN notifications n USING (push)
-                    WHERE d.device = ? AND d.taken = 0 AND d.apnsID IS NOT NULL AND ifnull(n.expires > ?, 1)
-                    ORDER BY push LIMIT ?
-                    """),
-            arguments: [device, now.microseconds, limit]
+        try rows(
+            """
+            SELECT d.apnsID, ifnull(d.payload, n.body) FROM deliveries d JOIN notifications n USING (push)
+            WHERE d.device = ? AND d.taken = 0 AND d.apnsID IS NOT NULL AND ifnull(n.expires > ?, 1)
+            ORDER BY push LIMIT ?
+            """, [device, now.microseconds, limit]
         ).map { ($0[0], $0[1]) }
     }
 
@@ -105,27 +88,22 @@ struct InboxTables {
 
     /// Whether a later push came first. A client may then have read past this one already.
     func isLate(push: Int64, in account: Int64) throws -> Bool {
-        try Bool.fetchOne(
-            db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM notifications WHERE account = ? AND push > ?)"),
-            arguments: [account, push]) ?? false
+        try value("SELECT EXISTS (SELECT 1 FROM notifications WHERE account = ? AND push > ?)", [account, push])
+            ?? false
     }
 
     /// The pushes with a notification ID, and whether each is marked as read.
     func pushes(of id: String, in account: Int64) throws -> [(push: Int64, isRead: Bool)] {
-        try Row.fetchAll(
-            db.cachedStatement(
-                sql: "SELECT push, isRead FROM notifications WHERE account = ? AND id = ? ORDER BY push"),
-            arguments: [account, id]
-        ).map { ($0[0], $0[1]) }
+        try rows("SELECT push, isRead FROM notifications WHERE account = ? AND id = ? ORDER BY push", [account, id])
+            .map { ($0[0], $0[1]) }
     }
 
     // MARK: Retention
 
     /// Removes the oldest notifications of an inbox that has too many.
     func trim(_ account: Int64, to most: Int) throws {
-        let held = try Int.fetchOne(
-            db.cachedStatement(sql: "SELECT held FROM accounts WHERE id = ?"), arguments: [account])
-        guard let held, held > most else { return }
+        let held: Int = try value("SELECT held FROM accounts WHERE id = ?", [account]) ?? 0
+        guard held > most else { return }
         try run(
             """
             DELETE FROM notifications WHERE push IN
@@ -143,20 +121,28 @@ struct InboxTables {
 
     // MARK: Positions
 
-    func position(_ name: Position) throws -> Int64 { try value(name) ?? 0 }
-    func text(_ name: Position) throws -> String? { try value(name) }
+    func position(_ name: Position) throws -> Int64 { try value(Self.position, [name.rawValue]) ?? 0 }
+    func text(_ name: Position) throws -> String? { try value(Self.position, [name.rawValue]) }
 
-    private func value<Value: DatabaseValueConvertible>(_ name: Position) throws -> Value? {
-        try Value.fetchOne(
-            db.cachedStatement(sql: "SELECT value FROM positions WHERE name = ?"), arguments: [name.rawValue])
-    }
+    private static let position = "SELECT value FROM positions WHERE name = ?"
 
     func set(_ name: Position, _ value: some DatabaseValueConvertible) throws {
         try run("INSERT OR REPLACE INTO positions(name, value) VALUES (?, ?)", [name.rawValue, value])
     }
 
+    // MARK: Statements
+
     func run(_ sql: String, _ arguments: StatementArguments = []) throws {
         try db.cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+
+    func rows(_ sql: String, _ arguments: StatementArguments) throws -> [Row] {
+        try Row.fetchAll(db.cachedStatement(sql: sql), arguments: arguments)
+    }
+
+    /// The first row's first value.
+    func value<Value: DatabaseValueConvertible>(_ sql: String, _ arguments: StatementArguments) throws -> Value? {
+        try Value.fetchOne(db.cachedStatement(sql: sql), arguments: arguments)
     }
 }
 

@@ -77,10 +77,9 @@ extension InboxTables {
     /// - Parameter name: Only the device with this name; nil: all.
     fileprivate func devices(of account: Int64, named name: String?) throws -> [(id: Int64, topic: String?)] {
         let condition = name == nil ? "" : " AND name = ?"
-        return try Row.fetchAll(
-            db.cachedStatement(
-                sql: "SELECT id, topic FROM devices WHERE account = ? AND token IS NOT NULL\(condition) ORDER BY name"),
-            arguments: name.map { [account, $0] } ?? [account]
+        return try rows(
+            "SELECT id, topic FROM devices WHERE account = ? AND token IS NOT NULL\(condition) ORDER BY name",
+            name.map { [account, $0] } ?? [account]
         ).map { ($0[0], $0[1]) }
     }
 

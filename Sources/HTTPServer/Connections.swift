@@ -1,0 +1,73 @@
+import HummingbirdCore
+import HummingbirdHTTP2
+import Logging
+import NIOCore
+import Synchronization
+
+/// Sets up each connection that comes: counted, and encrypted with the present certificate.
+final class Connections: ServerChildChannel {
+    struct Value: ServerChildChannelValue {
+        let channel: any Channel
+        let handle: @Sendable (Logger) async -> Void
+    }
+
+    let open: OpenConnections
+    private let options: WebServerOptions
+    private let responder: HTTPChannelHandler.Responder
+    private let kind: Mutex<any ServerChildChannel>
+
+    init(_ options: WebServerOptions, _ responder: @escaping HTTPChannelHandler.Responder) {
+        open = OpenConnections(max: options.limits.connectionsMax)
+        (self.options, self.responder) = (options, responder)
+        kind = Mutex(HTTP1Channel(responder: responder, configuration: options.http1))
+        if let certificate = options.certificate { use(certificate) }
+    }
+
+    func use(_ certificate: ServerCertificate) {
+        do {
+            let encrypted = try HTTP2UpgradeChannel(
+                tlsConfiguration: certificate.configuration, configuration: options.http2, responder: responder)
+            kind.withLock { $0 = encrypted }
+        } catch { preconditionFailure("a certificate that fits its key was refused: \(error)") }
+    }
+
+    /// Does not fail: Hummingbird would leave the socket open.
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        guard open.add(channel) else { return channel.eventLoop.makeSucceededFuture(closed(channel)) }
+        let watched = channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.addHandler(ConnectionWatch(wait: self.options.limits.requestWait))
+        }
+        let kind = kind.withLock { $0 }
+        return watched.flatMap { self.setUp(kind, channel, logger) }.flatMapErrorThrowing { _ in self.closed(channel) }
+    }
+
+    private func setUp(
+        _ kind: some ServerChildChannel, _ channel: any Channel, _ logger: Logger
+    ) -> EventLoopFuture<Value> {
+        kind.setup(channel: channel, logger: logger).flatMapThrowing { value in
+            if kind is HTTP2UpgradeChannel { try LateClose.add(to: channel.pipeline.syncOperations) }
+            return Value(channel: channel) { await kind.handle(value: value, logger: $0) }
+        }
+    }
+
+    private func closed(_ channel: any Channel) -> Value {
+        channel.close(promise: nil)
+        return Value(channel: channel) { _ in }
+    }
+
+    func handle(value: Value, logger: Logger) async { await value.handle(logger) }
+}
+
+extension WebServerOptions {
+    fileprivate var http1: HTTP1Channel.Configuration {
+        HTTP1Channel.Configuration(
+            additionalChannelHandlers: [Exchange(self)],
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: limits.headBytesMax, maxHeaderListSize: limits.headBytesMax))
+    }
+
+    fileprivate var http2: HTTP2ChannelConfiguration {
+        HTTP2ChannelConfiguration(
+            idleTimeout: limits.requestWait, gracefulCloseTimeout: limits.responseWait, streamConfiguration: http1)
+    }
+}

@@ -1,0 +1,197 @@
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+import NIOHTTP1
+import NIOHTTPTypes
+
+/// A connection of HTTP/1, or a stream of HTTP/2: its request, and the answer to it. It keeps the time limits, gives
+/// requests their IDs, and tells of them. Belongs to its event loop.
+final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    private enum Phase { case requesting, answering, writing }
+
+    private let options: WebServerOptions
+    private var isHTTP1 = false
+    private var phase: Phase?
+    private var timer: ExpiryTimer?
+    private var watch: ConnectionWatch?
+    private var request: RequestUnderWay?
+    private var answersBeingWritten = 0
+    private var isInputClosed = false
+    private var closesWhenWritten = false
+    private var whenGone: [@Sendable () -> Void] = []
+
+    init(_ options: WebServerOptions) { self.options = options }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        isHTTP1 = HTTP1Connection.add(to: context.pipeline.syncOperations, options.limits)
+        watch = .of(isHTTP1 ? context.channel : context.channel.parent)
+        watch?.exchangeBegan()
+        timer = ExpiryTimer(context.eventLoop) { context.close(promise: nil) }
+        enter(.requesting)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        timer?.cancel()
+        watch?.exchangeEnded()
+        (timer, watch) = (nil, nil)
+    }
+
+    // MARK: What the request's responder asks for
+
+    func whenClientIsGone(_ action: @escaping @Sendable () -> Void) {
+        if isInputClosed { action() } else if request != nil { whenGone.append(action) }
+    }
+
+    func whenAnswered(_ action: @escaping @Sendable () -> Void) {
+        if request == nil { action() } else { request?.whenAnswered.append(action) }
+    }
+
+    // MARK: The request
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head): context.fireChannelRead(wrapInboundOut(.head(begin(head, context))))
+        case .body: context.fireChannelRead(data)
+        case .end:
+            request?.isWhole = true
+            updatePhase()
+            context.fireChannelRead(data)
+        }
+    }
+
+    private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) -> HTTPRequest {
+        var head = head
+        let id = options.requestIDs?.make()
+        if let ids = options.requestIDs { head.headerFields[ids.header] = id }
+        request = RequestUnderWay(head, id: id, client: context.channel.remoteAddress)
+        return head
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let event = event as? ChannelEvent, event == .inputClosed { endInput(context) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        endInput(context)
+        if let request { end(request, isComplete: false) }
+        request = nil
+        context.fireChannelInactive()
+    }
+
+    /// Hummingbird takes the end of the input for the end of a body, so it is told of an error first.
+    private func endInput(_ context: ChannelHandlerContext) {
+        isInputClosed = true
+        if let request, !request.isWhole { context.fireErrorCaught(ChannelError.inputClosed) }
+        for action in whenGone { action() }
+        whenGone = []
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let error = error as? HTTPParserError, isHTTP1, request?.status == nil else {
+            return context.close(promise: nil)
+        }
+        refuse(error == .headerOverflow && request == nil ? .headTooLong : .malformed, context)
+    }
+
+    private func refuse(_ refusal: WebServerRefusal, _ context: ChannelHandlerContext) {
+        let answer = options.refuse(refusal, [:])
+        closesWhenWritten = true
+        write(context: context, data: wrapOutboundOut(.head(answer.head)), promise: nil)
+        write(context: context, data: wrapOutboundOut(.body(answer.body)), promise: nil)
+        write(context: context, data: wrapOutboundOut(.end(nil)), promise: nil)
+        flush(context: context)
+        context.fireErrorCaught(ChannelError.inputClosed)
+    }
+
+    // MARK: The answer
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch unwrapOutboundIn(data) {
+        case .head(let head): context.write(wrapOutboundOut(.head(completed(head))), promise: promise)
+        case .body where request?.method == .head:
+            // RFC 9110, section 9.3.2: the answer to HEAD ends with its headers.
+            promise?.succeed()
+        case .body(let body):
+            request?.bytes += body.readableBytes
+            context.write(data, promise: promise)
+        case .end: writeEnd(data, promise, context)
+        }
+    }
+
+    private func completed(_ head: HTTPResponse) -> HTTPResponse {
+        var head = head
+        request?.status = head.status.code
+        if let ids = options.requestIDs { head.headerFields[ids.header] = request?.id }
+        // A request that is not read to its end ends the connection.
+        if let request, !request.isWhole || request.isLast { closesWhenWritten = true }
+        if closesWhenWritten, isHTTP1 { head.headerFields[.connection] = "close" }
+        return head
+    }
+
+    /// A client may have sent the next request already: that is read as soon as this end is written.
+    private func writeEnd(_ data: NIOAny, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext) {
+        let written = promise ?? context.eventLoop.makePromise()
+        let answered = request.take()
+        whenGone = []
+        answersBeingWritten += 1
+        watch?.answerBegan()
+        written.futureResult.assumeIsolated().whenComplete { result in
+            self.answersBeingWritten -= 1
+            self.watch?.answerEnded()
+            if let answered { self.end(answered, isComplete: result.isSuccess) }
+            self.goOn(context)
+        }
+        context.write(data, promise: written)
+    }
+
+    private func end(_ request: RequestUnderWay, isComplete: Bool) {
+        for action in request.whenAnswered { action() }
+        options.log?(request.entry(isComplete: isComplete))
+    }
+
+    private func goOn(_ context: ChannelHandlerContext) {
+        guard answersBeingWritten > 0 || !closesWhenWritten else { return context.close(promise: nil) }
+        phase = nil
+        updatePhase()
+    }
+
+    func flush(context: ChannelHandlerContext) {
+        context.flush()
+        updatePhase()
+    }
+
+    /// Who closes waits until the answer is written.
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        guard mode != .input, answersBeingWritten > 0 else {
+            return context.close(mode: mode == .input ? .input : .all, promise: promise)
+        }
+        closesWhenWritten = true
+        promise?.succeed()
+    }
+
+    // MARK: Time limits
+
+    private func updatePhase() {
+        let isWriting = answersBeingWritten > 0 || request?.status != nil
+        enter(isWriting ? .writing : request?.isWhole == true ? .answering : .requesting)
+    }
+
+    private func enter(_ new: Phase) {
+        guard new != phase else { return }
+        phase = new
+        let limits = options.limits
+        timer?.set(new == .answering ? nil : new == .writing ? limits.responseWait : limits.requestWait)
+    }
+}
+
+extension Result {
+    fileprivate var isSuccess: Bool {
+        if case .success = self { true } else { false }
+    }
+}

@@ -1,0 +1,68 @@
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+
+/// A whole request.
+package struct WebRequest: Sendable {
+    package let head: HTTPRequest
+    /// As the client sent it, with percent signs.
+    package let path: String
+    /// As the client sent it, without the question mark; nil: the target has none.
+    package let query: String?
+    package let body: [UInt8]
+    package let id: String?
+    private let address: SocketAddress?
+    private let channel: any Channel
+
+    init(_ request: Request, body: [UInt8], id: String?, _ channel: any Channel) {
+        head = request.head
+        (path, query) = (request.uri.path, request.uri.query)
+        (self.body, self.id) = (body, id)
+        (address, self.channel) = (channel.remoteAddress, channel)
+    }
+
+    package var method: HTTPRequest.Method { head.method }
+    package var headers: HTTPFields { head.headerFields }
+    /// The IP address that the client connects from.
+    package var client: String? { address?.ipAddress }
+    package var eventLoop: any EventLoop { channel.eventLoop }
+
+    /// Calls back once, on an event loop, when the client disconnects or sends nothing more; never after the answer.
+    package func whenClientIsGone(_ action: @escaping @Sendable () -> Void) {
+        withExchange { exchange in
+            if let exchange { exchange.whenClientIsGone(action) } else { action() }
+        }
+    }
+
+    /// Calls back once, on an event loop, when the client has taken the whole answer, or is disconnected.
+    package func whenAnswered(_ action: @escaping @Sendable () -> Void) {
+        withExchange { exchange in
+            if let exchange { exchange.whenAnswered(action) } else { action() }
+        }
+    }
+
+    /// - Parameter body: Gets nil where the connection has ended.
+    private func withExchange(_ body: @escaping @Sendable (Exchange?) -> Void) {
+        channel.eventLoop.execute { [channel] in
+            let exchange: Exchange?
+            do { exchange = try channel.pipeline.syncOperations.handler(type: Exchange.self) } catch { exchange = nil }
+            body(exchange)
+        }
+    }
+}
+
+/// An answer with its whole body.
+package struct WebResponse: Sendable {
+    package var status: HTTPResponse.Status
+    package var headers: HTTPFields
+    let body: ByteBuffer
+
+    package init(status: HTTPResponse.Status, headers: HTTPFields = [:], body: some Sequence<UInt8> = []) {
+        self.status = status
+        self.headers = headers
+        self.body = ByteBuffer(bytes: body)
+        if status != .noContent { self.headers[.contentLength] = "\(self.body.readableBytes)" }
+    }
+
+    var head: HTTPResponse { HTTPResponse(status: status, headerFields: headers) }
+}

@@ -1,0 +1,67 @@
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOPosix
+
+/// An HTTP server that listens: HTTP/1.1 in clear, or HTTP/2 and HTTP/1.1 over TLS, by Hummingbird.
+///
+/// A request that its client waits for costs no thread.
+package struct WebServer: Sendable {
+    /// Answers a whole request. It is cancelled when the server ends without waiting for it.
+    package typealias Responder = @Sendable (WebRequest) async -> WebResponse
+
+    package let port: Int
+    private let server: Server<Connections>
+    private let connections: Connections
+    private let threads: MultiThreadedEventLoopGroup
+    private let running: Task<Void, Never>
+
+    /// - Throws: The system's error where it cannot listen.
+    package static func start(_ options: WebServerOptions, _ responder: @escaping Responder) async throws -> WebServer {
+        let threads = MultiThreadedEventLoopGroup(numberOfThreads: options.eventLoopThreads)
+        do { return try await WebServer(options, threads, responder) } catch {
+            try await threads.shutdownGracefully()
+            throw error
+        }
+    }
+
+    private init(
+        _ options: WebServerOptions, _ threads: MultiThreadedEventLoopGroup, _ responder: @escaping Responder
+    ) async throws {
+        let connections = Connections(options, options.answering(with: responder))
+        let listening = threads.next().makePromise(of: Int.self)
+        let server = Server(
+            childChannelSetup: connections,
+            configuration: ServerConfiguration(address: .hostname(options.host, port: options.port), backlog: 1024),
+            onServerRunning: { listening.succeed($0.localAddress?.port ?? options.port) },
+            eventLoopGroup: threads, logger: Logger(label: "HTTPServer") { _ in SwiftLogNoOpLogHandler() })
+        running = Task { do { try await server.run() } catch { listening.fail(error) } }
+        port = try await listening.futureResult.get()
+        (self.server, self.connections, self.threads) = (server, connections, threads)
+    }
+
+    /// Sees whether it could listen there, and takes no connection.
+    package static func tryOut(host: String, port: Int) async throws {
+        try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .bind(host: host, port: port).get().close()
+    }
+
+    /// Connections that come from now on are encrypted with this certificate.
+    package func use(_ certificate: ServerCertificate) { connections.use(certificate) }
+
+    /// Stops listening and closes idle connections at once. Closes the others when their requests are answered, or when
+    /// the time is over.
+    package func stop(within limit: Duration) async throws {
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await server.shutdownGracefully() }
+            group.addTask { try await Task.sleep(for: limit) }
+            try await group.next()
+            running.cancel()
+            connections.open.closeAll()
+            group.cancelAll()
+        }
+        await running.value
+        try await threads.shutdownGracefully()
+    }
+}

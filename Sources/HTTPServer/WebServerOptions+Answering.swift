@@ -1,0 +1,37 @@
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+
+extension WebServerOptions {
+    /// Reads whole requests, and refuses what is too long.
+    func answering(with responder: @escaping WebServer.Responder) -> HTTPChannelHandler.Responder {
+        { request, writer, channel in
+            let answer: WebResponse
+            do throws(Refused) {
+                let body = try await body(of: request)
+                let id = requestIDs.flatMap { request.headers[$0.header] }
+                answer = await responder(WebRequest(request, body: body, id: id, channel))
+            } catch {
+                guard case .because(let refusal) = error else { throw error }
+                answer = refuse(refusal, request.headers)
+            }
+            try await writer.write(response: answer.head, body: ResponseBody(byteBuffer: answer.body))
+        }
+    }
+
+    private enum Refused: Error {
+        case because(WebServerRefusal)
+        case clientIsGone
+    }
+
+    private func body(of request: Request) async throws(Refused) -> [UInt8] {
+        guard (request.head.path ?? "").utf8.count <= limits.targetBytesMax else { throw .because(.targetTooLong) }
+        let length = request.headers[.contentLength].flatMap { Int($0) } ?? 0
+        guard length <= limits.bodyBytesMax else { throw .because(.bodyTooLong) }
+        do {
+            return Array(try await request.body.collect(upTo: limits.bodyBytesMax).readableBytesView)
+        } catch is NIOTooManyBytesError {
+            throw .because(.bodyTooLong)
+        } catch { throw .clientIsGone }
+    }
+}

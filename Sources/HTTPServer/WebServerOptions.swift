@@ -1,0 +1,83 @@
+import HTTPTypes
+
+/// Where a ``WebServer`` listens, and how it treats clients.
+package struct WebServerOptions: Sendable {
+    package var host: String
+    /// 0: any free port.
+    package var port: Int
+    package var limits = WebServerLimits()
+    /// Nil: HTTP/1.1 without encryption.
+    package var certificate: ServerCertificate?
+    package var eventLoopThreads = 1
+    /// Nil: requests get no ID.
+    package var requestIDs: RequestIDs?
+    /// Called on an event loop once for each request, after its answer; it must not block.
+    package var log: (@Sendable (AccessLogEntry) -> Void)?
+    /// The answer to a request that the server refuses by itself, and whose headers are known where it has come so far.
+    package var refuse: @Sendable (WebServerRefusal, HTTPFields) -> WebResponse = { refusal, _ in
+        WebResponse(status: refusal.status)
+    }
+
+    package init(host: String, port: Int) { (self.host, self.port) = (host, port) }
+}
+
+/// The header that carries a request's ID. A value that a client sends is replaced.
+package struct RequestIDs: Sendable {
+    let header: HTTPField.Name
+    let make: @Sendable () -> String
+
+    package init(header: HTTPField.Name, make: @escaping @Sendable () -> String) {
+        (self.header, self.make) = (header, make)
+    }
+}
+
+package struct WebServerLimits: Sendable {
+    /// A further connection is closed when it comes.
+    package var connectionsMax = 10_000
+    /// Bytes of a path with its query; a longer one is answered 414.
+    package var targetBytesMax = 8 << 10
+    /// Bytes of a request line with all headers; a longer head is answered 431.
+    package var headBytesMax = 80 << 10
+    /// Bytes of a body; a longer one is answered 413.
+    package var bodyBytesMax = 1 << 20
+    /// A client that sends no whole request in this time is disconnected, also between two requests.
+    package var requestWait = Duration.seconds(75)
+    /// A client that does not take an answer in this time is disconnected.
+    package var responseWait = Duration.seconds(30)
+
+    package init() {}
+}
+
+/// Why the server refuses a request by itself.
+package enum WebServerRefusal: Sendable, Hashable {
+    case malformed
+    case bodyTooLong
+    case targetTooLong
+    case headTooLong
+
+    package var status: HTTPResponse.Status {
+        switch self {
+        case .malformed: .badRequest
+        case .bodyTooLong: .contentTooLarge
+        case .targetTooLong: .uriTooLong
+        case .headTooLong: .requestHeaderFieldsTooLarge
+        }
+    }
+}
+
+/// What may be said of a request in a log: no query, no header, no body.
+package struct AccessLogEntry: Sendable {
+    package let requestID: String?
+    package let client: String?
+    package let method: String
+    /// Without the query.
+    package let path: String
+    /// Nil: the connection ended before an answer.
+    package let status: Int?
+    /// Bytes of the answer's body.
+    package let bytes: Int
+    /// From the request's head to the last byte that was handed to the client's connection.
+    package let duration: Duration
+    /// False: the client did not take the whole answer.
+    package let isComplete: Bool
+}

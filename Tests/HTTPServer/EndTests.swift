@@ -1,0 +1,78 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import HTTPServer
+
+@Suite(.timeLimit(.minutes(5))) struct EndTests {
+    /// As `nc -N` does it.
+    @Test func `a client that has said all that it will say still gets its answer`() async throws {
+        let rig = try await ServerRig()
+        for _ in 0..<20 {
+            let client = try rig.connect()
+            client.get("/")
+            client.endInput()
+            #expect(await client.rest().hasPrefix("HTTP/1.1 200 "))
+        }
+        try await rig.stop()
+    }
+
+    @Test(arguments: [true, false])
+    func `a request that is held learns that its client went away`(isHalf: Bool) async throws {
+        let rig = try await ServerRig()
+        var client: RawClient? = try rig.connect()
+        client?.get("/held")
+        _ = try await rig.held.next()
+        if isHalf {
+            client?.endInput()
+            #expect(await client?.rest().hasSuffix("gone") == true)
+        }
+        client = nil
+        #expect(try await rig.log.next().bytes == (isHalf ? 4 : 0) || !isHalf)
+        try await rig.stop()
+    }
+
+    @Test func `hundreds of requests that wait cost no threads`() async throws {
+        let rig = try await ServerRig()
+        let clients = try (0..<400).map { _ in try rig.connect() }
+        for client in clients { client.get("/held") }
+        var waiting: [Held] = []
+        for _ in clients { waiting.append(try await rig.held.next()) }
+        let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count
+        #expect(threads < 200)
+        for request in waiting { request.end("now") }
+        for client in clients { #expect(await client.statuses(1) == [200]) }
+        try await rig.stop()
+    }
+
+    @Test func `a graceful end answers what is under way, and closes the rest`() async throws {
+        let rig = try await ServerRig()
+        let (idle, busy, slow) = (try rig.connect(), try rig.connect(), try rig.connect())
+        idle.get("/")
+        #expect(await idle.statuses(1) == [200])
+        busy.get("/held")
+        let held = try await rig.held.next()
+        slow.get("/big")
+        _ = await slow.answers(1)
+        async let stopped: Void = rig.stop()
+        #expect(await idle.rest() == "")
+        #expect(throws: (any Error).self) { try rig.connect() }
+        #expect(await slow.rest().utf8.count > ServerRig.big.count / 2)
+        held.end("done")
+        let answer = await busy.rest()
+        #expect(answer.hasSuffix("done") && answer.contains("connection: close\r\n"), "\(answer)")
+        try await stopped
+    }
+
+    @Test func `an end cancels what takes too long`() async throws {
+        let rig = try await ServerRig()
+        let (held, slow) = (try rig.connect(), try rig.connect())
+        held.get("/held")
+        _ = try await rig.held.next()
+        slow.get("/big")
+        _ = await slow.answers(1)
+        try await rig.server.stop(within: .milliseconds(50))
+        #expect(await slow.rest().utf8.count < ServerRig.big.count)
+        #expect(rig.log.all.map(\.isComplete).contains(false))
+    }
+}

@@ -1,0 +1,128 @@
+import HTTPTypes
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import HTTPServer
+
+@Suite(.timeLimit(.minutes(5))) struct LimitTests {
+    @Test(arguments: [
+        ("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 101\r\n\r\n", "413 bodyTooLong"),
+        ("POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 101\r\n\r\n", "413 bodyTooLong"),
+        (
+            "POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n65\r\n\(String(repeating: "x", count: 101))",
+            "413 bodyTooLong"
+        ),
+        ("GET /\(String(repeating: "x", count: 100)) HTTP/1.1\r\nhost: x\r\n\r\n", "414 targetTooLong"),
+        ("GET / HTTP/1.1\r\nhost: x\r\nlong: \(String(repeating: "x", count: 1000))", "431 headTooLong"),
+        ("GET / HTTP/1.1\r\nhost x\r\n\r\n", "400 malformed"),
+        ("POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nnone\r\n", "400 malformed"),
+        ("GET / HT", "400 malformed"),
+    ])
+    func `what is too long or malformed is refused`(request: String, answer: String) async throws {
+        let rig = try await ServerRig(Self.restrict)
+        let client = try rig.connect()
+        client.send(request)
+        if answer == "400 malformed" || answer.hasPrefix("414") { client.endInput() }
+        let text = await client.rest()
+        #expect(text.hasPrefix("HTTP/1.1 \(answer.prefix(3)) ") && text.hasSuffix(answer), "\(text)")
+        #expect(rig.requests.withLock { $0.isEmpty })
+        try await rig.stop()
+    }
+
+    private static func restrict(_ options: inout WebServerOptions) {
+        options.limits.bodyBytesMax = 100
+        options.limits.targetBytesMax = 100
+        options.limits.headBytesMax = 1000
+        options.refuse = { (refusal: WebServerRefusal, _: HTTPFields) -> WebResponse in
+            let text = "\(refusal.status.code) \(refusal)"
+            return WebResponse(status: refusal.status, body: text.utf8)
+        }
+    }
+
+    @Test func `a body of the longest length is taken`() async throws {
+        let rig = try await ServerRig { $0.limits.bodyBytesMax = 100 }
+        let client = try rig.connect()
+        client.send("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n\(String(repeating: "x", count: 100))")
+        #expect(await client.statuses(1) == [200])
+        try await rig.stop()
+    }
+
+    @Test func `a connection too many is closed, and others go on`() async throws {
+        let rig = try await ServerRig { $0.limits.connectionsMax = 2 }
+        var clients = [try rig.connect(), try rig.connect()]
+        for client in clients {
+            client.get("/")
+            #expect(await client.statuses(1) == [200])
+        }
+        #expect(await (try rig.connect()).rest() == "")
+        clients.removeLast().endInput()
+        clients[0].get("/")
+        #expect(await clients[0].statuses(1) == [200])
+        var freed: [Int] = []
+        while freed.isEmpty {
+            let client = try rig.connect()
+            client.get("/")
+            freed = await client.statuses(1)
+        }
+        #expect(freed == [200])
+        try await rig.stop()
+    }
+
+    @Test(arguments: ["", "GET / HT", "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\na"])
+    func `who sends no whole request in time is disconnected`(part: String) async throws {
+        let rig = try await ServerRig { $0.limits.requestWait = .milliseconds(100) }
+        let client = try rig.connect()
+        client.send(part)
+        #expect(await client.rest() == "")
+        client.send("x")
+        #expect(rig.requests.withLock { $0.isEmpty })
+        let idle = try rig.connect()
+        idle.get("/")
+        #expect(await idle.rest().hasPrefix("HTTP/1.1 200 "))
+        try await rig.stop()
+    }
+
+    @Test func `who waits for an answer is not disconnected`() async throws {
+        let rig = try await ServerRig { options in
+            options.limits.requestWait = .milliseconds(50)
+            options.limits.responseWait = .milliseconds(50)
+        }
+        let (waiting, idle) = (try rig.connect(), try rig.connect())
+        waiting.get("/held")
+        let held = try await rig.held.next()
+        #expect(await idle.rest() == "")
+        held.end("late")
+        #expect(await waiting.answers(1).hasSuffix("late"))
+        try await rig.stop()
+    }
+
+    @Test func `who does not take the answer in time is disconnected`() async throws {
+        let rig = try await ServerRig { $0.limits.responseWait = .milliseconds(100) }
+        let client = try rig.connect()
+        client.get("/big")
+        let entry = try await rig.log.next()
+        #expect(entry.status == 200 && !entry.isComplete && entry.bytes == ServerRig.big.count)
+        #expect(await client.rest().utf8.count < ServerRig.big.count)
+        try await rig.stop()
+    }
+
+    @Test func `an answer counts as taken when its last byte has left`() async throws {
+        let events = Seen<String>()
+        let options = WebServerOptions(host: "127.0.0.1", port: 0)
+        let server = try await WebServer.start(options) { request in
+            request.whenAnswered { events.add("taken " + request.path) }
+            events.add("asked " + request.path)
+            return WebResponse(status: .ok, body: request.path == "/big" ? ServerRig.big : [])
+        }
+        let (slow, quick) = (try RawClient(port: server.port), try RawClient(port: server.port))
+        slow.get("/big", "connection: close\r\n")
+        #expect(try await events.next() == "asked /big")
+        quick.get("/small", "connection: close\r\n")
+        _ = await quick.rest()
+        #expect([try await events.next(), try await events.next()] == ["asked /small", "taken /small"])
+        #expect(await slow.rest().utf8.count > ServerRig.big.count)
+        #expect(try await events.next() == "taken /big")
+        try await server.stop(within: .seconds(30))
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import HTTPTypes
+import NIOCore
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import HTTPServer
+
+@Suite(.timeLimit(.minutes(5))) struct RequestTests {
+    @Test func `a request comes with its method, path, query, headers and body`() async throws {
+        let rig = try await ServerRig()
+        let client = try rig.connect()
+        client.send("POST /a%20b?c=d&e HTTP/1.1\r\nhost: x\r\nx-one: 1\r\ncontent-length: 5\r\n\r\nhello")
+        #expect(await client.answers(1).hasSuffix("hello"))
+        let request = try #require(rig.requests.withLock { $0.first })
+        #expect(request.method == .post && request.path == "/a%20b" && request.query == "c=d&e")
+        #expect(request.headers[HTTPField.Name("x-one")!] == "1")
+        #expect(request.body == Array("hello".utf8) && request.client == "127.0.0.1" && request.id == nil)
+        try await rig.stop()
+    }
+
+    /// RFC 9112, section 9.3.2: Pipelining.
+    @Test func `requests that come together are answered in their order`() async throws {
+        let rig = try await ServerRig()
+        let client = try rig.connect()
+        for number in 1...9 { client.send("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\n\(number)") }
+        let text = await client.answers(9)
+        #expect(text.matches(of: #/\r\n\r\n([0-9])/#).compactMap { Int($0.1) }.prefix(8) == [1, 2, 3, 4, 5, 6, 7, 8])
+        try await rig.stop()
+    }
+
+    /// RFC 9110, sections 9.3.2 and 10.1.1; RFC 9112, section 3.2.2.
+    @Test func `HEAD has no body, Expect is answered, and a target may be absolute`() async throws {
+        let rig = try await ServerRig()
+        let client = try rig.connect()
+        client.send("HEAD / HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\nabc")
+        client.get("http://x/there?q=1")
+        client.send("POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 1\r\n\r\n")
+        #expect(await client.statuses(3) == [200, 200, 100])
+        client.send("b")
+        #expect(await client.answers(1).hasSuffix("b"))
+        let request = try #require(rig.requests.withLock { $0.dropFirst().first })
+        #expect(request.path == "/there" && request.query == "q=1")
+        #expect(rig.log.all.first?.bytes == 0)
+        try await rig.stop()
+    }
+
+    @Test(arguments: ["HTTP/1.0\r\n\r\n", "HTTP/1.1\r\nhost: x\r\nconnection: Close\r\n\r\n"])
+    func `a client that wants one answer gets the end with it`(rest: String) async throws {
+        let rig = try await ServerRig()
+        let client = try rig.connect()
+        client.send("GET / " + rest)
+        #expect(await client.rest().lowercased().contains("connection: close\r\n"))
+        try await rig.stop()
+    }
+
+    @Test func `a body that ends early is no request`() async throws {
+        let rig = try await ServerRig()
+        let (whole, half, gone) = (try rig.connect(), try rig.connect(), try rig.connect())
+        for client in [half, gone] { client.send("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\na") }
+        half.endInput()
+        _ = await half.rest()
+        gone.endInput()
+        _ = await gone.rest()
+        whole.get("/whole")
+        #expect(await whole.statuses(1) == [200])
+        #expect(rig.requests.withLock { $0.map(\.path) } == ["/whole"])
+        try await rig.stop()
+    }
+
+    @Test func `each request has an ID of the server's making`() async throws {
+        let name = try #require(HTTPField.Name("x-request-id"))
+        let rig = try await ServerRig { options in
+            let numbers = Numbers()
+            options.requestIDs = RequestIDs(header: name) { "id-\(numbers.next())" }
+        }
+        let client = try rig.connect()
+        client.get("/", "x-request-id: mine\r\n")
+        client.get("/")
+        let text = await client.answers(2)
+        #expect(text.contains("x-request-id: id-1\r\n") && text.contains("x-request-id: id-2\r\n"), "\(text)")
+        #expect(rig.requests.withLock { $0.map(\.id) } == ["id-1", "id-2"])
+        #expect(rig.requests.withLock { $0.map { $0.headers[values: name] } } == [["id-1"], ["id-2"]])
+        #expect([try await rig.log.next(), try await rig.log.next()].map(\.requestID) == ["id-1", "id-2"])
+        try await rig.stop()
+    }
+
+    @Test func `the log tells of requests, and of nothing that is secret`() async throws {
+        let rig = try await ServerRig()
+        let client = try rig.connect()
+        client.send(
+            "POST /path?query-secret HTTP/1.1\r\nhost: host-secret\r\ncookie: header-secret\r\ncontent-length: 11\r\n\r\n"
+                + "body-secret")
+        _ = await client.statuses(1)
+        let entry = try await rig.log.next()
+        #expect(!String(reflecting: entry).contains("secret"), "\(entry)")
+        #expect(entry.method == "POST" && entry.path == "/path" && entry.status == 200 && entry.bytes == 11)
+        #expect(entry.client == "127.0.0.1" && entry.isComplete && entry.duration > .zero)
+        try await rig.stop()
+    }
+
+    @Test func `a port that is taken is an error of the system`() async throws {
+        let rig = try await ServerRig()
+        let options = WebServerOptions(host: "127.0.0.1", port: rig.server.port)
+        let error = await #expect(throws: IOError.self) {
+            _ = try await WebServer.start(options) { _ in WebResponse(status: .ok) }
+        }
+        #expect(error?.errnoCode == EADDRINUSE)
+        await #expect(throws: IOError.self) { try await WebServer.tryOut(host: "127.0.0.1", port: rig.server.port) }
+        try await rig.stop()
+        try await WebServer.tryOut(host: "127.0.0.1", port: rig.server.port)
+    }
+}
+
+final class Numbers: Sendable {
+    private let last = Atomic(0)
+    func next() -> Int { last.add(1, ordering: .relaxed).newValue }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import HTTPTypes
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import HTTPServer
+
+/// A server, what it was asked, and what it told of it.
+final class ServerRig: Sendable {
+    let server: WebServer
+    let requests = Mutex<[WebRequest]>([])
+    let log = Seen<AccessLogEntry>()
+    let held = Seen<Held>()
+
+    init(_ change: (inout WebServerOptions) throws -> Void = { _ in }) async throws {
+        var options = WebServerOptions(host: "127.0.0.1", port: 0)
+        let log = log
+        options.log = { log.add($0) }
+        try change(&options)
+        let answers = Answers()
+        server = try await WebServer.start(options) { await answers.rig?.answer($0) ?? WebResponse(status: .ok) }
+        answers.rig = self
+    }
+
+    static let big = Array(repeating: UInt8(ascii: "x"), count: 8 << 20)
+
+    /// `/held` waits for the test or the client's end, `/big` is longer than what sockets buffer, others are given back what they sent.
+    private func answer(_ request: WebRequest) async -> WebResponse {
+        requests.withLock { $0.append(request) }
+        switch request.path {
+        case "/held":
+            let request = Held(request)
+            held.add(request)
+            return await request.answer()
+        case "/big": return WebResponse(status: .ok, body: Self.big)
+        default: return WebResponse(status: .ok, headers: [.contentType: "text/plain"], body: request.body)
+        }
+    }
+
+    func connect() throws -> RawClient { try RawClient(port: server.port) }
+
+    func stop() async throws { try await server.stop(within: .seconds(30)) }
+
+    private final class Answers: Sendable {
+        private let weak = Mutex<ServerRig?>(nil)
+        var rig: ServerRig? {
+            get { weak.withLock { $0 } }
+            set { weak.withLock { $0 = newValue } }
+        }
+    }
+}
+
+/// A request that waits for its answer.
+final class Held: Sendable {
+    let request: WebRequest
+    private let ends = AsyncStream<String>.makeStream()
+
+    init(_ request: WebRequest) { self.request = request }
+
+    func end(_ text: String) { ends.continuation.yield(text) }
+
+    func answer() async -> WebResponse {
+        request.whenClientIsGone { self.end("gone") }
+        let text = await withTaskCancellationHandler {
+            await ends.stream.first { _ in true } ?? "cancelled"
+        } onCancel: {
+            end("cancelled")
+        }
+        return WebResponse(status: .ok, body: text.utf8)
+    }
+}
+
+/// Values that come from elsewhere, in order.
+final class Seen<Value: Sendable>: Sendable {
+    private let stream = AsyncStream<Value>.makeStream()
+    private let values = Mutex<[Value]>([])
+
+    func add(_ value: Value) {
+        values.withLock { $0.append(value) }
+        stream.continuation.yield(value)
+    }
+
+    var all: [Value] { values.withLock { $0 } }
+
+    /// Waits for the next one. By one task at a time.
+    func next() async throws -> Value { try #require(await stream.stream.first { _ in true }) }
+}
+
+extension RawClient {
+    func get(_ target: String, _ more: String = "") { send("GET \(target) HTTP/1.1\r\nhost: x\r\n\(more)\r\n") }
+}

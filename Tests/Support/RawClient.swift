@@ -1,0 +1,71 @@
+import Foundation
+import Glibc
+
+/// A TCP connection to 127.0.0.1 that sends what a test says, and reads only where a test says so.
+package final class RawClient: Sendable {
+    private let descriptor: CInt
+
+    package init(port: Int?) throws {
+        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        var size: CInt = 4096
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))
+        // A test fails rather than waits for ever.
+        var wait = timeval(tv_sec: 30, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port ?? 0).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .ENOTCONN) }
+    }
+
+    deinit { close(descriptor) }
+
+    /// - Returns: False where the server has closed the connection.
+    @discardableResult
+    package func send(_ text: String) -> Bool {
+        Glibc.send(descriptor, text, text.utf8.count, CInt(MSG_NOSIGNAL)) == text.utf8.count
+    }
+
+    package func endInput() { shutdown(descriptor, CInt(SHUT_WR)) }
+
+    /// All that comes until the server closes the connection; it says so where the server does not.
+    package func rest() async -> String { await read { _ in false } }
+
+    /// The statuses of so many answers; of fewer where the server closes the connection.
+    package func statuses(_ count: Int) async -> [Int] { Self.statuses(in: await answers(count)) }
+
+    /// What comes until so many answers have begun and the last one's head has ended.
+    package func answers(_ count: Int) async -> String {
+        await read { Self.statuses(in: $0).count >= count && $0.contains("\r\n\r\n") }
+    }
+
+    package static func statuses(in text: String) -> [Int] {
+        text.matches(of: #/HTTP/1\.1 ([0-9]+) /#).compactMap { Int($0.1) }
+    }
+
+    private func read(until isEnough: @escaping @Sendable (String) -> Bool) async -> String {
+        await onThread { [self] in
+            var (text, buffer) = ("", [UInt8](repeating: 0, count: 65_536))
+            while !isEnough(text) {
+                let count = recv(descriptor, &buffer, buffer.count, 0)
+                if count < 0, errno == EAGAIN { return text + "(nothing more came)" }
+                guard count > 0 else { break }
+                text += String(decoding: buffer[..<count], as: UTF8.self)
+            }
+            return text
+        }
+    }
+}
+
+/// Runs what blocks on a thread of its own, because servers in the same process need those of tasks.
+package func onThread<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+    await withCheckedContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(returning: work()) }
+    }
+}
