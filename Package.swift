@@ -59,7 +59,12 @@ var libraries: [Target] {
         .target(name: "HTTPServer", dependencies: hummingbird),
         .target(name: "CloudKitModel", dependencies: ["JSON", "Events"]),
         .target(name: "Predicates", dependencies: ["JSON", "Time", "CloudKitModel"]),
-        .target(name: "Access", dependencies: ["JSON", "Time", "Signing", "EventLog", "CloudKitModel"]),
+        .target(
+            name: "RecordStore",
+            dependencies: [
+                "JSON", "Time", "Events", "CloudKitModel", "Predicates", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]),
         .target(name: "BelfryClient", dependencies: ["JSON", "Events", "CloudKitModel", "Predicates"]),
         .target(
             name: "PipelineKit",

@@ -16,6 +16,10 @@ package struct Circle: Sendable, Hashable {
     /// The radius in metres.
     package let radius: Double
 
+    package init(latitude: Double, longitude: Double, radius: Double) {
+        (self.latitude, self.longitude, self.radius) = (latitude, longitude, radius)
+    }
+
     package func contains(latitude: Double, longitude: Double) -> Bool {
         distance(latitude: latitude, longitude: longitude) <= radius
     }

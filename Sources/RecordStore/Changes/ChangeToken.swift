@@ -1,0 +1,60 @@
+import CloudKitModel
+import Time
+
+/// How far a client has read the changes of a zone or database.
+///
+/// It names positions of the log and no rows, so a rebuilt store and other gateways take it.
+struct ChangeToken: Hashable, Sendable {
+    var log: LogIdentity
+    /// The client has all changes up to here.
+    var position: UInt64
+    /// Where the log was when the client began to read from nothing: it needs no deletions of before. 0 otherwise.
+    var began: UInt64
+    /// Set between the pages of a read in reverse.
+    var reverse: Reverse?
+
+    /// A read from the newest change back to `position`.
+    struct Reverse: Hashable, Sendable {
+        /// The next page has changes before this one.
+        var below: UInt64
+        /// Where the log was at the first page: changes after it are read afterwards.
+        var top: UInt64
+    }
+
+    /// Deletions up to here are of no use to the client.
+    var settled: UInt64 { max(position, began) }
+
+    private static let version: UInt8 = 1
+
+    /// - Parameter zone: Nil for a token of the whole database.
+    func text(for zone: ZoneKey?, in database: DatabaseID) -> String {
+        var out = OpaqueText(version: ChangeToken.version)
+        for number in [log.high, log.low, position, began] { out.append(number) }
+        if let reverse {
+            out.append(reverse.below)
+            out.append(reverse.top)
+        }
+        return out.text(for: ChangeToken.purpose(zone, database))
+    }
+
+    /// Nil if the text is not one of ``text(for:in:)`` for the same zone and database.
+    init?(_ text: String, for zone: ZoneKey?, in database: DatabaseID) {
+        let purpose = ChangeToken.purpose(zone, database)
+        guard var read = OpaqueText.Reader(text, version: ChangeToken.version, for: purpose), let high = read.number(),
+            let low = read.number(), let position = read.number(), let began = read.number()
+        else { return nil }
+        self.init(log: LogIdentity(high: high, low: low), position: position, began: began)
+        if let below = read.number(), let top = read.number() { reverse = Reverse(below: below, top: top) }
+        guard read.isAtEnd else { return nil }
+    }
+
+    init(log: LogIdentity, position: UInt64, began: UInt64 = 0) {
+        (self.log, self.position, self.began) = (log, position, began)
+    }
+
+    private static func purpose(_ zone: ZoneKey?, _ database: DatabaseID) -> [UInt8] {
+        let purpose = OpaqueText.purpose("changes", database)
+        guard let zone else { return purpose }
+        return purpose + Array("\u{0}\(zone.name)\u{0}\(zone.owner ?? "")".utf8)
+    }
+}

@@ -1,0 +1,64 @@
+import GRDB
+
+/// One page of a zone's changes, and the token behind it.
+struct ChangesRead {
+    private let from: ChangeToken
+    private let applied: UInt64
+    private let reverse: ChangeToken.Reverse?
+    private var hasMore = false
+    private var isBehind = false
+    /// The last row that was taken.
+    private var last: UInt64?
+
+    /// - Parameter applied: Where the store is.
+    init(from: ChangeToken, applied: UInt64, isReverse: Bool) {
+        (self.from, self.applied) = (from, applied)
+        reverse = isReverse ? from.reverse ?? ChangeToken.Reverse(below: applied + 1, top: applied) : nil
+    }
+
+    /// Calls `body` for each changed record until it returns false, which leaves the row for the next page.
+    mutating func rows(
+        of zone: Int64, limit: Int, _ db: Database, _ body: (RecordRow) throws -> Bool
+    ) throws {
+        var count = 0
+        try db.prepared(
+            """
+            SELECT \(RecordRow.sql) FROM records
+            WHERE zone = ? AND sequence > ? AND sequence < ? AND (fields IS NOT NULL OR sequence > ?)
+            ORDER BY sequence \(reverse == nil ? "" : "DESC")
+            """
+        ).each([
+            .int(zone), .sequence(from.position), .sequence(reverse?.below ?? applied + 1), .sequence(from.settled),
+        ]) { row in
+            guard count < limit, try body(RecordRow(row: row)) else {
+                hasMore = true
+                return false
+            }
+            (count, last) = (count + 1, row.sequence(4))
+            return true
+        }
+        if !hasMore, let reverse { try look(for: reverse.top, in: zone, db) }
+    }
+
+    /// Looks for changes that came after the first page of a read in reverse.
+    private mutating func look(for top: UInt64, in zone: Int64, _ db: Database) throws {
+        isBehind =
+            try db.prepared("SELECT 1 FROM records WHERE zone = ? AND sequence > ? LIMIT 1").first([
+                .int(zone), .sequence(top),
+            ]) { _ in true } ?? false
+    }
+
+    var moreComing: Bool { hasMore || isBehind }
+
+    /// The token for what comes behind the rows that were taken.
+    var next: ChangeToken {
+        guard hasMore else { return ChangeToken(log: from.log, position: reverse?.top ?? applied, began: 0) }
+        var next = from
+        guard let reverse else {
+            (next.position, next.reverse) = (last ?? from.position, nil)
+            return next
+        }
+        next.reverse = ChangeToken.Reverse(below: last ?? reverse.below, top: reverse.top)
+        return next
+    }
+}

@@ -1,0 +1,110 @@
+import GRDB
+import JSON
+import Predicates
+
+/// An index on one field of the records of one type in one zone.
+struct FieldIndex: Hashable, Sendable {
+    let zone: Int64
+    let type: String
+    let subject: Clause.Subject
+}
+
+/// A row of `fieldIndexes`.
+struct FieldList {
+    let id: Int64
+    let index: FieldIndex
+    /// Records with numbers up to this one are in the list.
+    var builtTo: Int64
+
+    /// Said of a list in which every record is.
+    static let complete = Int64.max
+
+    var isComplete: Bool { builtTo == FieldList.complete }
+
+    /// The lists of one type, complete or not.
+    static func all(zone: Int64, type: String, _ db: Database) throws -> [FieldList] {
+        try db.prepared(
+            "SELECT id, zone, type, field, builtTo FROM fieldIndexes WHERE zone = ? AND type = ? ORDER BY id"
+        ).all([.int(zone), .text(type)], FieldList.init).compactMap { $0 }
+    }
+
+    static func all(_ db: Database) throws -> [FieldList] {
+        try db.prepared("SELECT id, zone, type, field, builtTo FROM fieldIndexes ORDER BY id").all([], FieldList.init)
+            .compactMap { $0 }
+    }
+
+    private init?(_ row: SQLRow) {
+        guard let subject = Clause.Subject(indexName: row.text(3)) else { return nil }
+        (id, builtTo) = (row.int(0), row.int(4))
+        index = FieldIndex(zone: row.int(1), type: row.text(2), subject: subject)
+    }
+}
+
+/// All lists, by their zone, as the writer knows them.
+struct FieldListCache {
+    private(set) var byZone: [Int64: [FieldList]] = [:]
+    private var isLoaded = false
+
+    mutating func load(_ db: Database) throws {
+        guard !isLoaded else { return }
+        byZone = Dictionary(grouping: try FieldList.all(db)) { $0.index.zone }
+        isLoaded = true
+    }
+
+    /// Makes the next transaction read the lists anew.
+    mutating func reload() { isLoaded = false }
+
+    func hasLists(zone: Int64) -> Bool { !byZone.isEmpty && byZone[zone] != nil }
+
+    /// The first list that is not complete.
+    var unfinished: FieldList? { byZone.values.lazy.flatMap { $0 }.first { !$0.isComplete } }
+
+    var count: Int { byZone.values.reduce(0) { $0 + $1.count } }
+}
+
+/// What the keys of a record are made from.
+struct IndexedRecord {
+    let system: SystemValues
+    let fields: [UInt8]
+}
+
+/// A record whose keys come into the lists. Valid while its event is.
+struct NewEntry {
+    let id: Int64
+    let type: String
+    let system: SystemValues
+    let fields: JSONValue?
+}
+
+extension RecordWriter {
+    /// Replaces the keys of a record in the lists of its zone.
+    func reindex(_ zone: ZoneRow, _ old: OldRecord?, _ new: NewEntry?, _ change: ChangeEvent) throws {
+        guard let lists = lists.byZone[zone.id] else { return }
+        let before = try oldKeys(old, lists)
+        for (list, before) in zip(lists, before) {
+            let after = new.flatMap { list.key($0.id, $0.type, $0.fields, $0.system) }
+            if before == after, old?.id == new?.id { continue }
+            if let before, let old { try change.statements.removeEntry.run(list.entry(before, old.id)) }
+            if let after, let new { try change.statements.addEntry.run(list.entry(after, new.id)) }
+        }
+    }
+
+    /// The key of the record in each list; nil in lists where it is not.
+    private func oldKeys(_ old: OldRecord?, _ lists: [FieldList]) throws -> [[UInt8]?] {
+        guard let old, let indexed = old.indexed else { return lists.map { _ in nil } }
+        return try indexed.fields.withUnsafeBytes { bytes in
+            let fields = try oldParser.parse(bytes)
+            return lists.map { $0.key(old.id, old.type, fields, indexed.system) }
+        }
+    }
+}
+
+extension FieldList {
+    /// Nil for a record that is not in the list.
+    fileprivate func key(_ id: Int64, _ type: String, _ fields: JSONValue?, _ system: SystemValues) -> [UInt8]? {
+        guard index.type == type, id <= builtTo else { return nil }
+        return OrderKey.of(index.subject, fields, system)
+    }
+
+    func entry(_ key: [UInt8], _ record: Int64) -> [SQLValue] { [.int(id), .blob(key), .int(record)] }
+}

@@ -1,0 +1,73 @@
+import Predicates
+
+/// A range of ``OrderKey``s, from `lower` up to but not including `upper`.
+struct KeyRange: Hashable, Sendable {
+    let lower: [UInt8]
+    let upper: [UInt8]
+
+    static func only(_ key: [UInt8]) -> KeyRange { KeyRange(lower: key, upper: key + [0]) }
+
+    /// All keys that begin with these bytes.
+    static func prefix(_ start: [UInt8]) -> KeyRange { KeyRange(lower: start, upper: start.successor) }
+
+    /// The ranges that hold the keys of all records for which the comparison is true. They may hold more: the predicate
+    /// decides. Nil for a comparison that does not narrow the records, or not by their keys.
+    ///
+    /// - Parameter now: The value of `now()`, in milliseconds since 1970.
+    static func ranges(_ clause: Clause, now: Int64) -> [KeyRange]? {
+        guard !clause.isNegated, !clause.foldsCase, clause.subject.hasKeys else { return nil }
+        let keys = clause.values.compactMap { $0.orderKey(now: now) }
+        guard keys.count == clause.values.count else { return nil }
+        switch clause.comparator {
+        case .equals, .isIn: return Set(keys).map { only($0) }
+        case .beginsWith: return keys.map { prefix($0) }
+        case .lessThan, .lessThanOrEquals: return keys.map { KeyRange(lower: [$0[0]], upper: $0 + [0]) }
+        case .greaterThan, .greaterThanOrEquals: return keys.map { KeyRange(lower: $0, upper: [$0[0] + 1]) }
+        default: return nil
+        }
+    }
+}
+
+extension Clause.Subject {
+    /// Whether equal values always have equal keys.
+    var hasKeys: Bool {
+        switch self {
+        case .field: true
+        // Its key is a number, and a predicate compares it as text.
+        case .system(let field): field != .recordChangeTag
+        case .allText: false
+        }
+    }
+
+    /// The name in the table of indexes. No app's field begins with an underscore.
+    var indexName: String {
+        switch self {
+        case .field(let name): name
+        case .system(let field): "_" + field.rawValue
+        case .allText: "_"
+        }
+    }
+
+    init?(indexName: String) {
+        guard indexName.hasPrefix("_") else {
+            self = .field(indexName)
+            return
+        }
+        guard let field = SystemField(rawValue: String(indexName.dropFirst())) else { return nil }
+        self = .system(field)
+    }
+}
+
+extension FieldValue {
+    /// Nil for a value that fields of several kinds equal, or that has no order.
+    fileprivate func orderKey(now: Int64) -> [UInt8]? {
+        switch self {
+        case .integer(let number): OrderKey.of(number)
+        case .double(let number): OrderKey.of(number)
+        case .now: OrderKey.of(now)
+        case .text(let text): OrderKey.of(.text, text)
+        case .reference(let name): OrderKey.of(.reference, name)
+        case .bytes, .circle: nil
+        }
+    }
+}

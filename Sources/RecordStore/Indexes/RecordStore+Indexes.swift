@@ -1,0 +1,33 @@
+import GRDB
+
+/// An index that queries asked for.
+package struct FieldIndexReport: Hashable, Sendable {
+    package let database: DatabaseID
+    package let zone: ZoneKey
+    package let recordType: String
+    /// The field's name; that of a system field begins with an underscore.
+    package let field: String
+    /// False while it is being built: queries do not use it yet.
+    package let isComplete: Bool
+}
+
+extension RecordStore {
+    /// All indexes, by database, zone, type and field.
+    package func indexes() throws(RecordStoreError) -> [FieldIndexReport] {
+        try read { db in
+            try db.prepared(
+                """
+                SELECT d.container, d.environment, d.scope, d.owner, z.name, z.owner, i.type, i.field, i.builtTo
+                FROM fieldIndexes i JOIN zones z ON z.id = i.zone AND z.deleted IS NULL
+                JOIN databases d ON d.id = z.database ORDER BY 1, 2, 3, 4, 5, 6, 7, 8
+                """
+            ).all { row in
+                DatabaseID(row).map {
+                    FieldIndexReport(
+                        database: $0, zone: ZoneKey(stored: row, 4), recordType: row.text(6), field: row.text(7),
+                        isComplete: row.int(8) == FieldList.complete)
+                }
+            }.compactMap { $0 }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import GRDB
+import Predicates
+
+extension RecordWriter {
+    /// The most indexes of one store.
+    private static let indexesMax = 10_000
+
+    /// Does a part of the work that no event waits for: builds indexes that queries lacked, removes the records of deleted
+    /// zones and deletions that ``forget(before:)`` released. Call it again, between events, as long as it returns true.
+    ///
+    /// - Parameter rowsMax: How many rows one call reads or removes, for the time that it takes.
+    /// - Returns: Whether more work may be left.
+    @discardableResult
+    package func work(rowsMax: Int = 1_000) throws(RecordStoreError) -> Bool {
+        let wanted = store.wanted.withLock { wanted in
+            defer { wanted = [] }
+            return wanted
+        }
+        return try transaction { db in
+            try add(wanted, db)
+            if let list = lists.unfinished { return try build(list, rowsMax, db) }
+            if try removeDeletedZone(rowsMax, db) { return true }
+            return try removeTombstones(rowsMax, db)
+        }
+    }
+
+    /// Releases deletions up to a position: change tokens of before then expire. ``work(rowsMax:)`` removes their rows.
+    package func forget(before sequence: UInt64) throws(RecordStoreError) {
+        try transaction { db in
+            let applied = try Facts.number(.applied, db)
+            let floor = max(try Facts.number(.floor, db), min(Int64(sequence) - 1, applied))
+            try Facts.set(.floor, .int(floor), db)
+        }
+    }
+
+    // MARK: Indexes
+
+    private func add(_ wanted: Set<FieldIndex>, _ db: Database) throws {
+        guard !wanted.isEmpty else { return }
+        for index in wanted.prefix(RecordWriter.indexesMax - lists.count) {
+            try db.prepared("INSERT OR IGNORE INTO fieldIndexes(zone, type, field) VALUES (?, ?, ?)").run([
+                .int(index.zone), .text(index.type), .text(index.subject.indexName),
+            ])
+        }
+        lists.reload()
+        try lists.load(db)
+    }
+
+    /// Adds the next records to a list. The writer keeps those that are in it up to date meanwhile.
+    private func build(_ list: FieldList, _ rowsMax: Int, _ db: Database) throws -> Bool {
+        let add = try statements(db).addEntry
+        var (last, count) = (list.builtTo, 0)
+        try db.prepared(
+            """
+            SELECT \(RecordRow.sql) FROM records WHERE zone = ? AND type = ? AND fields IS NOT NULL AND id > ?
+                ORDER BY id LIMIT ?
+            """
+        ).each([.int(list.index.zone), .text(list.index.type), .int(last), .int(Int64(rowsMax))]) { row in
+            let record = RecordRow(row: row)
+            let key = OrderKey.of(list.index.subject, try oldParser.parse(record.fields), record.system)
+            try add.run(list.entry(key, record.id))
+            (last, count) = (record.id, count + 1)
+            return true
+        }
+        try db.prepared("UPDATE fieldIndexes SET builtTo = ? WHERE id = ?").run([
+            .int(count < rowsMax ? FieldList.complete : last), .int(list.id),
+        ])
+        lists.reload()
+        return true
+    }
+
+    // MARK: What was deleted
+
+    private func removeDeletedZone(_ rowsMax: Int, _ db: Database) throws -> Bool {
+        let floor = try Facts.number(.floor, db)
+        let next = try db.prepared(
+            """
+            SELECT id FROM zones WHERE deleted IS NOT NULL AND (
+                isReplaced = 1 OR deleted <= ? OR EXISTS (SELECT 1 FROM records WHERE zone = zones.id)
+                OR EXISTS (SELECT 1 FROM fieldIndexes WHERE zone = zones.id)) LIMIT 1
+            """
+        ).first([.int(floor)]) { $0.int(0) }
+        guard let zone = next else { return false }
+        if try removeLists(of: zone, rowsMax, db) { return true }
+        if try removeRecords(of: zone, rowsMax, db) { return true }
+        try db.prepared("DELETE FROM zones WHERE id = ? AND (isReplaced = 1 OR deleted <= ?)").run([
+            .int(zone), .int(floor),
+        ])
+        return true
+    }
+
+    /// - Returns: Whether there was a list.
+    private func removeLists(of zone: Int64, _ rowsMax: Int, _ db: Database) throws -> Bool {
+        guard let list = lists.byZone[zone]?.first else { return false }
+        try db.prepared(
+            """
+            DELETE FROM fieldEntries WHERE (list, key, record) IN
+                (SELECT list, key, record FROM fieldEntries WHERE list = ? LIMIT ?)
+            """
+        ).run([.int(list.id), .int(Int64(rowsMax))])
+        guard db.changesCount < rowsMax else { return true }
+        try db.prepared("DELETE FROM fieldIndexes WHERE id = ?").run([.int(list.id)])
+        lists.reload()
+        return true
+    }
+
+    /// - Returns: Whether there were records.
+    private func removeRecords(of zone: Int64, _ rowsMax: Int, _ db: Database) throws -> Bool {
+        let ids = try db.prepared("SELECT id, links FROM records WHERE zone = ? LIMIT ?").all([
+            .int(zone), .int(Int64(rowsMax)),
+        ]) { (id: $0.int(0), links: $0.int(1)) }
+        let statements = try statements(db)
+        for record in ids {
+            if record.links != 0 {
+                try statements.removeReferences.run([.int(record.id)])
+                try statements.removeAssets.run([.int(record.id)])
+            }
+            try statements.removeRecord.run([.int(record.id)])
+        }
+        return !ids.isEmpty
+    }
+
+    private func removeTombstones(_ rowsMax: Int, _ db: Database) throws -> Bool {
+        try db.prepared(
+            """
+            DELETE FROM records WHERE id IN
+                (SELECT id FROM records WHERE fields IS NULL AND sequence <= ? ORDER BY sequence LIMIT ?)
+            """
+        ).run([.int(try Facts.number(.floor, db)), .int(Int64(rowsMax))])
+        return db.changesCount == rowsMax
+    }
+}

@@ -1,0 +1,38 @@
+import Events
+import JSON
+
+/// What the fields of a record refer to.
+struct RecordLinks {
+    /// Which of its links a record has, as its row says.
+    struct Kinds: OptionSet {
+        let rawValue: Int64
+
+        static let references = Kinds(rawValue: 1)
+        static let assets = Kinds(rawValue: 2)
+    }
+
+    /// ``RecordTarget``s of references with the action DELETE_SELF.
+    private(set) var targets: [[UInt8]] = []
+    /// The checksums of assets, as JSON strings.
+    private(set) var checksums: [JSONValue] = []
+
+    /// - Parameter fields: Valid as long as its text.
+    init(of fields: JSONValue?, in zone: ZoneRow) {
+        guard let fields else { return }
+        for (_, field) in fields.members {
+            guard let value = field[.value] else { continue }
+            if value.isObject { look(value, zone) }
+            for element in value.elements where element.isObject { look(element, zone) }
+        }
+    }
+
+    private mutating func look(_ value: JSONValue, _ zone: ZoneRow) {
+        if let checksum = value["fileChecksum"], checksum.isString { checksums.append(checksum) }
+        guard value[.action]?.equals("DELETE_SELF") == true else { return }
+        if let target = RecordTarget.bytes(of: value, in: zone) { targets.append(target) }
+    }
+
+    var kinds: Kinds {
+        (targets.isEmpty ? [] : Kinds.references).union(checksums.isEmpty ? [] : Kinds.assets)
+    }
+}

@@ -1,0 +1,91 @@
+import GRDB
+
+/// Names a living record.
+package struct RecordAddress: Hashable, Sendable {
+    package let database: DatabaseID
+    package let zone: ZoneKey
+    package let name: String
+    /// The record's newest save.
+    package let sequence: UInt64
+}
+
+extension RecordStore {
+    /// The living records with a DELETE_SELF reference to a record that was deleted, or whose zone was: they have to be
+    /// deleted too. The oldest come first, from every database.
+    package func orphans(limit: Int = 200) throws(RecordStoreError) -> [RecordAddress] {
+        try read { db in
+            try db.prepared(
+                """
+                SELECT \(RecordAddress.columns) FROM \(RecordAddress.tables)
+                WHERE r.id IN (SELECT record FROM deleteReferences WHERE isBroken = 1) ORDER BY r.id LIMIT ?
+                """
+            ).all([.int(Int64(limit))], RecordAddress.init).compactMap { $0 }
+        }
+    }
+
+    /// The living records that a delete of a record would delete, by their DELETE_SELF references to it.
+    package func dependents(
+        of name: String, in zone: ZoneKey, of database: DatabaseID, limit: Int = 1_000
+    ) throws(RecordReadError) -> [RecordAddress] {
+        try readForClient { db in
+            guard let id = try StoredZone.database(database, db), let zone = zone.stored(in: database) else {
+                return []
+            }
+            return try db.prepared(
+                """
+                SELECT \(RecordAddress.columns) FROM \(RecordAddress.tables) JOIN deleteReferences f ON f.record = r.id
+                WHERE f.database = ? AND f.target = ? ORDER BY r.id LIMIT ?
+                """
+            ).all([.int(id), .blob(RecordTarget.bytes(zone, name)), .int(Int64(limit))], RecordAddress.init)
+                .compactMap { $0 }
+        }
+    }
+
+    // MARK: Assets
+
+    /// How many living records refer to an asset, in all databases.
+    package func referenceCount(ofAsset checksum: String) throws(RecordStoreError) -> Int {
+        try read { db in
+            try db.prepared(
+                "SELECT count(*) FROM assets a JOIN zones z ON z.id = a.zone AND z.deleted IS NULL WHERE a.checksum = ?"
+            ).first([.text(checksum)]) { Int($0.int(0)) } ?? 0
+        }
+    }
+
+    /// Those of the given checksums that no living record refers to, whose files may be removed.
+    package func unreferencedAssets(among checksums: [String]) throws(RecordStoreError) -> [String] {
+        try read { db in
+            let find = try db.prepared(
+                "SELECT 1 FROM assets a JOIN zones z ON z.id = a.zone AND z.deleted IS NULL WHERE a.checksum = ? LIMIT 1"
+            )
+            return try checksums.filter { try find.first([.text($0)]) { _ in true } == nil }
+        }
+    }
+
+    /// Whether a living record of the database refers to the asset: only then may its reader have the file.
+    package func hasAsset(_ checksum: String, in database: DatabaseID) throws(RecordStoreError) -> Bool {
+        try read { db in
+            guard let id = try StoredZone.database(database, db) else { return false }
+            return try db.prepared(
+                """
+                SELECT 1 FROM assets a JOIN zones z ON z.id = a.zone AND z.deleted IS NULL
+                WHERE a.checksum = ? AND z.database = ? LIMIT 1
+                """
+            ).first([.text(checksum), .int(id)]) { _ in true } ?? false
+        }
+    }
+}
+
+extension RecordAddress {
+    fileprivate static let columns =
+        "d.container, d.environment, d.scope, d.owner, z.name, z.owner, r.name, r.sequence"
+    fileprivate static let tables = """
+        records r JOIN zones z ON z.id = r.zone AND z.deleted IS NULL JOIN databases d ON d.id = z.database
+        """
+
+    fileprivate init?(_ row: SQLRow) {
+        guard let database = DatabaseID(row) else { return nil }
+        self.init(
+            database: database, zone: ZoneKey(stored: row, 4), name: row.text(6), sequence: row.sequence(7))
+    }
+}

@@ -1,0 +1,42 @@
+import CloudKitModel
+
+/// Names one database of one container and environment. Every read takes one.
+package struct DatabaseID: Hashable, Sendable {
+    package let container: String
+    package let environment: ContainerEnvironment
+    package let scope: DatabaseScope
+    /// The user whose database it is; nil for the public database.
+    package let owner: String?
+
+    /// - Parameter owner: Ignored for the public database.
+    /// - Precondition: A private or shared database has an owner.
+    package init(container: String, environment: ContainerEnvironment, scope: DatabaseScope, owner: String?) {
+        precondition(scope == .public || owner?.isEmpty == false, "a \(scope.word) database without an owner")
+        (self.container, self.environment, self.scope) = (container, environment, scope)
+        self.owner = scope == .public ? nil : owner
+    }
+}
+
+/// Names one user of one container and environment.
+package struct AccountID: Hashable, Sendable {
+    package let container: String
+    package let environment: ContainerEnvironment
+    package let user: String
+
+    package init(container: String, environment: ContainerEnvironment, user: String) {
+        (self.container, self.environment, self.user) = (container, environment, user)
+    }
+}
+
+extension DatabaseID {
+    /// From columns 0 to 3: container, environment, scope and owner. Nil for words that Belfry does not know.
+    init?(_ row: SQLRow) {
+        let (environmentWord, scopeWord) = (row.text(1), row.text(2))
+        guard
+            let environment = ContainerEnvironment.allCases.first(where: { $0.word.description == environmentWord }),
+            let scope = DatabaseScope.allCases.first(where: { $0.word.description == scopeWord })
+        else { return nil }
+        self.init(
+            container: row.text(0), environment: environment, scope: scope, owner: scope == .public ? nil : row.text(3))
+    }
+}

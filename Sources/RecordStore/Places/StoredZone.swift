@@ -1,0 +1,58 @@
+import CloudKitModel
+import GRDB
+
+/// A living zone of a database that a read names. All reads of records go through it, so none reaches another database.
+struct StoredZone {
+    let id: Int64
+    let key: ZoneKey
+
+    /// The row of a database; nil before its first event.
+    static func database(_ database: DatabaseID, _ db: Database) throws -> Int64? {
+        try db.prepared(
+            "SELECT id FROM databases WHERE container = ? AND environment = ? AND scope = ? AND owner = ?"
+        ).first([
+            .text(database.container), .text(database.environment.word.description),
+            .text(database.scope.word.description), .text(database.owner ?? ""),
+        ]) { $0.int(0) }
+    }
+
+    /// Nil for the default zone of a database without records in it: every database has that zone.
+    ///
+    /// - Throws: ``RecordReadError/zoneNotFound(_:)`` for any other zone that does not live.
+    static func find(_ key: ZoneKey, in database: DatabaseID, _ db: Database) throws -> StoredZone? {
+        guard let stored = key.stored(in: database) else { throw RecordReadError.zoneNotFound(key) }
+        if let id = try self.database(database, db), let zone = try find(stored, id, db) { return zone }
+        guard stored.isDefault else { throw RecordReadError.zoneNotFound(key) }
+        return nil
+    }
+
+    private static func find(_ key: ZoneKey, _ database: Int64, _ db: Database) throws -> StoredZone? {
+        try db.prepared("SELECT id FROM zones WHERE database = ? AND name = ? AND owner = ? AND deleted IS NULL").first(
+            [
+                .int(database), .text(key.name), .text(key.owner ?? ""),
+            ]) { StoredZone(id: $0.int(0), key: key) }
+    }
+
+    /// Those that live, in the order of their names.
+    static func all(in database: DatabaseID, _ db: Database) throws -> [StoredZone] {
+        guard let id = try self.database(database, db) else { return [] }
+        return try db.prepared(
+            "SELECT id, name, owner FROM zones WHERE database = ? AND deleted IS NULL ORDER BY name, owner"
+        ).all([.int(id)]) { StoredZone(id: $0.int(0), key: ZoneKey(stored: $0, 1)) }
+    }
+
+    static func searched(by zones: RecordQuery.Zones, in database: DatabaseID, _ db: Database) throws -> [StoredZone] {
+        switch zones {
+        case .all: try all(in: database, db)
+        case .one(let key): try find(key, in: database, db).map { [$0] } ?? []
+        }
+    }
+}
+
+extension ZoneKey {
+    /// - Parameter column: That of the name; the owner's follows.
+    init(stored row: SQLRow, _ column: Int) {
+        let owner = row.text(column + 1)
+        self.init(name: row.text(column), owner: owner.isEmpty ? nil : owner)
+    }
+}

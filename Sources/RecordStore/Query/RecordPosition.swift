@@ -1,0 +1,73 @@
+/// The place of a record in the order of a query.
+struct RecordPosition: Hashable, Sendable {
+    /// One for each element of `sortBy`.
+    let keys: [[UInt8]]
+    let id: Int64
+}
+
+/// The order of a query's results: by its keys, then by creation, in the direction of the first key.
+struct RecordOrder: Sendable {
+    let directions: [Bool]
+
+    var isAscending: Bool { directions.first ?? true }
+
+    func precedes(_ left: RecordPosition, _ right: RecordPosition) -> Bool {
+        for (index, isAscending) in directions.enumerated() {
+            let order = RecordOrder.compare(left.keys[index], right.keys[index])
+            if order != 0 { return (order < 0) == isAscending }
+        }
+        return left.id != right.id && (left.id < right.id) == isAscending
+    }
+
+    /// Whether any record with this first key and number comes before the position. Other keys may still decide against it.
+    func mayPrecede(firstKey key: [UInt8], id: Int64, _ position: RecordPosition) -> Bool {
+        let order = directions.isEmpty ? 0 : RecordOrder.compare(key, position.keys[0])
+        if order != 0 { return (order < 0) == isAscending }
+        return directions.count > 1 || (id != position.id && (id < position.id) == isAscending)
+    }
+
+    private static func compare(_ left: [UInt8], _ right: [UInt8]) -> Int {
+        for (one, other) in zip(left, right) where one != other { return one < other ? -1 : 1 }
+        return left.count - right.count
+    }
+}
+
+/// The first records behind a position, of all that are offered.
+struct FirstPositions {
+    let order: RecordOrder
+    let limit: Int
+    /// Only records behind it are kept.
+    let start: RecordPosition?
+    /// In order.
+    private(set) var positions: [RecordPosition] = []
+
+    init(_ order: RecordOrder, limit: Int, after start: RecordPosition?) {
+        (self.order, self.limit, self.start) = (order, limit, start)
+    }
+
+    private var isFull: Bool { positions.count == limit }
+
+    mutating func offer(_ position: RecordPosition) {
+        if let start, !order.precedes(start, position) { return }
+        if isFull, let last = positions.last {
+            guard order.precedes(position, last) else { return }
+            positions.removeLast()
+        }
+        positions.insert(position, at: place(of: position))
+    }
+
+    private func place(of position: RecordPosition) -> Int {
+        var (low, high) = (0, positions.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if order.precedes(positions[middle], position) { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// Whether neither this record nor one behind it by its first key can come into the list.
+    func isClosed(toFirstKey key: [UInt8], id: Int64) -> Bool {
+        guard isFull, let last = positions.last else { return false }
+        return !order.mayPrecede(firstKey: key, id: id, last)
+    }
+}

@@ -1,0 +1,61 @@
+import CloudKitModel
+import Events
+import JSON
+import Predicates
+import Time
+
+/// A checked query.
+package struct RecordQuery: Sendable {
+    /// CloudKit Web Services: at most 200 records in an answer.
+    package static let resultsMax = 200
+
+    /// The zones that a query searches.
+    package enum Zones: Sendable, Hashable {
+        case one(ZoneKey)
+        /// All zones of the database (`zoneWide`).
+        case all
+    }
+
+    let zones: Zones
+    let recordType: String
+    let predicate: RecordPredicate
+    let sort: [SortKey]
+    let limit: Int
+    let marker: String?
+    /// The query in its canonical form: a marker belongs to one query.
+    let canonical: [UInt8]
+
+    /// - Parameters:
+    ///   - query: `{"recordType":…,"filterBy":…,"sortBy":…}`; its `predicate` and `arguments` may stand for `filterBy`.
+    ///   - limit: `resultsLimit`; nil for the most.
+    ///   - marker: `continuationMarker`, if the request has one.
+    /// - Throws: The first rule that the query breaks.
+    package init(
+        _ query: JSONValue, in zones: Zones = .one(.defaultZone), limit: Int? = nil, marker: String? = nil,
+        reader: PredicateReader = PredicateReader()
+    ) throws(QueryRefusal) {
+        guard query.isObject else { throw QueryRefusal("query.type", at: "query", "a query is an object") }
+        guard let type = query[.recordType]?.string, NameRule.recordType.accepts(type) else {
+            throw QueryRefusal("query.type", at: "query.recordType", NameRule.recordType.rule)
+        }
+        do { predicate = try reader.read(query: query, warns: false).predicate } catch { throw QueryRefusal(error) }
+        sort = try SortReader.keys(query["sortBy"])
+        guard (1...RecordQuery.resultsMax).contains(limit ?? 1) else {
+            throw QueryRefusal(
+                "query.limit", at: "resultsLimit", "resultsLimit is a number from 1 to \(RecordQuery.resultsMax)")
+        }
+        (self.zones, recordType, self.marker) = (zones, type, marker)
+        self.limit = limit ?? RecordQuery.resultsMax
+        canonical = query.canonical
+    }
+
+    /// The order of the results.
+    var order: RecordOrder { RecordOrder(directions: sort.map(\.isAscending)) }
+}
+
+/// One page of a query's results.
+package struct QueryPage: Sendable {
+    package let records: [StoredRecord]
+    /// The text that continues the query behind these records; nil behind the last one.
+    package let marker: String?
+}

@@ -1,0 +1,77 @@
+import GRDB
+import Time
+
+extension RecordStore {
+    /// Runs a query.
+    ///
+    /// Matching records come in the order of `sortBy`: see ``OrderKey`` for values of several types and for records without
+    /// the field. Records with equal keys, and all records of a query without `sortBy`, come in the order of their
+    /// creation; with a descending first key in the opposite order.
+    ///
+    /// - Parameter now: The value of `now()` in predicates.
+    /// - Throws: ``RecordReadError/zoneNotFound(_:)``, or ``RecordReadError/badQuery(_:)`` for a marker.
+    package func query(
+        _ query: RecordQuery, in database: DatabaseID, now: Instant
+    ) throws(RecordReadError) -> QueryPage {
+        var start: RecordPosition?
+        if let marker = query.marker {
+            start = QueryMarker.position(marker, of: query, in: database)
+            guard start != nil else { throw .badQuery(.marker) }
+        }
+        var lacking: [FieldIndex] = []
+        let page = try readForClient { db in
+            let zones = try StoredZone.searched(by: query.zones, in: database, db)
+            let run = try QueryRun(query, zones, after: start, now: now.microseconds / 1_000, searchLimits, db)
+            lacking = run.lacking
+            return try run.page(in: database, db)
+        }
+        want(lacking)
+        return page
+    }
+
+    private static let wantedMax = 1_000
+
+    private func want(_ indexes: [FieldIndex]) {
+        guard !indexes.isEmpty else { return }
+        wanted.withLock { wanted in
+            for index in indexes where wanted.count < RecordStore.wantedMax { wanted.insert(index) }
+        }
+    }
+}
+
+/// The records that a query found, in order.
+private struct QueryRun {
+    let query: RecordQuery
+    let zones: [Int64: ZoneKey]
+    let positions: [RecordPosition]
+    /// Indexes that would have made it faster.
+    private(set) var lacking: [FieldIndex] = []
+
+    init(
+        _ query: RecordQuery, _ zones: [StoredZone], after start: RecordPosition?, now: Int64, _ limits: SearchLimits,
+        _ db: Database
+    ) throws {
+        (self.query, self.zones) = (query, Dictionary(zones.map { ($0.id, $0.key) }) { first, _ in first })
+        // One more, to know whether there is more.
+        var found = FirstPositions(query.order, limit: query.limit + 1, after: start)
+        var test = RecordTest(query, now: now)
+        for zone in zones where !query.predicate.isNever {
+            var search = try ZoneSearch(query, zone: zone.id, now: now, limits, db)
+            lacking += try search.run(&test, into: &found)
+        }
+        positions = found.positions
+    }
+
+    func page(in database: DatabaseID, _ db: Database) throws -> QueryPage {
+        let shown = positions.prefix(query.limit)
+        let row = try db.prepared("SELECT \(RecordRow.sql) FROM records WHERE id = ?")
+        let records = try shown.compactMap { position in
+            try row.first([.int(position.id)]) { row in
+                let record = RecordRow(row: row)
+                return zones[record.zone].map { record.record(in: $0, of: database) }
+            } ?? nil
+        }
+        let last = positions.count > shown.count ? shown.last : nil
+        return QueryPage(records: records, marker: last.map { QueryMarker.text($0, of: query, in: database) })
+    }
+}

@@ -1,0 +1,186 @@
+import GRDB
+import Predicates
+
+/// Where a search changes its way. The results are the same.
+package struct SearchLimits: Sendable {
+    /// A query that looks at more rows than this wants an index.
+    var rowsWithoutIndex = 1_000
+    /// So many records are sorted in memory, even if the order has an index.
+    var rowsToSort = 2_000
+    /// So many records are known by their numbers while the index of the order is read.
+    var numbers = 50_000
+
+    package init() {}
+}
+
+/// Finds the first matching records of one zone.
+struct ZoneSearch {
+    let db: Database
+    let query: RecordQuery
+    let zone: Int64
+    let now: Int64
+    private let limits: SearchLimits
+    /// Complete indexes, by their subject.
+    private let lists: [Clause.Subject: Int64]
+    private var examined = 0
+
+    init(_ query: RecordQuery, zone: Int64, now: Int64, _ limits: SearchLimits, _ db: Database) throws {
+        (self.db, self.query, self.zone, self.now, self.limits) = (db, query, zone, now, limits)
+        let known = try FieldList.all(zone: zone, type: query.recordType, db).filter(\.isComplete)
+        lists = Dictionary(known.map { ($0.index.subject, $0.id) }) { first, _ in first }
+    }
+
+    /// - Returns: The indexes that would have made it faster.
+    mutating func run(_ test: inout RecordTest, into found: inout FirstPositions) throws -> [FieldIndex] {
+        let numbers = try narrowest()
+        if let list = sortList, numbers.map({ $0.count > limits.rowsToSort }) ?? true {
+            try walk(list, among: numbers, &test, &found)
+        } else if let numbers {
+            try look(at: numbers, &test, &found)
+        } else {
+            try scan(&test, &found)
+        }
+        return examined > limits.rowsWithoutIndex ? missing : []
+    }
+
+    // MARK: Indexes
+
+    /// The index that has the records in the order of the query's first key.
+    private var sortList: Int64? {
+        guard let first = query.sort.first, first.centre == nil else { return nil }
+        return lists[first.subject]
+    }
+
+    private var missing: [FieldIndex] {
+        var subjects = query.predicate.clauses.filter { KeyRange.ranges($0, now: now) != nil }.map(\.subject)
+        if let first = query.sort.first, first.centre == nil { subjects.append(first.subject) }
+        return subjects.filter { lists[$0] == nil }.map {
+            FieldIndex(zone: zone, type: query.recordType, subject: $0)
+        }
+    }
+
+    /// The numbers of the records that the most selective comparison leaves, in ascending order; nil if all comparisons
+    /// leave more than ``SearchLimits/numbers``, or none has an index.
+    private func narrowest() throws -> [Int64]? {
+        var best: (count: Int, list: Int64, ranges: [KeyRange])?
+        for clause in query.predicate.clauses {
+            guard let list = lists[clause.subject], let ranges = KeyRange.ranges(clause, now: now) else { continue }
+            let count = try count(ranges, list, upTo: best?.count ?? limits.numbers + 1)
+            if count < best?.count ?? limits.numbers + 1 { best = (count, list, ranges) }
+        }
+        guard let best else { return nil }
+        var numbers: [Int64] = []
+        numbers.reserveCapacity(best.count)
+        let entries = try db.prepared("SELECT record FROM fieldEntries WHERE list = ? AND key >= ? AND key < ?")
+        for range in best.ranges {
+            try entries.each([.int(best.list), .blob(range.lower), .blob(range.upper)]) {
+                numbers.append($0.int(0))
+                return true
+            }
+        }
+        return numbers.sorted()
+    }
+
+    private func count(_ ranges: [KeyRange], _ list: Int64, upTo limit: Int) throws -> Int {
+        let entries = try db.prepared(
+            """
+            SELECT count(*) FROM (SELECT 1 FROM fieldEntries WHERE list = ? AND key >= ? AND key < ? LIMIT ?)
+            """)
+        var count = 0
+        for range in ranges where count < limit {
+            count +=
+                try entries.first([
+                    .int(list), .blob(range.lower), .blob(range.upper), .int(Int64(limit - count)),
+                ]) { Int($0.int(0)) } ?? 0
+        }
+        return count
+    }
+
+    // MARK: Ways to search
+
+    /// Looks at all records of the type, in the order of their creation.
+    private mutating func scan(_ test: inout RecordTest, _ found: inout FirstPositions) throws {
+        let start = query.sort.isEmpty ? found.start?.id ?? 0 : 0
+        try db.prepared(
+            """
+            SELECT \(RecordRow.sql) FROM records WHERE zone = ? AND type = ? AND fields IS NOT NULL AND id > ?
+                ORDER BY id
+            """
+        ).each([.int(zone), .text(query.recordType), .int(start)]) { row in
+            let record = RecordRow(row: row)
+            if query.sort.isEmpty, found.isClosed(toFirstKey: [], id: record.id) { return false }
+            try offer(record, &test, &found)
+            return true
+        }
+    }
+
+    /// Looks at records by their numbers.
+    private mutating func look(
+        at numbers: [Int64], _ test: inout RecordTest, _ found: inout FirstPositions
+    ) throws {
+        for number in numbers {
+            if query.sort.isEmpty {
+                if let start = found.start?.id, number <= start { continue }
+                if found.isClosed(toFirstKey: [], id: number) { return }
+            }
+            try look(at: number, &test, &found)
+        }
+    }
+
+    /// Looks at records in the order of the first key.
+    private mutating func walk(
+        _ list: Int64, among numbers: [Int64]?, _ test: inout RecordTest, _ found: inout FirstPositions
+    ) throws {
+        let isAscending = query.order.isAscending
+        let (key, id) = walkStart(found.start, isAscending)
+        let sign = isAscending ? (">", "key, record") : ("<", "key DESC, record DESC")
+        try db.prepared(
+            """
+            SELECT key, record FROM fieldEntries WHERE list = ? AND (key, record) \(sign.0) (?, ?) ORDER BY \(sign.1)
+            """
+        ).each([.int(list), .blob(key), .int(id)]) { row in
+            let number = row.int(1)
+            if let numbers, !numbers.isSortedAndContains(number) { return true }
+            if found.isClosed(toFirstKey: Array(row.bytes(0)), id: number) { return false }
+            try look(at: number, &test, &found)
+            return true
+        }
+    }
+
+    /// Where the index is read from. Records with the marker's first key come before the marker if other keys say so.
+    private func walkStart(_ start: RecordPosition?, _ isAscending: Bool) -> ([UInt8], Int64) {
+        guard let start else { return isAscending ? ([], .min) : ([0xFF], .max) }
+        guard query.sort.count > 1 else { return (start.keys[0], start.id) }
+        return (start.keys[0], isAscending ? .min : .max)
+    }
+
+    private mutating func look(
+        at number: Int64, _ test: inout RecordTest, _ found: inout FirstPositions
+    ) throws {
+        try db.prepared("SELECT \(RecordRow.sql) FROM records WHERE id = ? AND zone = ? AND fields IS NOT NULL").each([
+            .int(number), .int(zone),
+        ]) {
+            try offer(RecordRow(row: $0), &test, &found)
+            return true
+        }
+    }
+
+    private mutating func offer(
+        _ record: RecordRow, _ test: inout RecordTest, _ found: inout FirstPositions
+    ) throws {
+        examined += 1
+        if let position = try test.position(of: record) { found.offer(position) }
+    }
+}
+
+extension [Int64] {
+    /// For an array in ascending order.
+    fileprivate func isSortedAndContains(_ number: Int64) -> Bool {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle] < number { low = middle + 1 } else { high = middle }
+        }
+        return low < count && self[low] == number
+    }
+}

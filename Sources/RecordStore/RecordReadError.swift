@@ -1,0 +1,23 @@
+/// Why a client's request cannot be answered.
+package enum RecordReadError: Error, Hashable, Sendable {
+    case zoneNotFound(ZoneKey)
+    /// The text is not a token that Belfry gave for this zone or database.
+    case badToken
+    /// The client has to read everything again.
+    case tokenExpired(TokenExpiry)
+    /// A rule that the query breaks: see ``QueryRefusal``.
+    case badQuery(QueryRefusal)
+    case store(RecordStoreError)
+}
+
+/// Why a change token is no longer good.
+package enum TokenExpiry: Sendable, Hashable {
+    /// The token belongs to another log.
+    case otherLog
+    /// This store has not applied the event that the token names. A store that lags may reach it.
+    case ahead
+    /// Deletions after the token have been forgotten.
+    case tooOld
+    /// The zone was deleted and made again.
+    case newZone
+}

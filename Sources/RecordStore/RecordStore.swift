@@ -1,0 +1,117 @@
+import Foundation
+import GRDB
+import Synchronization
+import Time
+
+/// The records, zones, subscriptions and devices that a changes log describes, in an SQLite file (WAL).
+///
+/// The file is a projection: all of it can be made again from the log. One ``RecordWriter`` applies the log's events;
+/// any number of threads read, each from one state between two calls of the writer. Every read names the one database, or
+/// the one user of a container, that it reads: no other parameter leads to another's rows.
+package final class RecordStore: Sendable {
+    package let path: String
+    package let log: LogIdentity
+    let pool: DatabasePool
+    let searchLimits: SearchLimits
+    /// The indexes that queries lacked since the writer last looked.
+    let wanted = Mutex<Set<FieldIndex>>([])
+
+    /// Opens the store of a log, or makes an empty one.
+    ///
+    /// - Parameters:
+    ///   - path: The file. Its folder exists. SQLite keeps two more files beside it.
+    ///   - readersMax: How many threads read at once; others wait.
+    /// - Throws: ``RecordStoreError``. If it `needsRebuild`, remove the files and open again.
+    package init(
+        path: String, log: LogIdentity, readersMax: Int = 4, searchLimits: SearchLimits = SearchLimits()
+    ) throws(RecordStoreError) {
+        (self.path, self.log, self.searchLimits) = (path, log, searchLimits)
+        do {
+            try StoreFiles.prepare(path)
+            let pool = try DatabasePool(path: path, configuration: RecordStore.configuration(readersMax))
+            try pool.write { db in try Schema.prepare(db, path: path, log: log) }
+            self.pool = pool
+        } catch { throw RecordStoreError(error, path: path) }
+    }
+
+    /// After a loss of power the last events may be gone: the writer asks for them again.
+    private static func configuration(_ readersMax: Int) -> Configuration {
+        var configuration = Configuration()
+        configuration.label = "records"
+        configuration.maximumReaderCount = readersMax
+        configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { db in
+            try db.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384")
+            if !db.configuration.readonly { try db.execute(sql: "PRAGMA wal_autocheckpoint = 4000") }
+        }
+        return configuration
+    }
+
+    /// Leaves everything in one file and closes it. A store with a writer is closed by its writer.
+    package func close() throws(RecordStoreError) {
+        do {
+            try pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+            try pool.close()
+        } catch { throw RecordStoreError(error, path: path) }
+    }
+
+    /// Reads one state of the store.
+    func read<Value>(_ body: (Database) throws -> Value) throws(RecordStoreError) -> Value {
+        do { return try pool.read(body) } catch { throw RecordStoreError(error, path: path) }
+    }
+
+    /// Reads for a client, which may ask for things that do not exist.
+    func readForClient<Value>(_ body: (Database) throws -> Value) throws(RecordReadError) -> Value {
+        do { return try pool.read(body) } catch let error as RecordReadError { throw error } catch {
+            throw .store(RecordStoreError(error, path: path))
+        }
+    }
+}
+
+// MARK: - Position in the log
+
+extension RecordStore {
+    /// The last event whose effect is in the store, and the time of its batch.
+    package struct Applied: Sendable, Hashable {
+        /// 0 before the first event.
+        package let sequence: UInt64
+        package let time: Instant
+    }
+
+    package var applied: Applied {
+        get throws(RecordStoreError) { try read { try Applied($0) } }
+    }
+}
+
+extension RecordStore.Applied {
+    init(_ db: Database) throws {
+        sequence = UInt64(try Facts.number(.applied, db))
+        time = Instant(microseconds: try Facts.number(.appliedTime, db))
+    }
+}
+
+// MARK: - Copies
+
+extension RecordStore {
+    /// Writes a copy of one state of the store to a new file, with which another gateway of the same log can start. The
+    /// writer and readers go on meanwhile.
+    ///
+    /// - Parameter target: A path without a file. After an error there is none either, only a part of one beside it, which
+    ///   the next copy removes.
+    package func copy(to target: String) throws(RecordStoreError) {
+        let part = target + ".part"
+        do {
+            guard !FileManager.default.fileExists(atPath: target) else { throw POSIXError(.EEXIST) }
+            try StoreFiles.remove(part)
+            var configuration = Configuration()
+            configuration.readonly = true
+            configuration.busyMode = .timeout(5)
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            try queue.writeWithoutTransaction { db in
+                try db.execute(sql: "VACUUM INTO ?", arguments: [part])
+            }
+            try queue.close()
+            try FileManager.default.moveItem(atPath: part, toPath: target)
+        } catch { throw RecordStoreError(error, path: target) }
+    }
+}

@@ -1,0 +1,60 @@
+import GRDB
+import Time
+
+/// Why a record store cannot be opened, read or written.
+package enum RecordStoreError: Error, Hashable, Sendable {
+    /// The file is no intact record store.
+    case damaged(path: String, reason: String)
+    /// The file was made by another version of Belfry.
+    case otherVersion(path: String, found: Int, known: Int)
+    /// The file holds the content of another log.
+    case otherLog(path: String, found: String, expected: LogIdentity)
+    /// Events between the last one applied and the first one given were left out.
+    case missingEvents(applied: UInt64, first: UInt64)
+    /// An event of the log does not have the form of its type.
+    case badEvent(sequence: UInt64, reason: String)
+    /// SQLite cannot read or write the file: the disk is full, the file is locked, …
+    case unusable(path: String, reason: String)
+
+    /// Whether the store has to be made again from its log.
+    package var needsRebuild: Bool {
+        switch self {
+        case .damaged, .otherVersion, .otherLog: true
+        case .missingEvents, .badEvent, .unusable: false
+        }
+    }
+}
+
+extension RecordStoreError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .damaged(let path, let reason): "\(path) is damaged (\(reason)): \(RecordStoreError.remedy)"
+        case .otherVersion(let path, let found, let known):
+            "\(path) is a record store of version \(found), this Belfry knows version \(known): "
+                + RecordStoreError.remedy
+        case .otherLog(let path, let found, let expected):
+            "\(path) holds the records of log \(found), not of log \(expected): \(RecordStoreError.remedy)"
+        case .missingEvents(let applied, let first):
+            "the record store has applied event \(applied) and got event \(first) next: read the log from \(applied + 1)"
+        case .badEvent(let sequence, let reason): "event \(sequence) of the changes log: \(reason)"
+        case .unusable(let path, let reason): "\(path): \(reason)"
+        }
+    }
+
+    private static let remedy = "rebuild it from the changes log"
+}
+
+extension RecordStoreError {
+    /// - Parameter path: The store's file.
+    init(_ error: any Error, path: String) {
+        switch error {
+        case let error as RecordStoreError: self = error
+        case let error as DatabaseError where error.isDamage: self = .damaged(path: path, reason: "\(error)")
+        default: self = .unusable(path: path, reason: "\(error)")
+        }
+    }
+}
+
+extension DatabaseError {
+    fileprivate var isDamage: Bool { [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(resultCode) }
+}

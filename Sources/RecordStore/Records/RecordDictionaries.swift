@@ -1,0 +1,115 @@
+import CloudKitModel
+import Events
+import JSON
+
+/// Writes records as CloudKit Web Services answers them (Record Dictionary).
+package struct RecordDictionaries: ~Copyable {
+    /// The fields to write; nil for all.
+    private let desiredKeys: Set<ExactText>?
+    /// Whether INT64 and DOUBLE values are written as strings.
+    private let numbersAsStrings: Bool
+    private var parser = JSONParser(limits: StoredJSON.limits)
+
+    package init(desiredKeys: [String]? = nil, numbersAsStrings: Bool = false) {
+        self.desiredKeys = desiredKeys.map { Set($0.map { ExactText($0) }) }
+        self.numbersAsStrings = numbersAsStrings
+    }
+
+    /// Appends the record, or `{"recordName":…,"deleted":true,"zoneID":…}` for a deleted one.
+    package mutating func append(_ record: StoredRecord, to buffer: inout ByteBuffer) {
+        buffer.append("{")
+        buffer.append(.recordName, record.name)
+        if let fields = record.fields {
+            appendLiving(record, fields, to: &buffer)
+        } else {
+            buffer.append("deleted", true)
+        }
+        buffer.append(member: .zoneID)
+        record.zone.write(to: &buffer, in: record.database)
+        buffer.append("}")
+    }
+
+    private mutating func appendLiving(_ record: StoredRecord, _ fields: [UInt8], to buffer: inout ByteBuffer) {
+        buffer.append(.recordType, record.type)
+        buffer.append(member: .fields)
+        fields.withUnsafeBytes { append(fields: $0, to: &buffer) }
+        buffer.append("pluginFields", raw: "{}")
+        record.system.append(to: &buffer)
+        buffer.append("deleted", false)
+        if let others = record.others { buffer.append(raw: "," + others) }
+    }
+
+    private mutating func append(fields: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) {
+        guard desiredKeys != nil || numbersAsStrings else { return buffer.append(fields) }
+        do {
+            let parsed = try parser.parse(fields)
+            buffer.object { buffer in
+                for (name, field) in parsed.members where isDesired(name) {
+                    buffer.append(key: name.string ?? "")
+                    append(field: field, to: &buffer)
+                }
+            }
+        } catch { preconditionFailure("fields that no longer parse: \(error)") }
+    }
+
+    private func isDesired(_ name: JSONValue) -> Bool {
+        guard let desiredKeys else { return true }
+        return name.exact.map { desiredKeys.contains($0) } ?? false
+    }
+
+    private func append(field: JSONValue, to buffer: inout ByteBuffer) {
+        guard numbersAsStrings, let value = field[.value], field.holdsPlainNumbers else {
+            return buffer.append(field.raw)
+        }
+        buffer.object {
+            $0.append(member: .value)
+            RecordDictionaries.append(asString: value, to: &$0)
+            $0.append(.type, field[.type])
+        }
+    }
+
+    private static func append(asString value: JSONValue, to buffer: inout ByteBuffer) {
+        if value.isArray { return buffer.list(value.elements) { append(asString: $1, to: &$0) } }
+        guard value.isNumber else { return buffer.append(value.raw) }
+        buffer.append("\"")
+        buffer.append(value.raw)
+        buffer.append("\"")
+    }
+}
+
+extension JSONValue {
+    /// Whether a field may hold INT64 or DOUBLE values, not timestamps.
+    fileprivate var holdsPlainNumbers: Bool {
+        guard let type = self[.type] else { return true }
+        return ["INT64", "DOUBLE", "NUMBER_INT64", "INT64_LIST", "DOUBLE_LIST", "NUMBER_INT64_LIST"].contains {
+            type.equals($0)
+        }
+    }
+}
+
+extension SystemValues {
+    /// Appends `"recordChangeTag"`, `"created"` and `"modified"`.
+    func append(to buffer: inout ByteBuffer) {
+        buffer.append(.recordChangeTag, ChangeTag(sequence: sequence).text)
+        buffer.append(member: "created")
+        created.append(to: &buffer)
+        buffer.append(member: "modified")
+        modified.append(to: &buffer)
+    }
+}
+
+extension RecordStamp {
+    fileprivate func append(to buffer: inout ByteBuffer) {
+        buffer.object {
+            $0.append("timestamp", milliseconds)
+            $0.append("userRecordName", user)
+            $0.append("deviceID", device)
+        }
+    }
+}
+
+/// The JSON in the store.
+enum StoredJSON {
+    /// An event has at most 2 MB; its record less.
+    static let limits = JSONLimits(bytesMax: 16 << 20)
+}

@@ -1,0 +1,22 @@
+import GRDB
+
+extension RecordStore {
+    /// The records with these names, in the order of the names.
+    ///
+    /// - Returns: For each name its living record; nil for a record that was deleted or never saved.
+    /// - Throws: ``RecordReadError/zoneNotFound(_:)``
+    package func records(
+        named names: [String], in zone: ZoneKey = .defaultZone, of database: DatabaseID
+    ) throws(RecordReadError) -> [StoredRecord?] {
+        try readForClient { db in
+            guard let found = try StoredZone.find(zone, in: database, db) else { return names.map { _ in nil } }
+            let statement = try db.prepared(
+                "SELECT \(RecordRow.sql) FROM records WHERE zone = ? AND name = ? AND fields IS NOT NULL")
+            return try names.map { name in
+                try statement.first([.int(found.id), .text(name)]) {
+                    RecordRow(row: $0).record(in: found.key, of: database)
+                }
+            }
+        }
+    }
+}

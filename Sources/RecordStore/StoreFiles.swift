@@ -1,0 +1,29 @@
+import Foundation
+import Glibc
+
+/// The file of a store and what SQLite keeps beside it.
+package enum StoreFiles {
+    private static let ends = ["", "-wal", "-shm"]
+    // Only the account of the gateway reads the users' records.
+    private static let mode: mode_t = 0o600
+
+    /// Removes a store, for example to make it again. Nothing may have it open.
+    package static func remove(_ path: String) throws {
+        for end in ends { try removeFile(path + end) }
+    }
+
+    /// Makes an empty file, which SQLite takes for a new database. What SQLite left beside a file that is gone must not
+    /// become part of a new one.
+    static func prepare(_ path: String) throws {
+        guard !FileManager.default.fileExists(atPath: path) else { return }
+        try remove(path)
+        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, mode)
+        guard file >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        Glibc.close(file)
+    }
+
+    private static func removeFile(_ path: String) throws {
+        guard FileManager.default.fileExists(atPath: path) else { return }
+        try FileManager.default.removeItem(atPath: path)
+    }
+}

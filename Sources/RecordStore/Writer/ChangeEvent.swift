@@ -1,0 +1,54 @@
+import Events
+import GRDB
+import JSON
+import Time
+
+/// An event that is being applied. Valid while its line is.
+struct ChangeEvent {
+    let event: JSONValue
+    let sequence: UInt64
+    let now: Instant
+    let db: Database
+    let statements: WriterStatements
+
+    /// The time of the event in milliseconds since 1970.
+    var milliseconds: Int64 { now.microseconds / 1_000 }
+
+    /// - Throws: ``RecordStoreError/badEvent(sequence:reason:)`` if the event does not have the member.
+    func needed(_ member: Member, in object: JSONValue? = nil) throws -> JSONValue {
+        guard let value = (object ?? event)[member] else { throw bad("\(member) is missing") }
+        return value
+    }
+
+    func neededText(_ member: Member, in object: JSONValue? = nil) throws -> JSONValue {
+        let value = try needed(member, in: object)
+        guard value.isString else { throw bad("\(member) is no string") }
+        return value
+    }
+
+    private func bad(_ reason: String) -> RecordStoreError { .badEvent(sequence: sequence, reason: reason) }
+
+    /// Who made the change, by the event's `origin`.
+    var stamp: RecordStamp {
+        let origin = event[.origin]
+        return RecordStamp(
+            milliseconds: milliseconds, user: (origin?[.user] ?? event[.owner])?.string,
+            device: origin?[.device]?.string)
+    }
+
+    /// The same values as ``stamp``, without strings.
+    var stampValues: [SQLValue] {
+        let origin = event[.origin]
+        return [.int(milliseconds), .json(origin?[.user] ?? event[.owner]), .json(origin?[.device])]
+    }
+
+    func applied(_ request: String, _ type: JSONValue) -> AppliedRequest {
+        let record = event[.record]
+        let name =
+            record?[.recordName] ?? event[.subscription]?[.subscriptionID] ?? event[.subscriptionID] ?? event[.device]
+        let hasZone = record != nil || event[.zoneID] != nil
+        return AppliedRequest(
+            sequence: sequence, request: request, type: type.string ?? "",
+            zone: hasZone ? ZoneKey((record ?? event)[.zoneID]) : nil, name: name?.string)
+    }
+}

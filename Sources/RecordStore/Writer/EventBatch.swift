@@ -1,0 +1,25 @@
+import Time
+
+/// Consecutive events of the changes log with one time.
+package struct EventBatch: Sendable {
+    package let firstSequence: UInt64
+    package let now: Instant
+    /// JSON objects, one a line.
+    package let lines: [UInt8]
+
+    package init(firstSequence: UInt64, now: Instant, lines: [UInt8]) {
+        (self.firstSequence, self.now, self.lines) = (firstSequence, now, lines)
+    }
+}
+
+/// An event whose command had a `request`, now in the store.
+package struct AppliedRequest: Sendable, Hashable {
+    package let sequence: UInt64
+    package let request: String
+    /// The event's type: `record.save`, …
+    package let type: String
+    /// Nil for events that concern no zone.
+    package let zone: ZoneKey?
+    /// The record's name, the subscription's ID or the device's name.
+    package let name: String?
+}

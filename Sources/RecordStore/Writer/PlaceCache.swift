@@ -1,0 +1,173 @@
+import CloudKitModel
+import Events
+import GRDB
+import JSON
+
+/// A living zone.
+struct ZoneRow {
+    let id: Int64
+    let database: Int64
+    let isShared: Bool
+    /// Name and owner, each with a zero byte behind it: the start of a ``RecordLinks`` target.
+    let targetPrefix: [UInt8]
+}
+
+/// Finds the rows of databases, zones and accounts that events name. Remembers those that it has found: most events come
+/// from few places.
+struct PlaceCache {
+    // Millions of users may each have a database: forgetting all of them costs less than keeping their order.
+    private static let countMax = 100_000
+
+    private var databases: [[UInt8]: Int64] = [:]
+    private var zones: [[UInt8]: ZoneRow] = [:]
+    private var accounts: [[UInt8]: Int64] = [:]
+    private var key: [UInt8] = []
+
+    /// - Parameter sequence: The event, whose number becomes that of a new zone.
+    mutating func zone(_ zoneID: JSONValue?, of event: JSONValue, madeBy sequence: UInt64, _ db: Database) throws
+        -> ZoneRow
+    {
+        if let zone = try livingZone(zoneID, of: event, db) { return zone }
+        let key = key
+        let zone = try makeZone(zoneID, of: event, sequence, db)
+        remember(zone, key)
+        return zone
+    }
+
+    /// Nil without a living zone. Leaves the zone's key in `key`.
+    mutating func livingZone(_ zoneID: JSONValue?, of event: JSONValue, _ db: Database) throws -> ZoneRow? {
+        beginKey(event, .container, .environment, .database)
+        append(event.scope == .public ? nil : event[.owner])
+        let databaseKey = key
+        let (name, owner) = ZoneKey.parts(zoneID, in: event.scope)
+        append(name)
+        append(owner)
+        if let zone = zones[key] { return zone }
+        let zoneKey = key
+        guard let database = try database(databaseKey, of: event, db) else { return nil }
+        let found = try PlaceCache.find(database, event.scope, ZoneKey(zoneID), db)
+        if let found { remember(found, zoneKey) }
+        key = zoneKey
+        return found
+    }
+
+    private mutating func remember(_ zone: ZoneRow, _ key: [UInt8]) {
+        if zones.count >= PlaceCache.countMax { zones = [:] }
+        zones[key] = zone
+    }
+
+    mutating func forget(zone id: Int64) { zones = zones.filter { $0.value.id != id } }
+
+    private static func find(
+        _ database: Int64, _ scope: DatabaseScope, _ zone: ZoneKey, _ db: Database
+    ) throws -> ZoneRow? {
+        let owner = scope == .shared ? zone.owner ?? "" : ""
+        let id = try db.prepared(
+            "SELECT id FROM zones WHERE database = ? AND name = ? AND owner = ? AND deleted IS NULL"
+        ).first([.int(database), .text(zone.name), .text(owner)]) { $0.int(0) }
+        return id.map { ZoneRow(id: $0, database: database, scope, zone.name, owner) }
+    }
+
+    private mutating func makeZone(
+        _ zoneID: JSONValue?, of event: JSONValue, _ sequence: UInt64, _ db: Database
+    ) throws -> ZoneRow {
+        let (scope, zone) = (event.scope, ZoneKey(zoneID))
+        let owner = scope == .shared ? zone.owner ?? "" : ""
+        let database = try makeDatabase(of: event, db)
+        let place: [SQLValue] = [.int(database), .text(zone.name), .text(owner)]
+        try db.prepared(
+            "UPDATE zones SET isReplaced = 1 WHERE database = ? AND name = ? AND owner = ? AND deleted IS NOT NULL"
+        ).run(place)
+        try db.prepared("INSERT INTO zones(database, name, owner, id, changed) VALUES (?, ?, ?, ?, ?)").run(
+            place + [.sequence(sequence), .sequence(sequence)])
+        return ZoneRow(id: Int64(sequence), database: database, scope, zone.name, owner)
+    }
+}
+
+// MARK: - Databases and accounts
+
+extension PlaceCache {
+    private mutating func database(_ key: [UInt8], of event: JSONValue, _ db: Database) throws -> Int64? {
+        if let id = databases[key] { return id }
+        let id = try db.prepared(
+            "SELECT id FROM databases WHERE container = ? AND environment = ? AND scope = ? AND owner = ?"
+        ).first(PlaceCache.names(of: event)) { $0.int(0) }
+        if databases.count >= PlaceCache.countMax { databases = [:] }
+        databases[key] = id
+        return id
+    }
+
+    private mutating func makeDatabase(of event: JSONValue, _ db: Database) throws -> Int64 {
+        try db.prepared(
+            "INSERT OR IGNORE INTO databases(container, environment, scope, owner) VALUES (?, ?, ?, ?)"
+        ).run(PlaceCache.names(of: event))
+        beginKey(event, .container, .environment, .database)
+        append(event.scope == .public ? nil : event[.owner])
+        return try database(key, of: event, db) ?? 0
+    }
+
+    private static func names(of event: JSONValue) -> [SQLValue] {
+        let owner = event.scope == .public ? nil : event[.owner]
+        return [
+            .json(event[.container]), .json(event[.environment]), .json(event[.database]),
+            owner.map { .json($0) } ?? .text(""),
+        ]
+    }
+
+    /// The row of a user; made if the user is new.
+    @discardableResult
+    mutating func account(_ user: JSONValue, of event: JSONValue, _ db: Database) throws -> Int64 {
+        beginKey(event, .container, .environment)
+        append(user)
+        if let id = accounts[key] { return id }
+        let names: [SQLValue] = [.json(event[.container]), .json(event[.environment]), .json(user)]
+        try db.prepared("INSERT OR IGNORE INTO accounts(container, environment, user) VALUES (?, ?, ?)").run(names)
+        let id = try db.prepared("SELECT id FROM accounts WHERE container = ? AND environment = ? AND user = ?")
+            .first(names) { $0.int(0) }
+        if accounts.count >= PlaceCache.countMax { accounts = [:] }
+        accounts[key] = id
+        return id ?? 0
+    }
+
+    private mutating func beginKey(_ event: JSONValue, _ members: Member...) {
+        key.removeAll(keepingCapacity: true)
+        for member in members { append(event[member]) }
+    }
+
+    /// A zero byte ends each name: names have no control characters.
+    private mutating func append(_ name: JSONValue?) {
+        if let name { _ = name.withText { key.append(contentsOf: $0) } }
+        key.append(0)
+    }
+}
+
+extension ZoneRow {
+    fileprivate init(id: Int64, database: Int64, _ scope: DatabaseScope, _ name: String, _ owner: String) {
+        self.init(
+            id: id, database: database, isShared: scope == .shared,
+            targetPrefix: RecordTarget.prefix(name: name, owner: owner))
+    }
+}
+
+extension ZoneKey {
+    /// The texts that distinguish a zone from others of its database; nil for the default zone and for a database's owner.
+    static func parts(_ zoneID: JSONValue?, in scope: DatabaseScope) -> (name: JSONValue?, owner: JSONValue?) {
+        guard let zoneID else { return (nil, nil) }
+        let name = zoneID[.zoneName].flatMap { $0.equals(ZoneID.defaultZone) ? nil : $0 }
+        guard scope == .shared, let owner = zoneID[.ownerRecordName] ?? zoneID["ownerName"],
+            !owner.equals(ZoneID.currentUser), !owner.equals(ZoneID.defaultOwner)
+        else { return (name, nil) }
+        return (name, owner)
+    }
+}
+
+extension JSONValue {
+    /// The database of a checked event.
+    var scope: DatabaseScope {
+        switch self[.database] {
+        case "public"?: .public
+        case "shared"?: .shared
+        default: .private
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import GRDB
+
+/// The statements of the writer, prepared once: looking them up by their text would cost more than some of them.
+struct WriterStatements {
+    let findRecord: Prepared
+    let insertRecord: Prepared
+    let updateRecord: Prepared
+    let buryRecord: Prepared
+    let removeRecord: Prepared
+    let breakReferences: Prepared
+    let mendReferences: Prepared
+    let addReference: Prepared
+    let brokenTargets: Prepared
+    let removeReferences: Prepared
+    let addAsset: Prepared
+    let removeAssets: Prepared
+    let addEntry: Prepared
+    let removeEntry: Prepared
+
+    init(_ db: Database) throws {
+        func make(_ sql: String) throws -> Prepared { Prepared(try db.makeStatement(sql: sql)) }
+        findRecord = try make("SELECT \(RecordRow.sql), links FROM records WHERE zone = ? AND name = ?")
+        insertRecord = try make(
+            "INSERT INTO records(\(RecordRow.sql), links) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        updateRecord = try make(
+            """
+            UPDATE records SET sequence = ?, modifiedTime = ?, modifiedBy = ?, modifiedOn = ?, others = ?, fields = ?,
+                links = ? WHERE id = ?
+            """)
+        buryRecord = try make(
+            """
+            UPDATE records SET sequence = ?, modifiedTime = ?, modifiedBy = ?, modifiedOn = ?, others = NULL,
+                fields = NULL, links = 0 WHERE id = ?
+            """)
+        removeRecord = try make("DELETE FROM records WHERE id = ?")
+        breakReferences = try make("UPDATE deleteReferences SET isBroken = 1 WHERE database = ? AND target = ?")
+        mendReferences = try make(
+            "UPDATE deleteReferences SET isBroken = 0 WHERE database = ? AND target = ? AND isBroken = 1")
+        addReference = try make("INSERT OR IGNORE INTO deleteReferences VALUES (?, ?, ?, ?, ?)")
+        brokenTargets = try make("SELECT target FROM deleteReferences WHERE record = ? AND isBroken = 1")
+        removeReferences = try make("DELETE FROM deleteReferences WHERE record = ?")
+        addAsset = try make("INSERT OR IGNORE INTO assets VALUES (?, ?, ?)")
+        removeAssets = try make("DELETE FROM assets WHERE record = ?")
+        addEntry = try make("INSERT OR IGNORE INTO fieldEntries VALUES (?, ?, ?)")
+        removeEntry = try make("DELETE FROM fieldEntries WHERE list = ? AND key = ? AND record = ?")
+    }
+}

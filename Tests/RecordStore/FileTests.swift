@@ -1,0 +1,90 @@
+import Foundation
+import TestSupport
+import Testing
+import Time
+
+@testable import RecordStore
+
+struct FileTests {
+    private let folder: Folder
+    private let path: String
+
+    init() throws {
+        folder = try Folder()
+        path = folder.file("records.sqlite")
+    }
+
+    private func filled() throws {
+        let test = try TestStore(folder)
+        let fields = #"{"f":{"value":"\#(String(repeating: "x", count: 200))"}}"#
+        try test.apply((0..<300).map { Line.save("r\($0)", fields) })
+        try test.writer.close()
+    }
+
+    @Test func `a store opens again with what it had`() throws {
+        let test = try TestStore(folder)
+        try test.apply([Line.save("a")])
+        let dump = try test.dump
+        try test.writer.close()
+        #expect(try TestStore(folder).dump == dump)
+    }
+
+    @Test func `only its owner may read the file`() throws {
+        _ = try TestStore(folder)
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+    }
+
+    @Test func `the store of another log is refused`() throws {
+        try filled()
+        let other = LogIdentity(seed: "other", name: "changes")
+        #expect(throws: RecordStoreError.otherLog(path: path, found: testLog.description, expected: other)) {
+            try RecordStore(path: path, log: other)
+        }
+    }
+
+    @Test func `the store of another version is refused`() throws {
+        let test = try TestStore(folder)
+        try test.store.pool.write { try $0.execute(sql: "PRAGMA user_version = 99") }
+        try test.writer.close()
+        #expect(throws: RecordStoreError.otherVersion(path: path, found: 99, known: Schema.version)) {
+            try RecordStore(path: path, log: testLog)
+        }
+    }
+
+    @Test func `a file that is no store asks for a rebuild, and a rebuild makes one`() throws {
+        try folder.write(String(repeating: "no database ", count: 500), to: "records.sqlite")
+        let error = try #require(throws: RecordStoreError.self) { try RecordStore(path: path, log: testLog) }
+        #expect(error.needsRebuild && "\(error)".contains("rebuild"))
+        try StoreFiles.remove(path)
+        #expect(try RecordStore(path: path, log: testLog).applied.sequence == 0)
+    }
+
+    /// Each page in turn is overwritten. Whatever a call then says, it does not crash, and errors ask for a rebuild.
+    @Test func `a damaged page gives an error that asks for a rebuild`() throws {
+        try filled()
+        let whole = try Data(contentsOf: URL(fileURLWithPath: path))
+        var errors = 0
+        for page in stride(from: 0, to: whole.count / 4096, by: 3) {
+            var damaged = whole
+            damaged.replaceSubrange(page * 4096..<(page + 1) * 4096, with: Data(repeating: 0xA5, count: 4096))
+            try StoreFiles.remove(path)
+            try damaged.write(to: URL(fileURLWithPath: path))
+            do throws(RecordStoreError) {
+                let store = try RecordStore(path: path, log: testLog)
+                try store.dump { _ in }
+            } catch {
+                errors += 1
+                #expect(error.needsRebuild, "page \(page): \(error)")
+            }
+        }
+        #expect(errors > 5)
+    }
+
+    @Test func `a file that cannot be made is no damage`() throws {
+        let error = try #require(throws: RecordStoreError.self) {
+            try RecordStore(path: folder.file("no/folder/records.sqlite"), log: testLog)
+        }
+        #expect(!error.needsRebuild)
+    }
+}

@@ -1,0 +1,138 @@
+import CloudKitModel
+import GRDB
+import TestSupport
+import Testing
+
+@testable import RecordStore
+
+struct RecordTests {
+    private static let fields =
+        #"{"n":{"value":5,"type":"INT64"},"d":{"value":[1.5,2],"type":"DOUBLE_LIST"},"s":{"value":"x"},"#
+        + #""t":{"value":7,"type":"TIMESTAMP"},"u":{"value":9},"l":{"value":{"latitude":1,"longitude":2}}}"#
+
+    private func record(_ test: TestStore, _ name: String = "a") throws -> StoredRecord {
+        try #require(try test.store.records(named: [name], of: .alice)[0])
+    }
+
+    @Test func `an answer shows a record with its tag, stamps and zone`() throws {
+        let test = try TestStore()
+        let origin = #","origin":{"user":"_bob","device":"pad"}"#
+        let parent = #","parent":{"recordName":"p"}"#
+        try test.apply([Line.save("a", #"{"s":{"value":"x"}}"#)], milliseconds: 1_000)
+        try test.apply(
+            (0..<40).map { Line.save("b\($0)") } + [
+                Line.save("a", #"{ "s" : {"value":"y"} }"#, more: origin, moreOfRecord: parent)
+            ], milliseconds: 2_000)
+        #expect(
+            try record(test).json()
+                == #"{"recordName":"a","recordType":"Note","fields":{ "s" : {"value":"y"} },"pluginFields":{},"#
+                + #""recordChangeTag":"16","created":{"timestamp":1000,"userRecordName":"_alice"},"#
+                + #""modified":{"timestamp":2000,"userRecordName":"_bob","deviceID":"pad"},"deleted":false,"#
+                + #""parent":{"recordName":"p"},"zoneID":{"zoneName":"_defaultZone","ownerRecordName":"_alice"}}"#)
+        #expect(try record(test).changeTag == ChangeTag(sequence: 42))
+    }
+
+    @Test func `desired keys leave other fields out, and numbers may be strings`() throws {
+        let test = try TestStore()
+        try test.apply([Line.save("a", Self.fields)])
+        let record = try record(test)
+        #expect(record.json(desiredKeys: ["s", "none"]).contains(#""fields":{"s":{"value":"x"}},"#))
+        #expect(record.json(desiredKeys: []).contains(#""fields":{},"#))
+        let strings =
+            #""fields":{"n":{"value":"5","type":"INT64"},"d":{"value":["1.5","2"],"type":"DOUBLE_LIST"},"#
+            + #""s":{"value":"x"},"t":{"value":7,"type":"TIMESTAMP"},"u":{"value":"9"},"#
+            + #""l":{"value":{"latitude":1,"longitude":2}}}"#
+        #expect(record.json(numbersAsStrings: true).contains(strings))
+        #expect(record.json().contains(Self.fields))
+    }
+
+    @Test func `a record that is deleted and created again is new`() throws {
+        let test = try TestStore()
+        try test.apply([Line.save("a")], milliseconds: 1)
+        try test.apply([Line.save("a")], milliseconds: 2)
+        #expect(try record(test).created.milliseconds == 1 && record(test).modified.milliseconds == 2)
+        try test.apply([Line.delete("a"), Line.save("a")], milliseconds: 3)
+        #expect(try record(test).created.milliseconds == 3)
+        // So is one that changes its type, as for ingest.
+        try test.apply([Line.save("a", type: "Other")], milliseconds: 4)
+        #expect(try record(test).created.milliseconds == 4 && record(test).type == "Other")
+    }
+
+    @Test func `events that name a request are told, in order, when they are applied`() throws {
+        let test = try TestStore()
+        let request = #","request":"k7:1""#
+        let lines = [
+            Line.save("a", zone: "Z", more: request), Line.save("b"), Line.delete("a", zone: "Z", more: request),
+            Line.saveZone("Y", more: request),
+            #"{"type":"unknown","request":"k8"}"#,
+            #"{"type":"subscription.delete","container":"iCloud.a","environment":"production","database":"public","#
+                + #""user":"_u","subscriptionID":"s","request":"k9"}"#,
+        ]
+        let applied = try test.apply(lines)
+        #expect(applied.map(\.sequence) == [1, 3, 4, 6])
+        #expect(applied.map(\.type) == ["record.save", "record.delete", "zone.save", "subscription.delete"])
+        #expect(applied.map(\.request) == ["k7:1", "k7:1", "k7:1", "k9"])
+        #expect(applied.map(\.zone?.name) == ["Z", "Z", "Y", nil] && applied.map(\.name) == ["a", "a", nil, "s"])
+        let again = EventBatch(lines, first: 1, milliseconds: 1)
+        #expect(try test.writer.apply([again]).isEmpty)
+    }
+
+    @Test func `an unknown member or an escaped name is read as JSON says`() throws {
+        let test = try TestStore()
+        let line =
+            #"{"x":[1,{}],"typ\u0065":"record.save",\#(DatabaseID.alice.members),"record":{"record\u004eame":"#
+            + #""\u0061","recordType":"Note","zoneID":{"zoneName":"_defa\u0075ltZone"}},"change":"create"}"#
+        try test.apply([line])
+        #expect(try record(test).name == "a" && record(test).fieldsText == "{}")
+    }
+}
+
+struct LinkTests {
+    private func reference(_ name: String, _ action: String = "DELETE_SELF", zone: String? = nil) -> String {
+        let zone = zone.map { #","zoneID":{"zoneName":"\#($0)"}"# } ?? ""
+        return #"{"r":{"value":{"recordName":"\#(name)","action":"\#(action)"\#(zone)},"type":"REFERENCE"}}"#
+    }
+
+    @Test func `the records to delete after their target are those with DELETE_SELF, until they are deleted`() throws {
+        let test = try TestStore()
+        try test.apply([
+            Line.save("t"), Line.save("a", reference("t")), Line.save("b", reference("t", "NONE")),
+            Line.save("c", reference("t"), zone: "Z"), Line.save("d", reference("t", zone: "_defaultZone"), zone: "Z"),
+            Line.save("e", reference("other")),
+        ])
+        #expect(try test.store.dependents(of: "t", in: .defaultZone, of: .alice).map(\.name) == ["a", "d"])
+        #expect(try test.store.orphans().isEmpty)
+        try test.apply([Line.delete("t")])
+        let orphans = try test.store.orphans()
+        #expect(orphans.map(\.name) == ["a", "d"] && orphans.map(\.zone.name) == ["_defaultZone", "Z"])
+        #expect(orphans.allSatisfy { $0.database == .alice })
+        // A save that comes in between keeps the reference broken.
+        try test.apply([Line.save("a", reference("t")), Line.save("d", zone: "Z")])
+        #expect(try test.store.orphans().map(\.name) == ["a"])
+        try test.apply([Line.delete("a")])
+        #expect(try test.store.orphans().isEmpty)
+    }
+
+    @Test func `the delete of a zone leaves records of other zones without their targets`() throws {
+        let test = try TestStore()
+        try test.apply([
+            Line.save("t", zone: "Z"), Line.save("t", zone: "Z2"), Line.save("a", reference("t", zone: "Z")),
+            Line.save("b", reference("t"), zone: "Z"), Line.save("c", reference("t", zone: "Z2")),
+        ])
+        try test.apply([Line.deleteZone("Z")])
+        #expect(try test.store.orphans().map(\.name) == ["a"])
+        try test.finish()
+        #expect(try test.store.orphans().map(\.name) == ["a"])
+    }
+
+    @Test func `a dump of a store without rows of deleted zones is that of a store with them`() throws {
+        let test = try TestStore()
+        let asset = #"{"f":{"value":{"fileChecksum":"C"},"type":"ASSETID"}}"#
+        try test.apply([Line.save("a", asset, zone: "Z"), Line.save("b", asset), Line.deleteZone("Z")])
+        let before = try test.dump
+        #expect(try test.store.referenceCount(ofAsset: "C") == 1)
+        try test.finish()
+        let rows = try test.store.pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM records") }
+        #expect(try test.dump == before && rows == 1)
+    }
+}
