@@ -59,6 +59,7 @@ var libraries: [Target] {
         .target(name: "HTTPServer", dependencies: hummingbird),
         .target(name: "CloudKitModel", dependencies: ["JSON", "Events"]),
         .target(name: "Predicates", dependencies: ["JSON", "Time", "CloudKitModel"]),
+        .target(name: "Access", dependencies: ["JSON", "Time", "Signing", "EventLog", "CloudKitModel"]),
         .target(
             name: "RecordStore",
             dependencies: [
@@ -100,6 +101,15 @@ var libraries: [Target] {
             ]
         ),
         .target(
+            name: "WebServices",
+            dependencies: [
+                "JSON", "Time", "Events", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime", "ZeroMQ",
+                "BuiltInStages", "StageTool", "HTTPServer", "Access", "RecordStore", "Signing",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]
+        ),
+        .target(
             name: "Inspect",
             dependencies: [
                 "JSON", "Time", "Events", "EventLog", "CloudKitModel", "Predicates", "PipelineKit", "PipelineRuntime",
@@ -111,7 +121,8 @@ var libraries: [Target] {
             name: "BelfryTool",
             dependencies: [
                 "JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ", "StageTool",
-                "Inspect", "BuiltIns", "PipelineTestKit", "BelfryTestKit", "LocalAPNs", "Signing", "Access",
+                "Inspect", "BuiltIns", "PipelineTestKit", "BelfryTestKit", "LocalAPNs", "Signing", "WebServices",
+                "Access",
                 "CloudKitModel", "TransportAPNs", "TransportFile",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
@@ -157,6 +168,7 @@ var executables: [Target] {
         [
             ("belfry", ["BelfryTool", "StageTool"]), ("belfry-bench", ["Bench", "StageTool"]),
             ("belfry-deliver", ["PipelineKit", "StageTool", "BuiltIns", "Deliver"]),
+            ("belfry-api", ["WebServices", "StageTool"]),
         ]
         + ["Ingest", "Match", "Coalesce", "Payload"].map {
             ("belfry-" + $0.lowercased(), ["PipelineKit", "StageTool", "BuiltInStages", .target(name: $0)])
@@ -200,15 +212,25 @@ var tests: [Target] {
                     "BelfryTestKit", "ZeroMQ", "BuiltIns",
                     "StageTool", "Inspect", "BelfryTool", "TestSupport",
                 ] + ($0 == "Faults" ? ["LocalAPNs"] : []),
-                path: "Tests/\($0)", exclude: $0 == "Integration" ? ["Logs"] : [])
+                path: "Tests/\($0)", exclude: notSwift[$0] ?? [])
         }
+}
+
+/// Files in the folders of tests that are not part of a target.
+var notSwift: [String: [String]] {
+    [
+        "Integration": ["Logs"],
+        "EndToEnd": ["Support/web_clients.py", "Support/schemathesis.sh", "Support/signed_request.sh"],
+        "Faults": ["Support/web_writers.py"],
+    ]
 }
 
 /// Imports of tests beyond those of their target.
 var testsAlsoUse: [String: [Target.Dependency]] {
     [
         "BelfryClient": ["PipelineTestKit", "BelfryTestKit"], "BelfryTool": ["Bench"],
-        "Inspect": ["BelfryTool", "TransportAPNs"], "PipelineTestKit": ["BelfryTestKit", "BuiltIns"],
+        "Inspect": ["BelfryTool", "TransportAPNs"], "WebServices": ["PipelineTestKit", "BuiltIns"],
+        "PipelineTestKit": ["BelfryTestKit", "BuiltIns"],
     ]
 }
 

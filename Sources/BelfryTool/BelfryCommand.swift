@@ -1,4 +1,5 @@
 import ArgumentParser
+import WebServices
 
 struct BelfryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -36,5 +37,6 @@ struct BelfryCommand: AsyncParsableCommand {
             ReplayCommand.self, WhatIfCommand.self, StateCommand.self, TraceCommand.self, ExplainCommand.self,
             DoctorCommand.self, DeadLettersCommand.self, ConformanceCommand.self, PushCommand.self, KeyCommand.self,
             CurveCommand.self, APNsServerCommand.self, BenchCommand.self, StageCommand.self,
+            GatewayProgram.self,
         ])
 }

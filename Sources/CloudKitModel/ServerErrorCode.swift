@@ -1,12 +1,14 @@
 /// The codes that CloudKit Web Services gives as `serverErrorCode` (Archive: CloudKit Web Services Reference, Error Codes).
 ///
-/// Some clients decode only these codes, so Belfry has no others.
+/// Some clients decode only Apple's codes, so Belfry adds only one: for a change token that is no longer good.
 package enum ServerErrorCode: String, CaseIterable, Sendable {
     case accessDenied = "ACCESS_DENIED"
     case atomicError = "ATOMIC_ERROR"
     case authenticationFailed = "AUTHENTICATION_FAILED"
     case authenticationRequired = "AUTHENTICATION_REQUIRED"
     case badRequest = "BAD_REQUEST"
+    /// Belfry's own. Apple's table has no code for `CKError.changeTokenExpired`.
+    case changeTokenExpired = "CHANGE_TOKEN_EXPIRED"
     case conflict = "CONFLICT"
     case exists = "EXISTS"
     case internalError = "INTERNAL_ERROR"
@@ -25,6 +27,7 @@ package enum ServerErrorCode: String, CaseIterable, Sendable {
         case .accessDenied: 403
         case .notFound, .zoneNotFound: 404
         case .conflict, .exists: 409
+        case .changeTokenExpired: 410
         case .validatingReferenceError: 412
         case .quotaExceeded: 413
         case .authenticationRequired: 421

@@ -23,6 +23,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     private var answersBeingWritten = 0
     private var isInputClosed = false
     private var closesWhenWritten = false
+    private var hasRefused = false
     private var whenGone: [@Sendable () -> Void] = []
 
     init(_ options: WebServerOptions) { self.options = options }
@@ -92,7 +93,9 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         whenGone = []
     }
 
+    /// The parser reports further errors behind the one that a refusal answers.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard !hasRefused else { return }
         guard let error = error as? HTTPParserError, isHTTP1, request?.status == nil else {
             return context.close(promise: nil)
         }
@@ -101,7 +104,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func refuse(_ refusal: WebServerRefusal, _ context: ChannelHandlerContext) {
         let answer = options.refuse(refusal, [:])
-        closesWhenWritten = true
+        (hasRefused, closesWhenWritten) = (true, true)
         write(context: context, data: wrapOutboundOut(.head(answer.head)), promise: nil)
         write(context: context, data: wrapOutboundOut(.body(answer.body)), promise: nil)
         write(context: context, data: wrapOutboundOut(.end(nil)), promise: nil)

@@ -26,10 +26,11 @@ extension WebServerOptions {
 
     private func body(of request: Request) async throws(Refused) -> [UInt8] {
         guard (request.head.path ?? "").utf8.count <= limits.targetBytesMax else { throw .because(.targetTooLong) }
+        let bytesMax = bodyBytesMax(request.uri.path) ?? limits.bodyBytesMax
         let length = request.headers[.contentLength].flatMap { Int($0) } ?? 0
-        guard length <= limits.bodyBytesMax else { throw .because(.bodyTooLong) }
+        guard length <= bytesMax else { throw .because(.bodyTooLong) }
         do {
-            return Array(try await request.body.collect(upTo: limits.bodyBytesMax).readableBytesView)
+            return Array(try await request.body.collect(upTo: bytesMax).readableBytesView)
         } catch is NIOTooManyBytesError {
             throw .because(.bodyTooLong)
         } catch { throw .clientIsGone }

@@ -6,6 +6,8 @@ package struct WebServerOptions: Sendable {
     /// 0: any free port.
     package var port: Int
     package var limits = WebServerLimits()
+    /// The limit of bodies that go to this path, in place of `limits.bodyBytesMax`; nil: the usual one. Must not block.
+    package var bodyBytesMax: @Sendable (_ path: String) -> Int? = { _ in nil }
     /// Nil: HTTP/1.1 without encryption.
     package var certificate: ServerCertificate?
     package var eventLoopThreads = 1

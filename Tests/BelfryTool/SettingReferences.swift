@@ -55,6 +55,7 @@ import Testing
     private static let edits = [
         ("data: {path: data}", "data: {path: elsewhere}"), ("data: {path: data}", "data: {path: data, mode: 0750}"),
         ("data: {path: data}", "data: {path: data}\nseed: another"),
+        ("log: {retention: {}}", "log: {retention: {}}\napi: {}"),
         ("log: {retention: {}}", "log: {sync: interval 50ms, segmentBytes: 1 MiB, snapshotBytes: 1 MiB}"),
         ("log: {retention: {}}", "log: {retention: {age: 1d, bytes: 1 GiB, deadLetters: 2d}}"),
         ("ingest: {}", "ingest: {bind: 'tcp://127.0.0.1:7401', door: 'tcp://127.0.0.1:7402', open: true}"),

@@ -91,8 +91,8 @@ struct CurveCommandTests {
             #expect(told.status != 0 && text.contains("\(notes.pipeline):4:"), "\(told)")
             #expect(
                 text.contains(
-                    "stages.ingest.curve.secretKey: \(notes.folder)/ingest.key holds no secret key: that is 40 characters of "
-                        + "Z85; make one with `belfry curve make FILE`"), "\(told)")
+                    "stages.ingest.curve.secretKey: \(notes.folder)/ingest.key holds no secret key; a secret key has 40 "
+                        + "characters of Z85; make one with `belfry curve make FILE`"), "\(told)")
             #expect(!text.contains("hunter2"))
         }
         let started = try await Program.run("belfry-ingest", ["--pipeline", notes.pipeline])

@@ -5,7 +5,7 @@ import Testing
 /// `deploy/quickstart` prints what the README shows.
 @Suite struct QuickstartTests {
     /// The folder of a checkout, with a pipeline whose stages need no fixed ports, and a short window.
-    private static func checkout(apnsPort: Int) throws -> Folder {
+    private static func checkout(apnsPort: Int, webPort: Int) throws -> Folder {
         let folder = try Folder()
         for name in ["deploy", "Pipelines"] {
             try FileManager.default.copyItem(
@@ -15,23 +15,27 @@ import Testing
         pipeline.replace(/\s+(door|bind): tcp.*/, with: "")
         pipeline.replace("window: 1s", with: "window: 200ms")
         pipeline.replace("port: 7420", with: "port: \(apnsPort)")
+        pipeline.replace("listen: 127.0.0.1:7490", with: "listen: 127.0.0.1:\(webPort)")
         try folder.write(pipeline, to: "Pipelines/quickstart.yaml")
         return folder
     }
 
     @Test func `the quickstart prints what the README shows`() async throws {
         let port = try ReservedPort(forServer: true)
-        let folder = try Self.checkout(apnsPort: port.number)
+        let webPort = try ReservedPort(forServer: true)
+        let folder = try Self.checkout(apnsPort: port.number, webPort: webPort.number)
         let quiet = Sanitizer.isThread ? 4 : 0.8
         let settings = "BELFRY_BIN='\(try Program.folder())' BELFRY_PAUSE=0.02 BELFRY_QUIET=\(quiet)"
-        // The local APNs, `belfry up` with its stages, six times `belfry send`, and three commands at the end.
-        Cost.spend(.processes, 16)
+        // The local APNs, `belfry up` with its stages and the gateway, six times `belfry send`, four requests, and three
+        // commands at the end.
+        Cost.spend(.processes, 21)
         let result = try await Program.run(
             "/bin/sh", ["-c", "exec 2>&1; \(settings) deploy/quickstart"], in: folder.path)
         #expect(result.status == 0)
         let shown = try #require(try Self.shownInReadme())
         let lines = result.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         #expect(shown.isAnswered(by: lines), "\(result.output)")
+        #expect(lines.contains("    Recipe pancakes"), "\(result.output)")
         #expect(lines.contains("  not pushed to alice-mac: alice-mac made the change"))
     }
 

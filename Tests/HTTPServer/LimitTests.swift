@@ -48,6 +48,20 @@ import Testing
         try await rig.stop()
     }
 
+    @Test func `a path may have a limit of its own`() async throws {
+        let rig = try await ServerRig {
+            $0.limits.bodyBytesMax = 100
+            $0.bodyBytesMax = { $0 == "/large" ? 200 : nil }
+        }
+        for (path, length, status) in [("/large", 200, 200), ("/large", 201, 413), ("/", 101, 413)] {
+            let client = try rig.connect()
+            let body = String(repeating: "x", count: length)
+            client.send("POST \(path)?a=b HTTP/1.1\r\nhost: x\r\ncontent-length: \(length)\r\n\r\n\(body)")
+            #expect(await client.statuses(1) == [status], "\(path) \(length)")
+        }
+        try await rig.stop()
+    }
+
     @Test func `a connection too many is closed, and others go on`() async throws {
         let rig = try await ServerRig { $0.limits.connectionsMax = 2 }
         var clients = [try rig.connect(), try rig.connect()]

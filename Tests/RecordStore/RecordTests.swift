@@ -46,6 +46,23 @@ struct RecordTests {
         #expect(record.json().contains(Self.fields))
     }
 
+    @Test func `assets get the addresses of their files`() throws {
+        let test = try TestStore()
+        func file(_ checksum: String, _ more: String = "") -> String {
+            #"{"fileChecksum":"\#(checksum)","size":3\#(more)}"#
+        }
+        func fields(_ more: (String) -> String) -> String {
+            #"{"one":{"value":\#(file("a1", more("a1"))),"type":"ASSETID"},"#
+                + #""list":{"value":[\#(file("b2", more("b2"))),\#(file("c3", more("c3")))]},"n":{"value":5}}"#
+        }
+        try test.apply([Line.save("a", fields { _ in "" })])
+        let record = try record(test)
+        #expect(record.json().contains(fields { _ in "" }))
+        #expect(record.json { "/\($0)" }.contains(fields { #","downloadURL":"/\#($0)""# }))
+        try test.apply([Line.save("a", #"{"n":{"value":5}}"#)])
+        #expect(try !self.record(test).json { "/\($0)" }.contains("downloadURL"))
+    }
+
     @Test func `a record that is deleted and created again is new`() throws {
         let test = try TestStore()
         try test.apply([Line.save("a")], milliseconds: 1)

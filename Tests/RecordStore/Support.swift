@@ -121,9 +121,13 @@ extension RecordQuery {
 
 extension StoredRecord {
     /// The record as answers show it.
-    func json(desiredKeys: [String]? = nil, numbersAsStrings: Bool = false) -> String {
+    func json(
+        desiredKeys: [String]? = nil, numbersAsStrings: Bool = false,
+        assetURL: RecordDictionaries.AssetURL? = nil
+    ) -> String {
         var buffer = ByteBuffer()
-        var writer = RecordDictionaries(desiredKeys: desiredKeys, numbersAsStrings: numbersAsStrings)
+        var writer = RecordDictionaries(
+            desiredKeys: desiredKeys, numbersAsStrings: numbersAsStrings, assetURL: assetURL)
         writer.append(self, to: &buffer)
         return buffer.text
     }

@@ -10,6 +10,9 @@ extension CheckedPipeline {
         if file.dataMode != running.dataMode {
             errors.append(restart("data.mode", "the running pipeline uses another mode"))
         }
+        if (file.api == nil) != (running.api == nil) {
+            errors.append(restart("api", "the running pipeline has \(running.api == nil ? "no" : "a") gateway"))
+        }
         for stage in file.stages {
             guard let old = running.stage(named: stage.name) else {
                 errors.append(restart("stages.\(stage.name)", "the stage is new"))

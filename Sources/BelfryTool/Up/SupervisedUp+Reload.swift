@@ -13,6 +13,7 @@ extension SupervisedUp {
                 return (text, try CheckedPipeline(text))
             }
             try checked.checkKeys()
+            try checked.checkGateway()
             try checked.checkReload(from: state.withLock { $0.file })
             let answers = try await supervisor.change(to: text)
             if let refusal = refusal(answers) { return refuse(refusal) }

@@ -3,6 +3,7 @@ import Glibc
 import PipelineKit
 import PipelineRuntime
 import Synchronization
+import WebServices
 import ZeroMQ
 
 /// `belfry up`: runs every stage as a process, and reloads the pipeline file on SIGHUP.
@@ -16,6 +17,8 @@ final class SupervisedUp: Sendable {
     private let readiness = Readiness()
     let state: Mutex<State>
     private let programs: [Supervisor.Program]
+    /// Nil without a gateway.
+    private let gatewayFolder: String?
 
     struct State {
         var ready: Set<String> = []
@@ -34,7 +37,10 @@ final class SupervisedUp: Sendable {
         let stages = checked.file.stagesInOrder
         plans = try stages.map { try StageHost($0, of: checked.file, in: surroundings).plan }
         let programs = StagePrograms()
-        self.programs = stages.map { programs.program(for: $0, pipeline: checked.path) }
+        self.programs =
+            stages.map { programs.program(for: $0, pipeline: checked.path) }
+            + [checked.gatewayProgram].compactMap(\.self)
+        gatewayFolder = try checked.gatewayFolder()
     }
 
     func run() async throws -> Int32 {
@@ -95,7 +101,22 @@ final class SupervisedUp: Sendable {
             state.withLock { _ = $0.ready.insert(plan.stage) }
             StandardError.write("\(plan.stage): ready, process \(health.pid), log \(health.log) at \(health.last)")
         }
-        if isComplete { StandardError.write("ready") }
+        if isComplete, try await waitForGateway() { StandardError.write("ready") }
+    }
+
+    /// - Returns: False where the pipeline stops before the gateway takes requests.
+    private func waitForGateway() async throws -> Bool {
+        guard let gatewayFolder else { return true }
+        while !isStopping {
+            if let pid = pid(of: PipelineFile.gatewayName),
+                try GatewayFile.port(in: gatewayFolder, process: Int32(pid)) != nil
+            {
+                state.withLock { _ = $0.ready.insert(PipelineFile.gatewayName) }
+                return true
+            }
+            try await Task.sleep(for: .milliseconds(25))
+        }
+        return false
     }
 
     private func pid(of stage: String) -> Int64? {

@@ -29,6 +29,7 @@ struct UpCommand: AsyncParsableCommand, ReloadsOnHangup {
         let text = try PipelineText(running: pipeline)
         let checked = try CheckedPipeline(text)
         try checked.checkKeys()
+        try checked.checkGateway()
         try DataFolder.prepare(checked.file.data, checked.file.dataMode)
         try await RunningStages(of: checked.file).waitForEnd()
         let status = try await inProcess ? InProcessUp(checked).run() : SupervisedUp(checked, text).run()

@@ -33,6 +33,7 @@ struct ValidateCommand: ParsableCommand {
         do {
             let checked = try CheckedPipeline(path: pipeline)
             try checked.checkKeys(needsSecrets: false)
+            try checked.checkGateway()
             let warnings = try checked.secretWarnings() + checked.certificateWarnings(at: .wall())
             if !json { for warning in warnings { StandardError.write("warning: \(warning)") } }
             try StandardOutput.write(line: json ? Self.report([], warnings) : summary(checked.file))

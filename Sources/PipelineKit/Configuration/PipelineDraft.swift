@@ -8,6 +8,7 @@ struct PipelineDraft {
         let seed: String?
         let log: LogSettings
         let stages: [(name: String, settings: SettingsReader)]
+        let api: SettingsReader?
 
         init(from settings: inout SettingsReader) throws(SettingsError) {
             name = try settings.name("pipeline")
@@ -15,6 +16,7 @@ struct PipelineDraft {
             seed = try settings.optionalString("seed")
             log = try settings.mapping("log", as: LogSettings.self) ?? .standard
             stages = try settings.mappings("stages")
+            api = try settings.mapping("api")
             if seed?.isEmpty == true { throw settings.fail("seed", "is empty") }
             if stages.isEmpty {
                 throw settings.fail("stages", settings.contains("stages") ? "is empty" : "required")
@@ -65,6 +67,7 @@ struct PipelineDraft {
         checkSource()
         checkCycles()
         checkKeys()
+        checkGateway()
         let stages = entries.compactMap { stage($0, registry) }
         checkUnique(stages, key: "log", of: \.logName, hint: "give one of them another name with \"log\"")
         checkUnique(stages, key: "bind", of: \.bind, hint: nil)
@@ -76,7 +79,7 @@ struct PipelineDraft {
         }
         return PipelineFile(
             name: header.name, data: header.data.path, dataMode: header.data.mode, seed: header.seed, log: header.log,
-            stages: stages)
+            stages: stages, api: header.api)
     }
 
     private mutating func stage(_ entry: Entry, _ registry: Registry) -> PipelineStage? {
@@ -157,6 +160,16 @@ extension PipelineDraft {
                     hint: "make a key with `belfry curve make \(entry.name).key`, and write `curve: {publicKey: KEY, "
                         + "secretKey: {$file: \(entry.name).key}}`"))
         }
+    }
+
+    /// The gateway reads the source's log under its own name.
+    private mutating func checkGateway() {
+        guard header?.api != nil, let entry = entries.first(where: { $0.name == PipelineFile.gatewayName }) else {
+            return
+        }
+        errors.append(
+            entry.reader.failure(
+                Complaint("is also the name of the gateway", hint: "give the stage another name, or leave `api` out")))
     }
 
     private mutating func checkUnique(

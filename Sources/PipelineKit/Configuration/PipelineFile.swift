@@ -17,6 +17,8 @@ package struct PipelineFile: Sendable {
     package internal(set) var log: LogSettings
     /// The stages, in the order of the file.
     package internal(set) var stages: [PipelineStage]
+    /// The settings of the gateway for CloudKit Web Services; nil without one. The gateway checks them when it decodes them.
+    package let api: SettingsReader?
 
     /// The stage that reads from no other.
     package var sourceStage: PipelineStage {
@@ -75,6 +77,14 @@ extension PipelineFile {
     /// The stages that read from `stage`, in the order of the file.
     package func downstream(of stage: PipelineStage) -> [PipelineStage] {
         stages.filter { $0.from == stage.name }
+    }
+
+    /// The name under which the gateway reads the source's log.
+    package static let gatewayName = "api"
+
+    /// The names of those that read the log of `stage`: stages, and the gateway.
+    package func consumers(of stage: PipelineStage) -> [String] {
+        downstream(of: stage).map(\.name) + (api != nil && stage.from == nil ? [PipelineFile.gatewayName] : [])
     }
 
     /// All stages, each after its upstream. Sorted by distance from the source, then in the order of the file.

@@ -68,6 +68,9 @@ package final class Producer {
     private var parser = JSONParser(limits: JSONLimits(bytesMax: 16 << 20, depthMax: 8))
     /// Called for every answer, in order.
     package var onAnswer: (Answer) -> Void = { _ in }
+    /// Called when the door tells how far it has come: the last of this producer's lines that it has, and the changes log's
+    /// last sequence, including their events. The answers to these lines may have been lost.
+    package var onWelcome: (UInt64, UInt64) -> Void = { _, _ in }
     package private(set) var timeMark: UInt64 = 0
     /// Sequence of the last event in the changes log, as far as the door has reported it.
     package private(set) var logLast: UInt64 = 0
@@ -211,7 +214,9 @@ package final class Producer {
             refusedThrough = control.natural("refused")
         }
         isKnown = true
+        logLast = max(logLast, control.natural(.last) ?? 0)
         settle(through: through)
+        onWelcome(through, logLast)
         for index in parcels.indices { parcels[index].isSent = false }
     }
 

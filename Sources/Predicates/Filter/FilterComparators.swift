@@ -1,5 +1,7 @@
 /// The comparators of `filterBy` (CloudKit JS: CloudKit.QueryFilterComparator).
-enum FilterComparators {
+package enum FilterComparators {
+    package static var names: [String] { byName.keys.sorted() }
+
     static let byName: [String: (Clause.Comparator, Bool)] = [
         "EQUALS": (.equals, false),
         "NOT_EQUALS": (.equals, true),

@@ -1,4 +1,6 @@
 import CloudKitModel
+import Events
+import JSON
 
 /// Names one database of one container and environment. Every read takes one.
 package struct DatabaseID: Hashable, Sendable {
@@ -38,5 +40,17 @@ extension DatabaseID {
         else { return nil }
         self.init(
             container: row.text(0), environment: environment, scope: scope, owner: scope == .public ? nil : row.text(3))
+    }
+}
+
+extension DatabaseID {
+    /// The database that an event of the changes log names; nil for an event without one.
+    init?(of event: JSONValue) {
+        let environment = ContainerEnvironment.allCases.first { event[.environment]?.equals($0.word) ?? false }
+        let scope = DatabaseScope.allCases.first { event[.database]?.equals($0.word) ?? false }
+        let owner = event[.owner]?.string
+        guard let container = event[.container]?.string, let environment, let scope, scope == .public || owner != nil
+        else { return nil }
+        self.init(container: container, environment: environment, scope: scope, owner: owner)
     }
 }

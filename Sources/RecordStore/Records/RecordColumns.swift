@@ -4,7 +4,7 @@ import JSON
 struct RecordRow {
     static let sql = """
         id, zone, name, type, sequence, createdTime, createdBy, createdOn, modifiedTime, modifiedBy, modifiedOn, others, \
-        fields
+        fields, links
         """
 
     let row: SQLRow
@@ -16,6 +16,7 @@ struct RecordRow {
     var isDeleted: Bool { row.isNull(12) }
     /// JSON text; empty for a deleted record.
     var fields: UnsafeRawBufferPointer { row.bytes(12) }
+    var links: RecordLinks.Kinds { RecordLinks.Kinds(rawValue: row.int(13)) }
 
     var system: SystemValues {
         SystemValues(
@@ -27,6 +28,6 @@ struct RecordRow {
     func record(in zone: ZoneKey, of database: DatabaseID) -> StoredRecord {
         StoredRecord(
             database: database, zone: zone, type: row.text(3), system: system, others: row.textIfAny(11),
-            fields: isDeleted ? nil : Array(fields))
+            fields: isDeleted ? nil : Array(fields), hasAssets: links.contains(.assets))
     }
 }

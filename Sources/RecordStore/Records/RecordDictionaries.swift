@@ -8,11 +8,17 @@ package struct RecordDictionaries: ~Copyable {
     private let desiredKeys: Set<ExactText>?
     /// Whether INT64 and DOUBLE values are written as strings.
     private let numbersAsStrings: Bool
+    private let assetURL: AssetURL?
     private var parser = JSONParser(limits: StoredJSON.limits)
 
-    package init(desiredKeys: [String]? = nil, numbersAsStrings: Bool = false) {
+    /// Makes the address of the file with a checksum.
+    package typealias AssetURL = @Sendable (_ checksum: String) -> String
+
+    /// - Parameter assetURL: Makes the `downloadURL` of assets; nil: they get none.
+    package init(desiredKeys: [String]? = nil, numbersAsStrings: Bool = false, assetURL: AssetURL? = nil) {
         self.desiredKeys = desiredKeys.map { Set($0.map { ExactText($0) }) }
         self.numbersAsStrings = numbersAsStrings
+        self.assetURL = assetURL
     }
 
     /// Appends the record, or `{"recordName":…,"deleted":true,"zoneID":…}` for a deleted one.
@@ -32,15 +38,18 @@ package struct RecordDictionaries: ~Copyable {
     private mutating func appendLiving(_ record: StoredRecord, _ fields: [UInt8], to buffer: inout ByteBuffer) {
         buffer.append(.recordType, record.type)
         buffer.append(member: .fields)
-        fields.withUnsafeBytes { append(fields: $0, to: &buffer) }
+        let needsAddresses = record.hasAssets && assetURL != nil
+        fields.withUnsafeBytes { append(fields: $0, needsAddresses, to: &buffer) }
         buffer.append("pluginFields", raw: "{}")
         record.system.append(to: &buffer)
         buffer.append("deleted", false)
         if let others = record.others { buffer.append(raw: "," + others) }
     }
 
-    private mutating func append(fields: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) {
-        guard desiredKeys != nil || numbersAsStrings else { return buffer.append(fields) }
+    private mutating func append(
+        fields: UnsafeRawBufferPointer, _ needsAddresses: Bool, to buffer: inout ByteBuffer
+    ) {
+        guard desiredKeys != nil || numbersAsStrings || needsAddresses else { return buffer.append(fields) }
         do {
             let parsed = try parser.parse(fields)
             buffer.object { buffer in
@@ -58,26 +67,56 @@ package struct RecordDictionaries: ~Copyable {
     }
 
     private func append(field: JSONValue, to buffer: inout ByteBuffer) {
-        guard numbersAsStrings, let value = field[.value], field.holdsPlainNumbers else {
-            return buffer.append(field.raw)
-        }
-        buffer.object {
-            $0.append(member: .value)
-            RecordDictionaries.append(asString: value, to: &$0)
-            $0.append(.type, field[.type])
+        guard let value = field[.value] else { return buffer.append(field.raw) }
+        if let assetURL, value.holdsAssets {
+            field.append(to: &buffer, value) { $0.append(asset: $1, assetURL) }
+        } else if numbersAsStrings, field.holdsPlainNumbers {
+            field.append(to: &buffer, value) { $0.append(asString: $1) }
+        } else {
+            buffer.append(field.raw)
         }
     }
+}
 
-    private static func append(asString value: JSONValue, to buffer: inout ByteBuffer) {
-        if value.isArray { return buffer.list(value.elements) { append(asString: $1, to: &$0) } }
-        guard value.isNumber else { return buffer.append(value.raw) }
-        buffer.append("\"")
-        buffer.append(value.raw)
-        buffer.append("\"")
+private let checksumKey: StaticString = "fileChecksum"
+
+extension ByteBuffer {
+    fileprivate mutating func append(asString value: JSONValue) {
+        guard value.isNumber else { return append(value.raw) }
+        append("\"")
+        append(value.raw)
+        append("\"")
+    }
+
+    fileprivate mutating func append(asset: JSONValue, _ url: RecordDictionaries.AssetURL) {
+        guard let checksum = asset[checksumKey]?.string else { return append(asset.raw) }
+        object { buffer in
+            for (name, value) in asset.members where !name.equals("downloadURL") {
+                buffer.append(key: name.string ?? "")
+                buffer.append(value.raw)
+            }
+            buffer.append("downloadURL", url(checksum))
+        }
     }
 }
 
 extension JSONValue {
+    /// Appends this field; `write` appends its value, or each element of a list.
+    fileprivate func append(
+        to buffer: inout ByteBuffer, _ value: JSONValue, _ write: (inout ByteBuffer, JSONValue) -> Void
+    ) {
+        buffer.object { buffer in
+            buffer.append(member: .value)
+            if value.isArray { buffer.list(value.elements, write) } else { write(&buffer, value) }
+            buffer.append(.type, self[.type])
+        }
+    }
+
+    /// Whether a field's value is an asset, or a list with one.
+    fileprivate var holdsAssets: Bool {
+        self[checksumKey] != nil || elements.contains { $0[checksumKey] != nil }
+    }
+
     /// Whether a field may hold INT64 or DOUBLE values, not timestamps.
     fileprivate var holdsPlainNumbers: Bool {
         guard let type = self[.type] else { return true }

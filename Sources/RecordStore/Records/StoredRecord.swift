@@ -28,6 +28,7 @@ package struct StoredRecord: Hashable, Sendable {
     let others: String?
     /// JSON text of the fields, as in the event; nil for a deleted record.
     package let fields: [UInt8]?
+    let hasAssets: Bool
 
     package var name: String { system.name }
     package var isDeleted: Bool { fields == nil }

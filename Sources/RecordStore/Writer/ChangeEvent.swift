@@ -42,13 +42,13 @@ struct ChangeEvent {
         return [.int(milliseconds), .json(origin?[.user] ?? event[.owner]), .json(origin?[.device])]
     }
 
-    func applied(_ request: String, _ type: JSONValue) -> AppliedRequest {
+    func applied(_ request: String, _ type: JSONValue, _ saved: StoredRecord?) -> AppliedRequest {
         let record = event[.record]
         let name =
             record?[.recordName] ?? event[.subscription]?[.subscriptionID] ?? event[.subscriptionID] ?? event[.device]
         let hasZone = record != nil || event[.zoneID] != nil
         return AppliedRequest(
             sequence: sequence, request: request, type: type.string ?? "",
-            zone: hasZone ? ZoneKey((record ?? event)[.zoneID]) : nil, name: name?.string)
+            zone: hasZone ? ZoneKey((record ?? event)[.zoneID]) : nil, name: name?.string, record: saved)
     }
 }

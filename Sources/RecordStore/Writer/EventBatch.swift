@@ -22,4 +22,6 @@ package struct AppliedRequest: Sendable, Hashable {
     package let zone: ZoneKey?
     /// The record's name, the subscription's ID or the device's name.
     package let name: String?
+    /// The record after a `record.save`; nil for other events.
+    package let record: StoredRecord?
 }

@@ -34,6 +34,19 @@ extension RecordWriter {
         }
     }
 
+    /// The record that an event has just saved.
+    func saved(_ change: ChangeEvent) throws -> StoredRecord? {
+        let record = try change.needed(.record)
+        let name = try change.neededText(.recordName, in: record)
+        let key = ZoneKey(record[.zoneID])
+        guard let zone = try places.livingZone(record[.zoneID], of: change.event, change.db),
+            let database = DatabaseID(of: change.event)
+        else { return nil }
+        return try change.statements.findRecord.first([.int(zone.id), .json(name)]) { row in
+            RecordRow(row: row).record(in: key, of: database)
+        }
+    }
+
     private func find(_ record: JSONValue, _ zone: ZoneRow, _ change: ChangeEvent) throws -> OldRecord? {
         let name = try change.neededText(.recordName, in: record)
         let isIndexed = lists.hasLists(zone: zone.id)
@@ -41,8 +54,7 @@ extension RecordWriter {
             let found = RecordRow(row: row)
             let isLiving = !found.isDeleted
             return OldRecord(
-                id: found.id, isDeleted: !isLiving, links: RecordLinks.Kinds(rawValue: row.int(13)),
-                type: row.text(3),
+                id: found.id, isDeleted: !isLiving, links: found.links, type: row.text(3),
                 indexed: isIndexed && isLiving
                     ? IndexedRecord(system: found.system, fields: Array(found.fields)) : nil)
         }

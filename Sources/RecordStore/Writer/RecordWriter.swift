@@ -143,6 +143,8 @@ extension RecordWriter {
         case EventName.deviceUnregister: try unregister(change)
         default: return
         }
-        if let request = change.event[.request]?.string { requests.append(change.applied(request, type)) }
+        guard let request = change.event[.request]?.string else { return }
+        let saved = type.equals(EventName.recordSave) ? try self.saved(change) : nil
+        requests.append(change.applied(request, type, saved))
     }
 }

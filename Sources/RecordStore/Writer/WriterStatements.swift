@@ -19,9 +19,9 @@ struct WriterStatements {
 
     init(_ db: Database) throws {
         func make(_ sql: String) throws -> Prepared { Prepared(try db.makeStatement(sql: sql)) }
-        findRecord = try make("SELECT \(RecordRow.sql), links FROM records WHERE zone = ? AND name = ?")
+        findRecord = try make("SELECT \(RecordRow.sql) FROM records WHERE zone = ? AND name = ?")
         insertRecord = try make(
-            "INSERT INTO records(\(RecordRow.sql), links) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+            "INSERT INTO records(\(RecordRow.sql)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
         updateRecord = try make(
             """
             UPDATE records SET sequence = ?, modifiedTime = ?, modifiedBy = ?, modifiedOn = ?, others = ?, fields = ?,

@@ -3,7 +3,7 @@ import COpenSSL
 /// A P-256 public key. Two are equal if they are the same point of the curve.
 package struct PublicKey: Sendable {
     private let key: Frozen
-    /// Uncompressed (SEC 1, section 2.3.3).
+    /// The point of the curve, uncompressed (SEC 1, section 2.3.3).
     let point: [UInt8]
 
     init(_ key: Frozen) throws(SigningError) {

@@ -41,7 +41,8 @@ package struct StageRunner {
         (self.pipeline, self.read) = (pipeline, read)
     }
 
-    private static func file(_ pipeline: String) throws -> PipelineText {
+    /// The pipeline file. A process that `belfry up` started gets its text from there.
+    package static func file(_ pipeline: String) throws -> PipelineText {
         guard isSupervised else { return try PipelineText(running: pipeline) }
         guard case .file(let folder, let text) = SupervisorLine.ofThisProcess.next() else {
             throw ToolFailure(.unavailable, "belfry up has ended")

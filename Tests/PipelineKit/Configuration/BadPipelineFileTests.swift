@@ -65,7 +65,7 @@ struct BadFile: Sendable, CustomTestStringConvertible {
             "p.yaml:3:11: stages.ingest: expected a mapping, found tcp"),
     ]
 
-    static let top = "pipeline, data, seed, log, stages"
+    static let top = "pipeline, data, seed, log, stages, api"
 
     static let names = [
         BadFile(

@@ -180,7 +180,7 @@ final class SourceLoop<S: Stage>: HostWork {
         answer(
             peer,
             LinkFrame.welcome(
-                log: log.name, identity: log.identity, last: log.lastSequence, after: position.through,
+                log: log.name, identity: log.identity, last: lastWithPending, after: position.through,
                 checksum: position.checksum?.value, refused: position.refused))
     }
 

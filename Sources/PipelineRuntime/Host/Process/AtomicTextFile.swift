@@ -4,7 +4,7 @@ import Glibc
 /// Reads and writes small text files. A write is durable, and a crash leaves either the old text or the new text.
 package enum AtomicTextFile {
     /// The file's text; nil if there is no such file. A file longer than `bytesMax` is an error.
-    static func read(_ path: String, bytesMax: Int) throws(AtomicTextFileError) -> String? {
+    package static func read(_ path: String, bytesMax: Int) throws(AtomicTextFileError) -> String? {
         guard let bytes = try readBytes(path, bytesMax: bytesMax) else { return nil }
         guard let text = String(validating: bytes, as: UTF8.self) else { throw .unreadable(path) }
         return text
@@ -30,7 +30,9 @@ package enum AtomicTextFile {
 
     /// - Throws: ``AtomicTextFileError``. The file is then unchanged, unless the error is only that the new file's name
     ///   could not be made durable.
-    static func write(_ text: String, to path: String, calls: FileCalls = FileCalls()) throws(AtomicTextFileError) {
+    package static func write(_ text: String, to path: String, calls: FileCalls = FileCalls())
+        throws(AtomicTextFileError)
+    {
         let draft = path + ".new"
         do throws(AtomicTextFileError) {
             let file = try attempt("write", draft) { calls.open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC) }

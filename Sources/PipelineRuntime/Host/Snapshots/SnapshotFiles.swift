@@ -67,7 +67,7 @@ final class SnapshotFiles: Sendable {
 
     func noteFirstNeeded(_ sequence: UInt64?) { state.withLock { $0.firstNeeded = sequence ?? .max } }
 
-    /// - Parameter flush: Called on another thread first, to make durable what the snapshot depends on.
+    /// - Parameter flush: Called first, on another thread, to make the data durable that the snapshot depends on.
     func write(_ moment: SnapshotMoment, _ bytes: [UInt8], after flush: @escaping @Sendable () throws -> Void) {
         state.withLock { ($0.isAtWork, $0.isUnwanted, $0.hasFailed) = (true, false, false) }
         writeLater(header(moment), bytes, DiskPace(), flush)

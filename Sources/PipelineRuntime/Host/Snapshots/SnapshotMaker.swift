@@ -9,8 +9,8 @@ struct MadeSnapshot: ~Copyable {
     let firstNeeded: UInt64?
 }
 
-/// Makes a stage's state a second time, on any thread beside the running stage: from its newest snapshot and the logs. Since
-/// stages are deterministic, it is the same state.
+/// Makes a stage's state a second time, from its newest snapshot and the logs, on a thread beside the running stage.
+/// Because stages are deterministic, both states are the same.
 struct SnapshotMaker<S: Stage>: Sendable {
     private let plan: HostPlan
     private let timeline: SettingsTimeline<S>

@@ -44,7 +44,7 @@ struct CurvePlan: Sendable, Equatable {
         let text = try secret.reveal()
         do throws(ZMQError) { return try CurveKeyPair(secretKey: CurveSecretKey(z85: text)) } catch {
             throw secret.failure(
-                "holds no secret key: that is 40 characters of Z85",
+                "holds no secret key; a secret key has 40 characters of Z85",
                 hint: "make one with `belfry curve make FILE`, and write what it prints as publicKey")
         }
     }

@@ -104,7 +104,7 @@ extension HostPlan {
         retention = file.log.retention
         settingsRecord = registry.record(of: stage)
         firstSettingsRecord = registry.recordAsWritten(of: stage)
-        consumers = file.downstream(of: stage).map(\.name)
+        consumers = file.consumers(of: stage)
         bind = stage.bind
         upstream = file.upstream(of: stage)?.bind
         inputLog = file.upstream(of: stage).map { "\(file.data)/logs/\($0.logName)" }

@@ -15,7 +15,7 @@ extension CommandCheck {
                 "record.change", at: "change", "record.save creates or updates: send record.delete instead")
         }
         guard change == .create, command[.before] != nil else { return participants }
-        throw ModelError("member.conflict", at: "before", "a record that is created had no fields before: leave it out")
+        throw ModelError("member.conflict", at: "before", "a new record had no fields before: leave before out")
     }
 
     func checkDelete(_ command: JSONValue) throws(ModelError) -> JSONValue? {

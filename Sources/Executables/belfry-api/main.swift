@@ -1,0 +1,4 @@
+import StageTool
+import WebServices
+
+await Tool.api()

@@ -1,0 +1,66 @@
+import Foundation
+import Signing
+
+/// The files of assets, each kept once under the checksum of its content.
+struct AssetFolder: Sendable {
+    let path: String
+
+    // CloudKit Web Services Reference, "Data Size Limits".
+    static let bytesMax = 50_000_000
+
+    /// The SHA-256 of a file's content in hexadecimal: `fileChecksum`.
+    static func checksum(of bytes: [UInt8]) -> String {
+        SHA256.digest(of: bytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    static func isChecksum(_ text: String) -> Bool {
+        text.utf8.count == 64
+            && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    }
+
+    /// Keeps a file. Returns once it is durable.
+    ///
+    /// - Returns: Its checksum.
+    func save(_ bytes: [UInt8]) throws -> String {
+        let checksum = Self.checksum(of: bytes)
+        let file = file(checksum)
+        let files = FileManager.default
+        try files.createDirectory(atPath: folder(checksum), withIntermediateDirectories: true)
+        if files.fileExists(atPath: file) {
+            // A file that was about to be removed as old is new again.
+            try files.setAttributes([.modificationDate: Date()], ofItemAtPath: file)
+        } else {
+            let draft = "\(file).\(UUID().uuidString)"
+            try Data(bytes).write(to: URL(fileURLWithPath: draft))
+            let handle = try FileHandle(forUpdating: URL(fileURLWithPath: draft))
+            try handle.synchronize()
+            try handle.close()
+            try files.moveItem(atPath: draft, toPath: file)
+        }
+        return checksum
+    }
+
+    /// The content of a file; nil where there is none.
+    func read(_ checksum: String) throws -> [UInt8]? {
+        guard Self.isChecksum(checksum), FileManager.default.fileExists(atPath: file(checksum)) else { return nil }
+        return Array(try Data(contentsOf: URL(fileURLWithPath: file(checksum))))
+    }
+
+    /// The checksums of the files that were kept before `date`.
+    func checksums(before date: Date) throws -> [String] {
+        let files = FileManager.default
+        guard files.fileExists(atPath: path) else { return [] }
+        return try files.contentsOfDirectory(atPath: path).flatMap { folder in
+            try files.contentsOfDirectory(atPath: "\(path)/\(folder)").filter { name in
+                guard Self.isChecksum(name) else { return false }
+                let attributes = try files.attributesOfItem(atPath: "\(path)/\(folder)/\(name)")
+                return (attributes[.modificationDate] as? Date).map { $0 < date } ?? false
+            }
+        }
+    }
+
+    func remove(_ checksum: String) throws { try FileManager.default.removeItem(atPath: file(checksum)) }
+
+    private func folder(_ checksum: String) -> String { "\(path)/\(checksum.prefix(2))" }
+    private func file(_ checksum: String) -> String { "\(folder(checksum))/\(checksum)" }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import Signing
+import Time
+
+/// Addresses and receipts of assets, which the gateway recognises without keeping them: it signs what they say.
+///
+/// All gateways with the same secret take each other's.
+struct AssetTickets: Sendable {
+    private enum Purpose: UInt8 { case upload, download, receipt }
+
+    /// How long a client may use an address.
+    static let life = Duration.seconds(15 * 60)
+
+    private let key: [UInt8]
+
+    init(secret: String) { key = SHA256.digest(of: "assets \(secret)") }
+
+    /// The last part of the address to which a client sends a file.
+    func upload(at now: Instant, random: UInt64 = .random(in: .min ... .max)) -> String {
+        let end = now.advanced(by: Self.life).microseconds
+        return "\(end)-\(String(random, radix: 36))".signed(by: { code(.upload, $0) })
+    }
+
+    func allowsUpload(to path: String, at now: Instant) -> Bool {
+        path.hasPrefix(WebService.assetPath)
+            && allowsUpload(String(path.dropFirst(WebService.assetPath.count)), at: now)
+    }
+
+    func allowsUpload(_ ticket: String, at now: Instant) -> Bool {
+        guard let text = ticket.content(signedBy: { code(.upload, $0) }) else { return false }
+        return isOpen(text, at: now)
+    }
+
+    /// The last part of the address from which a client loads a file.
+    func download(_ checksum: String, at now: Instant) -> String {
+        "\(now.advanced(by: Self.life).microseconds)-\(checksum)".signed(by: { code(.download, $0) })
+    }
+
+    /// The checksum of the file at an address; nil if the address is not one of ours, or no longer.
+    func checksum(ofDownload ticket: String, at now: Instant) -> String? {
+        guard let text = ticket.content(signedBy: { code(.download, $0) }), isOpen(text, at: now) else { return nil }
+        return text.split(separator: "-").last.map(String.init)
+    }
+
+    /// Proves that a client has sent the file.
+    func receipt(_ checksum: String) -> String { code(.receipt, checksum) }
+
+    func isReceipt(_ text: String, of checksum: String) -> Bool {
+        ConstantTime.areEqual(Array(text.utf8), Array(receipt(checksum).utf8))
+    }
+
+    private func isOpen(_ text: String, at now: Instant) -> Bool {
+        guard let end = text.split(separator: "-").first.flatMap({ Int64($0) }) else { return false }
+        return now.microseconds <= end
+    }
+
+    private func code(_ purpose: Purpose, _ text: String) -> String {
+        HMAC.code(of: [[purpose.rawValue], Array(text.utf8)], key: key).prefix(16)
+            .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}
+
+extension String {
+    fileprivate func signed(by code: (String) -> String) -> String { "\(self)-\(code(self))" }
+
+    /// The text before the last dash, if the rest is its code.
+    fileprivate func content(signedBy code: (String) -> String) -> String? {
+        guard let dash = lastIndex(of: "-") else { return nil }
+        let text = String(self[..<dash])
+        let isSigned = ConstantTime.areEqual(Array(self[index(after: dash)...].utf8), Array(code(text).utf8))
+        return isSigned ? text : nil
+    }
+}

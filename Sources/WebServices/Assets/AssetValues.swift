@@ -1,0 +1,66 @@
+import Events
+import JSON
+import RecordStore
+import StageTool
+
+/// Checks the assets in the fields that a client saves, and leaves out what only clients need.
+///
+/// A field has an asset either with the receipt of an upload, or as the client read it from a record of the same database.
+struct AssetValues {
+    let tickets: AssetTickets
+    let store: RecordStore
+    let database: DatabaseID
+
+    /// Appends the fields as ingest gets them.
+    func append(_ fields: JSONValue, to json: inout ByteBuffer) throws(ServiceError) {
+        guard Self.mayHaveAssets(fields), fields.isObject else { return json.append(fields.raw) }
+        json.append("{")
+        for (name, field) in fields.members {
+            json.append(key: name.string ?? "")
+            do throws(ServiceError) { try append(field: field, to: &json) } catch {
+                throw ServiceError(error.code, "record.fields.\(name.string ?? "").\(error.reason)")
+            }
+        }
+        json.append("}")
+    }
+
+    private static let search = ByteSearch("fileChecksum")
+    /// A name may be spelled with escapes.
+    private static let escape = ByteSearch("\\u")
+
+    /// Whether the fields have to be read, as a search of their bytes says.
+    static func mayHaveAssets(_ fields: JSONValue) -> Bool {
+        search.isFound(in: fields.raw) || escape.isFound(in: fields.raw)
+    }
+
+    private func append(field: JSONValue, to json: inout ByteBuffer) throws(ServiceError) {
+        guard let value = field[.value] else { return json.append(field.raw) }
+        let assets = value.isArray ? Array(value.elements) : [value]
+        guard assets.contains(where: { $0.isObject && $0["fileChecksum"] != nil }) else {
+            return json.append(field.raw)
+        }
+        let values = try assets.map { asset throws(ServiceError) in try text(of: asset) }
+        json.object { json in
+            json.append(.value, raw: value.isArray ? "[\(values.joined(separator: ","))]" : values[0])
+            json.append(.type, field[.type])
+        }
+    }
+
+    private func text(of asset: JSONValue) throws(ServiceError) -> String {
+        guard let checksum = asset["fileChecksum"]?.string, AssetFolder.isChecksum(checksum) else {
+            throw .bad("value.fileChecksum: it is not one that an upload gave")
+        }
+        let hasReceipt = asset["receipt"]?.string.map { tickets.isReceipt($0, of: checksum) } ?? false
+        guard try hasReceipt ? true : isInStore(checksum) else {
+            throw .bad("value.receipt: it is not the receipt of this file; send the file first")
+        }
+        return ByteBuffer.object { json in
+            json.append("fileChecksum", checksum)
+            json.append("size", asset["size"])
+        }.text
+    }
+
+    private func isInStore(_ checksum: String) throws(ServiceError) -> Bool {
+        try ServiceError.ofStore { () throws(RecordStoreError) in try store.hasAsset(checksum, in: database) }
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import JSON
+import RecordStore
+
+/// Assets: `assets/upload` gives an address to which the client sends the file; the answer there becomes a field's value.
+///
+/// CloudKit Web Services Reference, "Uploading Assets (assets/upload)". A record has only the file's checksum and size.
+extension WebService {
+    static let assetPath = "/assets/"
+
+    func assetUploads(_ request: ServiceRequest, _ session: Session) throws(ServiceError) -> ServiceAnswer {
+        var body = RequestBody()
+        let fields = try body.read(request.body) { json throws(ServiceError) in
+            try json.items("tokens") { token throws(ServiceError) in
+                guard let field = try token.optionalText("fieldName") else { throw .bad("fieldName: is required") }
+                guard try token.optionalText("recordType") != nil else { throw .bad("recordType: is required") }
+                return (name: try token.optionalText("recordName") ?? ids.uuid(), field: field)
+            }
+        }
+        let root = address(of: request)
+        return .object { json in
+            json.append("tokens", fields) { json, field in
+                json.object { json in
+                    json.append("recordName", field.name)
+                    json.append("fieldName", field.field)
+                    json.append("url", root + Self.assetPath + tickets.upload(at: request.now))
+                }
+            }
+        }
+    }
+
+    /// Takes or gives a file. The address is all that a client needs.
+    func asset(_ request: ServiceRequest) throws(ServiceError) -> ServiceAnswer {
+        let ticket = String(request.path.dropFirst(Self.assetPath.count))
+        switch request.method {
+        case "POST", "PUT": return try saveAsset(request, ticket)
+        case "GET", "HEAD": return try loadAsset(request, ticket)
+        default: throw .bad("the method here is GET or POST")
+        }
+    }
+
+    private func saveAsset(_ request: ServiceRequest, _ ticket: String) throws(ServiceError) -> ServiceAnswer {
+        guard tickets.allowsUpload(ticket, at: request.now) else { throw Self.closedAddress }
+        guard request.body.count <= AssetFolder.bytesMax else {
+            throw ServiceError(.quotaExceeded, "an asset has at most \(AssetFolder.bytesMax) bytes")
+        }
+        let checksum = try Self.onDisk { try assets.save(request.body) }
+        return .object { json in
+            json.append(member: "singleFile")
+            json.object { json in
+                json.append("wrappingKey", "")
+                json.append("fileChecksum", checksum)
+                json.append("receipt", tickets.receipt(checksum))
+                json.append("referenceChecksum", checksum)
+                json.append("size", request.body.count)
+            }
+        }
+    }
+
+    private func loadAsset(_ request: ServiceRequest, _ ticket: String) throws(ServiceError) -> ServiceAnswer {
+        guard let checksum = tickets.checksum(ofDownload: ticket, at: request.now) else { throw Self.closedAddress }
+        guard let bytes = try Self.onDisk({ try assets.read(checksum) }) else {
+            throw ServiceError(.notFound, "the asset was removed with its last record")
+        }
+        var answer = ServiceAnswer(body: bytes)
+        answer.contentType = "application/octet-stream"
+        return answer
+    }
+
+    private static let closedAddress = ServiceError(
+        .accessDenied, "the address is not one that this service gave, or its 15 minutes are over")
+
+    private static func onDisk<Result>(_ body: () throws -> Result) throws(ServiceError) -> Result {
+        do { return try body() } catch {
+            throw ServiceError(.tryAgainLater, "the disk of the gateway refused the file", retryAfter: 30)
+        }
+    }
+
+    /// Makes the addresses of the assets in the answer to a request.
+    func assetURL(for request: ServiceRequest) -> RecordDictionaries.AssetURL {
+        let root = address(of: request) + Self.assetPath
+        return { [tickets] checksum in root + tickets.download(checksum, at: request.now) }
+    }
+
+    /// The address that the client used for the gateway.
+    func address(of request: ServiceRequest) -> String {
+        let scheme = request.header("x-forwarded-proto").first ?? "http"
+        return "\(scheme)://\(request.header("host").first ?? "127.0.0.1")"
+    }
+}

@@ -1,0 +1,102 @@
+import Events
+import JSON
+import RecordStore
+
+/// What changed since a token: CKFetchRecordZoneChangesOperation and CKFetchDatabaseChangesOperation.
+extension WebService {
+    /// `records/changes`, for one zone.
+    func changesOfZone(_ request: ServiceRequest, _ session: Session) throws(ServiceError) -> ServiceAnswer {
+        var body = RequestBody()
+        let read = try body.read(request.body) { json throws(ServiceError) in
+            try ZoneChangesRequest(json, assetURL(for: request))
+        }
+        let page = try read.page(store, session.databaseID, limit: read.limit)
+        return .object { json in read.write(page, into: &json) }
+    }
+
+    /// `changes/zone`, for several zones. A zone that fails does not fail the others.
+    func changesOfZones(_ request: ServiceRequest, _ session: Session) throws(ServiceError) -> ServiceAnswer {
+        var body = RequestBody()
+        let (zones, limit) = try body.read(request.body) { json throws(ServiceError) in
+            let assetURL = assetURL(for: request)
+            let zones = try json.items("zones") { zone throws(ServiceError) in try ZoneChangesRequest(zone, assetURL) }
+            return (zones, try json.optionalCount("resultsLimit", atMost: RecordStore.changesMax))
+        }
+        let database = session.databaseID
+        // "200 records/response": the limit holds for the zones together.
+        var left = limit ?? RecordStore.changesMax
+        return .object { json in
+            json.append("zones", zones) { json, zone in
+                json.object { json in
+                    json.append(member: .zoneID)
+                    zone.zone.write(to: &json, in: database)
+                    do throws(ServiceError) {
+                        let page = try zone.page(store, database, limit: min(left, zone.limit))
+                        left -= page.records.count
+                        zone.write(page, into: &json)
+                    } catch { error.write(into: &json, uuid: nil) }
+                }
+            }
+        }
+    }
+
+    /// `changes/database`, and `zones/changes`, its older form.
+    func changesOfDatabase(
+        _ request: ServiceRequest, _ session: Session, _ operation: Operation
+    ) throws(ServiceError) -> ServiceAnswer {
+        var body = RequestBody()
+        let (token, limit) = try body.read(request.body) { json throws(ServiceError) in
+            let (token, older) = (try json.optionalText("syncToken"), try json.optionalText("metaSyncToken"))
+            return (token ?? older, try json.optionalCount("resultsLimit", atMost: RecordStore.changesMax))
+        }
+        let database = session.databaseID
+        let page = try ServiceError.ofReading { () throws(RecordReadError) in
+            try store.databaseChanges(in: database, since: token, limit: limit ?? RecordStore.changesMax)
+        }
+        return .object { json in
+            json.append("zones", page.zones) { json, zone in
+                json.object { json in
+                    json.append(member: .zoneID)
+                    zone.key.write(to: &json, in: database)
+                    if zone.isDeleted { json.append("deleted", true) }
+                }
+            }
+            json.append("syncToken", page.token)
+            if operation == .zonesChanges { json.append("metaSyncToken", page.token) }
+            json.append("moreComing", page.moreComing)
+        }
+    }
+}
+
+/// A request for what changed in a zone.
+private struct ZoneChangesRequest {
+    let zone: ZoneKey
+    let limit: Int
+    private let token: String?
+    private let recordTypes: Set<String>?
+    private let isReverse: Bool
+    private let options: RecordOptions
+
+    init(_ json: JSONValue, _ assetURL: @escaping RecordDictionaries.AssetURL) throws(ServiceError) {
+        guard let zone = try json.zone else { throw .bad("zoneID: is required") }
+        self.zone = zone
+        limit = try json.optionalCount("resultsLimit", atMost: RecordStore.changesMax) ?? RecordStore.changesMax
+        token = try json.optionalText("syncToken")
+        recordTypes = try json.optionalTexts("desiredRecordTypes").map(Set.init)
+        isReverse = try json.optionalFlag("reverse") ?? false
+        options = try RecordOptions(json, assetURL)
+    }
+
+    func page(_ store: RecordStore, _ database: DatabaseID, limit: Int) throws(ServiceError) -> ChangesPage {
+        try ServiceError.ofReading { () throws(RecordReadError) in
+            try store.changes(
+                of: zone, in: database, since: token, limit: limit, recordTypes: recordTypes, isReverse: isReverse)
+        }
+    }
+
+    func write(_ page: ChangesPage, into json: inout ByteBuffer) {
+        options.write(page.records, into: &json)
+        json.append("syncToken", page.token)
+        json.append("moreComing", page.moreComing)
+    }
+}

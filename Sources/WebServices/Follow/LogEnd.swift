@@ -1,0 +1,25 @@
+import Events
+import JSON
+import Time
+
+/// What ingest's answer to a question about its health says about the changes log.
+struct LogEnd {
+    let identity: LogIdentity
+    let last: UInt64
+
+    /// Nil while ingest has no log, or for another text.
+    init?(_ answer: String) {
+        var parser = JSONParser(limits: JSONLimits(bytesMax: 1 << 20))
+        let end = Array(answer.utf8).withUnsafeBytes { bytes -> LogEnd? in
+            do throws(JSONError) { return LogEnd(try parser.parse(bytes)) } catch { return nil }
+        }
+        guard let end else { return nil }
+        self = end
+    }
+
+    init?(_ json: JSONValue) {
+        guard let identity = json["identity"]?.string.flatMap(LogIdentity.init(uuid:)), let last = json[.last]?.int64
+        else { return nil }
+        (self.identity, self.last) = (identity, UInt64(max(0, last)))
+    }
+}

@@ -1,0 +1,77 @@
+import Events
+import JSON
+import PipelineRuntime
+import ZeroMQ
+
+/// Asks ingest for the changes log's last sequence whenever reads wait for it. Runs on a thread of its own.
+final class LogEndQuestions {
+    private let barrier: ReadBarrier
+    private let plan: HostPlan
+    private let context: HostContext
+    private let wake: WakeSignal
+    private let message = ZMQMultipart()
+    private var parser = JSONParser(limits: JSONLimits(bytesMax: 1 << 20))
+    private var socket: ClientSocket
+    private var poller = ZMQPoller()
+
+    /// After this silence the question is asked again.
+    private static let patience = Duration.milliseconds(500)
+
+    init(_ barrier: ReadBarrier, _ plan: HostPlan, _ context: HostContext, _ wake: WakeSignal) throws {
+        (self.barrier, self.plan, self.context, self.wake) = (barrier, plan, context, wake)
+        socket = try ProducerSocket.make(plan, context)
+        try connect()
+    }
+
+    /// Returns when the gateway stops.
+    func run(while goesOn: () -> Bool) throws {
+        defer { socket.close() }
+        while goesOn() {
+            wake.clear()
+            barrier.expire(at: .now)
+            if barrier.beginQuestion() {
+                try ask(while: goesOn)
+            } else {
+                _ = try poller.poll(timeoutMilliseconds: 100)
+            }
+        }
+    }
+
+    /// Asks one question, and waits for its answer.
+    private func ask(while goesOn: () -> Bool) throws {
+        let limit = ContinuousClock.now + Self.patience
+        var isSent = false
+        while goesOn() {
+            barrier.expire(at: .now)
+            if !isSent { isSent = try socket.send([LinkFrame.health()], wait: false) == .sent }
+            if isSent, try socket.receive(into: message, wait: false) == .received {
+                if let last = last() { barrier.answer(last: last) }
+                return
+            }
+            guard .now < limit else { return try startAgain() }
+            _ = try socket.checkConnection(at: .now)
+            _ = try poller.poll(timeoutMilliseconds: isSent ? 100 : 10)
+            wake.clear()
+        }
+    }
+
+    /// A late answer on the old socket would be an older sequence than the next question wants.
+    private func startAgain() throws {
+        socket.close()
+        socket = try ProducerSocket.make(plan, context)
+        try connect()
+    }
+
+    private func connect() throws {
+        try socket.connect(plan.bind)
+        poller = ZMQPoller()
+        poller.add(socket)
+        poller.add(wake)
+    }
+
+    private func last() -> UInt64? {
+        do throws(JSONError) { return try parser.parse(message[0])[.last]?.int64.map { UInt64(max(0, $0)) } } catch {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import Synchronization
+
+/// Lets a read pass when the store has every change that was acknowledged to anyone before the read came.
+///
+/// The read waits until ingest has been asked, after the read came, for the last sequence of the changes log, and until the
+/// store has applied it. So no client, of this gateway or another one, gets an older answer than one it has seen. Reads
+/// that come while a question is under way share the next one. A read that waits too long is refused.
+final class ReadBarrier: Sendable {
+    fileprivate struct Read {
+        let deadline: ContinuousClock.Instant
+        let continuation: CheckedContinuation<Bool, Never>
+    }
+
+    fileprivate struct State {
+        var applied: UInt64 = 0
+        /// The log's last sequence, as far as ingest has told.
+        var last: UInt64 = 0
+        /// Reads that came after the last question.
+        var arrived: [Read] = []
+        /// Reads that the question under way will answer.
+        var asked: [Read] = []
+        /// Reads that wait for the store, in the order of the sequences.
+        var awaited: [(last: UInt64, reads: [Read])] = []
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    private let wake: @Sendable () -> Void
+
+    /// - Parameter wake: Called when ``beginQuestion()`` would return true.
+    init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
+
+    /// The last sequence in the store.
+    var applied: UInt64 { state.withLock { $0.applied } }
+    /// How many reads wait.
+    var count: Int {
+        state.withLock { state in
+            state.arrived.count + state.asked.count + state.awaited.reduce(0) { $0 + $1.reads.count }
+        }
+    }
+    /// How many changes the store lacks, as far as ingest has told.
+    var lag: UInt64 { state.withLock { $0.last - min($0.applied, $0.last) } }
+
+    /// Waits until the store is new enough.
+    ///
+    /// - Returns: False where that did not happen in time.
+    func pass(until deadline: ContinuousClock.Instant) async -> Bool {
+        await withCheckedContinuation { continuation in
+            let isOpen = state.withLock { state in
+                guard !state.isClosed else { return false }
+                state.arrived.append(Read(deadline: deadline, continuation: continuation))
+                return true
+            }
+            isOpen ? wake() : continuation.resume(returning: false)
+        }
+    }
+
+    // MARK: The thread that asks ingest
+
+    /// Whether ingest must be asked for the log's last sequence now. It covers all reads that have come.
+    func beginQuestion() -> Bool {
+        state.withLock { state in
+            state.asked += state.arrived
+            state.arrived = []
+            return !state.asked.isEmpty
+        }
+    }
+
+    /// The answer to the question: the log's last sequence.
+    func answer(last: UInt64) {
+        resume(
+            state.withLock { state in
+                state.last = max(state.last, last)
+                if !state.asked.isEmpty { state.awaited.append((state.last, state.asked)) }
+                state.asked = []
+                return state.ready()
+            }, true)
+    }
+
+    /// Refuses the reads that have waited too long.
+    func expire(at now: ContinuousClock.Instant) {
+        resume(state.withLock { $0.takeReads { $0.deadline <= now } }, false)
+    }
+
+    /// Refuses all reads, and lets no more pass.
+    func close() {
+        resume(
+            state.withLock { state in
+                state.isClosed = true
+                return state.takeReads { _ in true }
+            }, false)
+    }
+
+    // MARK: The store's thread
+
+    func applied(through sequence: UInt64) {
+        resume(
+            state.withLock { state in
+                state.applied = max(state.applied, sequence)
+                state.last = max(state.last, sequence)
+                return state.ready()
+            }, true)
+    }
+
+    private func resume(_ reads: [Read], _ passes: Bool) {
+        for read in reads { read.continuation.resume(returning: passes) }
+    }
+}
+
+extension ReadBarrier.State {
+    /// Takes the reads for which the store is new enough.
+    fileprivate mutating func ready() -> [ReadBarrier.Read] {
+        let done = awaited.prefix { $0.last <= applied }
+        awaited.removeFirst(done.count)
+        return done.flatMap(\.reads)
+    }
+
+    fileprivate mutating func takeReads(where isTaken: (ReadBarrier.Read) -> Bool) -> [ReadBarrier.Read] {
+        var taken: [ReadBarrier.Read] = []
+        func sift(_ reads: inout [ReadBarrier.Read]) {
+            taken += reads.filter(isTaken)
+            reads.removeAll(where: isTaken)
+        }
+        sift(&arrived)
+        sift(&asked)
+        for index in awaited.indices { sift(&awaited[index].reads) }
+        return taken
+    }
+}

@@ -1,0 +1,67 @@
+import Events
+import PipelineKit
+import PipelineRuntime
+import RecordStore
+import Time
+import ZeroMQ
+
+/// Applies the events of ingest's log to the gateway's store. Runs on a thread of its own.
+final class StoreFollower {
+    private let writer: RecordWriter
+    private let client: LinkClient
+    private let writes: PendingWrites<AppliedRequest>
+    private let barrier: ReadBarrier
+    private let onRecordDeleted: () throws -> Void
+
+    /// Batches that have arrived are applied in one transaction, up to this size.
+    private static let transactionBytesMax = 4 << 20
+
+    /// - Parameters:
+    ///   - applied: The last event in the store.
+    ///   - onRecordDeleted: Called at first, and after events that may have deleted records or zones were applied.
+    init(
+        _ writer: RecordWriter, applied: UInt64, _ socket: ClientSocket, endpoint: String,
+        _ writes: PendingWrites<AppliedRequest>, _ barrier: ReadBarrier, onRecordDeleted: @escaping () throws -> Void
+    ) throws {
+        (self.writer, self.writes, self.barrier) = (writer, writes, barrier)
+        self.onRecordDeleted = onRecordDeleted
+        client = try LinkClient(socket, endpoint: endpoint, name: PipelineFile.gatewayName, after: applied)
+        barrier.applied(through: applied)
+    }
+
+    /// Returns when the gateway stops.
+    func run(wake: WakeSignal, while goesOn: () -> Bool) throws {
+        let poller = ZMQPoller()
+        poller.add(client.socket)
+        poller.add(wake)
+        var hasWork = true
+        // A gateway may have stopped between a delete and those that follow from it.
+        try onRecordDeleted()
+        while goesOn() {
+            _ = try poller.poll(timeoutMilliseconds: hasWork ? 0 : Int(client.patience / .milliseconds(1)))
+            var wasIdle = true
+            while goesOn(), try applyArrived() { wasIdle = false }
+            if wasIdle { hasWork = try writer.work() }
+            try client.tick(at: .now)
+        }
+        try client.close()
+    }
+
+    /// - Returns: Whether there was something to apply.
+    private func applyArrived() throws -> Bool {
+        var (batches, bytes, last): ([EventBatch], Int, UInt64) = ([], 0, 0)
+        while bytes < Self.transactionBytesMax, let arrival = try client.receive() {
+            guard case .batch(let first, let count, let now, let lines) = arrival else { continue }
+            batches.append(EventBatch(firstSequence: first, now: now, lines: Array(lines)))
+            (bytes, last) = (bytes + lines.count, first + UInt64(count) - 1)
+        }
+        guard !batches.isEmpty else { return false }
+        let applied = try writer.apply(batches)
+        client.keep = last + 1
+        try client.grant(bytes)
+        writes.stored(through: last, events: applied.map { ($0.request, $0) })
+        barrier.applied(through: last)
+        try onRecordDeleted()
+        return true
+    }
+}

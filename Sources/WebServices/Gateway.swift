@@ -1,0 +1,204 @@
+import Access
+import BuiltInStages
+import Glibc
+import HTTPServer
+import PipelineKit
+import PipelineRuntime
+import RecordStore
+import StageTool
+import Synchronization
+import Time
+import ZeroMQ
+
+/// The gateway for CloudKit Web Services: an HTTP server, a producer at ingest's door, and a store that follows ingest's
+/// log.
+///
+/// A write is answered when its events are durable in the changes log and applied to this store. A read is answered when
+/// the store has everything that was acknowledged before the read came. So a client reads what it and others wrote, through
+/// whichever gateway.
+package final class Gateway: Sendable {
+    /// The path of the pipeline file, for messages.
+    package let path: String
+    let settings: GatewaySettings
+    /// The folder of the store and of the producer's secret.
+    package let folder: String
+    private let file: PipelineFile
+    private let plan: HostPlan
+    private let context: HostContext
+    private let say: @Sendable (String) -> Void
+    private let isStopping = Atomic(false)
+    private let haveThreadsEnded = Atomic(false)
+    private let signals: Signals
+
+    /// How long requests may take to end when the gateway stops.
+    private static let grace = Duration.seconds(10)
+
+    private struct Signals {
+        let door: WakeSignal
+        let questions: WakeSignal
+        let store: WakeSignal
+        let assets: WakeSignal
+        let stop: AsyncStream<Void>
+        let stopped: AsyncStream<Void>.Continuation
+    }
+
+    /// - Parameters:
+    ///   - path: The pipeline file, for messages.
+    ///   - say: Tells the operator.
+    /// - Throws: `PipelineFileError` if the file has no valid settings of a gateway.
+    package init(of file: PipelineFile, path: String, say: @escaping @Sendable (String) -> Void) throws {
+        settings = try GatewaySettings(of: file, path: path)
+        (self.path, self.file, self.say) = (path, file, say)
+        folder = settings.folder(of: file)
+        context = try HostContext()
+        plan = try StageHost(
+            file.sourceStage, of: file, in: HostSurroundings(registry: .builtInStages, context: context)
+        ).plan
+        let (stop, stopped) = AsyncStream.makeStream(of: Void.self)
+        signals = Signals(
+            door: try WakeSignal(), questions: try WakeSignal(), store: try WakeSignal(), assets: try WakeSignal(),
+            stop: stop, stopped: stopped)
+    }
+
+    /// Finishes the requests under way, and ends.
+    package func stop() {
+        isStopping.store(true, ordering: .relaxed)
+        signals.stopped.finish()
+    }
+
+    /// Serves until ``stop()`` is called.
+    ///
+    /// - Parameter onReady: Called with the address when requests are taken and the store has caught up.
+    package func run(onReady: @escaping @Sendable (String) -> Void) async throws {
+        try DataFolder.prepare(folder, file.dataMode)
+        guard let store = try await openStore() else { return }
+        let writes = PendingWrites<AppliedRequest> { [signals] in signals.door.signal() }
+        let barrier = ReadBarrier { [signals] in signals.questions.signal() }
+        let applied = try store.applied.sequence
+        let access = AccessControl(keyFile: AccessKeyFile(path: settings.keys ?? "\(folder)/keys.json"))
+        try settings.check(access, path: path)
+        if access.isOpen { say("there are no keys: every client on this machine may name any user") }
+        let secret = try ProducerSecret.kept(in: "\(folder)/\(ProducerSecret.fileName)")
+        let service = WebService(
+            settings, store, writes, barrier, access, assets: AssetFolder(path: "\(folder)/assets"),
+            tickets: AssetTickets(secret: secret))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { endThreads() }
+            group.addTask { try await self.sendWrites(writes, secret, applied: applied) }
+            group.addTask { try await self.askQuestions(barrier) }
+            group.addTask { try await self.follow(store, applied: applied, service, barrier) }
+            group.addTask { try await self.sweepAssets(service, barrier) }
+            group.addTask { try await self.serve(service, barrier, onReady) }
+            _ = try await group.next()
+            stop()
+            writes.close()
+            barrier.close()
+            endThreads()
+            while try await group.next() != nil {}
+        }
+    }
+
+    /// - Throws: `PipelineFileError` if this gateway cannot go on with another pipeline file.
+    package func check(reload file: PipelineFile) throws(PipelineFileError) {
+        let next = try GatewaySettings(of: file, path: path)
+        guard next == settings, file.data == self.file.data else {
+            throw PipelineFileError([
+                SettingsError(
+                    file: path, keyPath: "api", reason: "the settings of the gateway changed",
+                    hint: "restart belfry up to use them")
+            ])
+        }
+    }
+
+    private func endThreads() {
+        haveThreadsEnded.store(true, ordering: .relaxed)
+        for signal in [signals.door, signals.questions, signals.store, signals.assets] { signal.signal() }
+    }
+
+    private var goesOn: Bool { !haveThreadsEnded.load(ordering: .relaxed) }
+    private var mayServe: Bool { !isStopping.load(ordering: .relaxed) }
+}
+
+// MARK: - Threads
+
+extension Gateway {
+    /// Opens the store of ingest's log, as soon as ingest says which log that is; nil where the gateway is stopped before.
+    private func openStore() async throws -> RecordStore? {
+        let identity = try await SocketThread.run(name: "api start") { try self.logIdentity() }
+        guard let identity else { return nil }
+        return try RecordStore(path: "\(folder)/store.sqlite", log: identity)
+    }
+
+    private func logIdentity() throws -> LogIdentity? {
+        let probe = try HealthProbe(plan, context)
+        while mayServe {
+            if let refusal = try probe.refusal(isCertain: true) { throw refusal }
+            guard let answer = try probe.ask(timeout: .milliseconds(200)), let identity = LogEnd(answer)?.identity
+            else {
+                continue
+            }
+            return identity
+        }
+        return nil
+    }
+
+    private func sendWrites(
+        _ writes: PendingWrites<AppliedRequest>, _ secret: String, applied: UInt64
+    ) async throws {
+        try await SocketThread.run(name: "api door") { [self] in
+            let socket = try ProducerSocket.make(plan, context)
+            defer { socket.close() }
+            let name = "api \(LogIdentity(seed: secret, name: PipelineFile.gatewayName))"
+            let producer = try Producer(
+                socket, endpoint: plan.door ?? "", name: name, secret: secret, wake: signals.door)
+            try DoorProducer(writes: writes, wake: signals.door) { !self.goesOn }.run(producer, applied: applied)
+        }
+    }
+
+    private func askQuestions(_ barrier: ReadBarrier) async throws {
+        try await SocketThread.run(name: "api questions") { [self] in
+            try LogEndQuestions(barrier, plan, context, signals.questions).run { goesOn }
+        }
+    }
+
+    private func follow(
+        _ store: RecordStore, applied: UInt64, _ service: WebService, _ barrier: ReadBarrier
+    ) async throws {
+        try await SocketThread.run(name: "api store") { [self] in
+            let socket = try ProducerSocket.make(plan, context)
+            defer { socket.close() }
+            let cascades = CascadedDeletes(store, service.ids, service.writes)
+            let follower = try StoreFollower(
+                RecordWriter(store), applied: applied, socket, endpoint: plan.bind, service.writes, barrier
+            ) { try cascades.send() }
+            try follower.run(wake: signals.store) { goesOn }
+        }
+    }
+
+    private func sweepAssets(_ service: WebService, _ barrier: ReadBarrier) async throws {
+        await waitForStore(barrier)
+        try await SocketThread.run(name: "api assets") { [self] in
+            try AssetSweep(assets: service.assets, store: service.store).run(
+                signals.assets, while: { mayServe && goesOn }, isStoreCurrent: { barrier.lag == 0 },
+                onError: { say("an asset's file cannot be removed: \($0)") })
+        }
+    }
+
+    /// Returns when the store has caught up, or the gateway stops.
+    private func waitForStore(_ barrier: ReadBarrier) async {
+        while mayServe, !(await barrier.pass(until: .now + .seconds(1))) {}
+    }
+
+    private func serve(
+        _ service: WebService, _ barrier: ReadBarrier, _ onReady: @Sendable (String) -> Void
+    ) async throws {
+        // Requests are taken only when the store has caught up.
+        await waitForStore(barrier)
+        guard mayServe else { return }
+        let server = try await WebServer.start(service.serverOptions) { await service.answer($0) }
+        try GatewayFile.write(port: server.port, host: settings.host, in: folder, process: getpid())
+        onReady(service.address(port: server.port))
+        for await _ in signals.stop {}
+        try await server.stop(within: Self.grace)
+    }
+}

@@ -1,0 +1,53 @@
+extension Operation {
+    /// The body of an answer with the status 200.
+    var answer: Schema {
+        switch self {
+        case .recordsModify: .object([Self.records(["AnsweredRecord", "DeletedRecord", "RecordError"])])
+        case .recordsQuery:
+            .object([
+                Self.records(["AnsweredRecord"]), .optional("continuationMarker", .text), .optional("syncToken", .text),
+            ])
+        case .recordsLookup:
+            .object([Self.records(["AnsweredRecord", "RecordError"]), .optional("syncToken", .text)])
+        case .recordsChanges: .object([Self.changedRecords] + Self.position)
+        case .changesZone:
+            .object([
+                Self.list(
+                    "zones",
+                    [
+                        .object([.required("zoneID", .named("ZoneID")), Self.changedRecords] + Self.position),
+                        .named("ZoneError"),
+                    ])
+            ])
+        case .changesDatabase: .object([Self.zones(["Zone"])] + Self.position)
+        case .zonesChanges: .object([Self.zones(["Zone"]), .required("metaSyncToken", .text)] + Self.position)
+        case .zonesList: .object([Self.zones(["Zone"])])
+        case .zonesLookup, .zonesModify: .object([Self.zones(["Zone", "ZoneError"])])
+        case .subscriptionsList: .object([Self.list("subscriptions", [Self.subscription])])
+        case .subscriptionsLookup, .subscriptionsModify:
+            .object([Self.list("subscriptions", [Self.subscription, .named("SubscriptionError")])])
+        case .tokensCreate:
+            .object([
+                .required("apnsEnvironment", .text), .required("apnsToken", .text), .required("webcourierURL", .text),
+            ])
+        case .tokensRegister: .object([])
+        case .usersCaller, .usersCurrent: .object([.required("userRecordName", .text)])
+        case .assetsUpload: .object([Self.list("tokens", [Self.upload])])
+        }
+    }
+
+    private static let position: [Schema.Member] = [.required("syncToken", .text), .required("moreComing", .flag)]
+    private static let changedRecords = records(["AnsweredRecord", "DeletedRecord"])
+    /// A saved subscription, or `{"subscriptionID":…,"deleted":true}`.
+    private static let subscription = Schema.object([.required("subscriptionID", .text), .optional("deleted", .flag)])
+    private static let upload = Schema.object([
+        .required("recordName", .text), .required("fieldName", .text), .required("url", .text),
+    ])
+
+    private static func records(_ names: [String]) -> Schema.Member { list("records", names.map(Schema.named)) }
+    private static func zones(_ names: [String]) -> Schema.Member { list("zones", names.map(Schema.named)) }
+
+    private static func list(_ name: String, _ schemas: [Schema]) -> Schema.Member {
+        .required(name, .list(schemas.count == 1 ? schemas[0] : .oneOf(schemas), atMost: nil))
+    }
+}

@@ -1,0 +1,190 @@
+import CloudKitModel
+import Predicates
+
+/// The dictionaries of CloudKit Web Services.
+///
+/// A schema of a request takes at least what the gateway takes; a schema of an answer has every member that is always there.
+extension Schema {
+    /// The schemas that others refer to, by name.
+    static let named: [(name: String, schema: Schema)] = [
+        ("ZoneID", zoneID), ("Zone", zone), ("Field", field), ("Record", record), ("AnsweredRecord", answeredRecord),
+        ("DeletedRecord", deletedRecord), ("RecordError", item("recordName", .text)),
+        ("ZoneError", item("zoneID", .named("ZoneID"))), ("SubscriptionError", item("subscriptionID", .text)),
+        ("Filter", filter), ("Sort", sort), ("Query", query), ("Subscription", subscription), ("Error", error),
+    ]
+
+    // CloudKitModel.NameRule
+    static let container = Schema.name(#"iCloud\.[A-Za-z0-9._-]{1,248}"#)
+    static let recordName = Schema.name("[ -~]{1,255}")
+    private static let recordType = Schema.name("[A-Za-z0-9._-]{1,255}")
+    private static let fieldName = "[A-Za-z][A-Za-z0-9_]{0,254}"
+
+    private static let zoneID = Schema.object([
+        .required("zoneName", .name("_defaultZone|[ -^`-~][ -~]{0,254}")), .optional("ownerRecordName", recordName),
+    ])
+    private static let zone = Schema.object([
+        .required("zoneID", .named("ZoneID")), .optional("atomic", .flag), .optional("deleted", .flag),
+    ])
+    private static let field = Schema.object([.required("value", .any), .optional("type", .text)])
+    private static let stamp = Schema.object([
+        .required("timestamp", .number), .optional("userRecordName", .text), .optional("deviceID", .text),
+    ])
+    private static let record = Schema.object([
+        .optional("recordName", recordName), .optional("recordType", recordType),
+        .optional("recordChangeTag", .text), .optional("zoneID", .named("ZoneID")),
+        .optional("fields", .map(keys: fieldName, .named("Field"))),
+    ])
+    private static let answeredRecord = Schema.object([
+        .required("recordName", recordName), .required("recordType", recordType),
+        .required("recordChangeTag", .name("[0-9a-z]{1,13}")), .required("zoneID", .named("ZoneID")),
+        .required("fields", .map(keys: fieldName, .named("Field"))), .required("created", stamp),
+        .required("modified", stamp), .optional("deleted", .flag), .optional("pluginFields", .object([])),
+    ])
+    private static let deletedRecord = Schema.object([
+        .required("recordName", .text), .required("deleted", .yes), .required("zoneID", .named("ZoneID")),
+    ])
+    private static let filter = Schema.object([
+        .required("comparator", .word(FilterComparators.names)), .optional("fieldName", .text),
+        .optional("systemFieldName", .text),
+        .optional("fieldValue", .named("Field")), .optional("distance", .number),
+    ])
+    private static let sort = Schema.object([
+        .optional("fieldName", .text), .optional("systemFieldName", .text), .optional("ascending", .flag),
+        .optionalOrNull("relativeLocation", .named("Field")),
+    ])
+    private static let query = Schema.object([
+        .required("recordType", .text), .optionalOrNull("filterBy", .list(.named("Filter"), atMost: nil)),
+        .optionalOrNull("sortBy", .list(.named("Sort"), atMost: nil)), .optionalOrNull("predicate", .text),
+    ])
+    private static let subscription = Schema.object([
+        .optional("subscriptionID", .name(".+")), .optional("subscriptionType", .word(["query", "zone", "database"])),
+        .optional("query", .named("Query")),
+        .optional("firesOn", .list(.word(["create", "update", "delete"]), atMost: 3)),
+        .optional("firesOnce", .flag), .optional("zoneID", .named("ZoneID")), .optional("zoneWide", .flag),
+        .optional("notificationInfo", .object([])),
+    ])
+    private static let errorMembers: [Member] = [
+        .required("serverErrorCode", .word(ServerErrorCode.allCases.map(\.rawValue))), .required("reason", .text),
+        .optional("retryAfter", .number), .optional("redirectURL", .text),
+    ]
+    /// Of a whole request.
+    private static let error = Schema.object(errorMembers + [.required("uuid", .text)])
+
+    /// Of an item, which `member` names.
+    private static func item(_ member: String, _ schema: Schema) -> Schema {
+        .object([.required(member, schema)] + errorMembers)
+    }
+}
+
+extension Operation {
+    /// What the operation does, in a sentence.
+    var summary: String {
+        switch self {
+        case .recordsModify: "Creates, changes and deletes records."
+        case .recordsQuery: "Finds records by type and filters."
+        case .recordsLookup: "Reads records by name."
+        case .recordsChanges: "Lists what changed in a zone since a token."
+        case .changesZone: "Lists what changed in several zones since their tokens."
+        case .changesDatabase: "Lists the zones that changed since a token."
+        case .zonesList: "Lists the zones of a database."
+        case .zonesLookup: "Reads zones by ID."
+        case .zonesModify: "Creates and deletes zones."
+        case .zonesChanges: "Lists the zones that changed since a token, in the older form."
+        case .subscriptionsList: "Lists the user's subscriptions."
+        case .subscriptionsLookup: "Reads subscriptions by ID."
+        case .subscriptionsModify: "Saves and deletes subscriptions."
+        case .tokensCreate: "Gives the client a token and the address at which it polls for its notifications."
+        case .tokensRegister: "Registers a device's APNs token."
+        case .usersCaller, .usersCurrent: "Tells who the user is."
+        case .assetsUpload: "Gives addresses to which the client sends the files of assets."
+        }
+    }
+
+    /// The body of a request.
+    var request: Schema {
+        switch self {
+        case .recordsModify:
+            .object([
+                .required(
+                    "operations",
+                    .list(
+                        .object([
+                            .required("operationType", .word(OperationType.allCases.map { "\($0.word)" })),
+                            .required("record", .named("Record")), .optional("desiredKeys", Self.keys),
+                        ]), atLeast: 1, atMost: ModifyRequest.operationsMax)),
+                .optional("zoneID", .named("ZoneID")), .optional("atomic", .flag), .optional("desiredKeys", Self.keys),
+                .optional("numbersAsStrings", .flag),
+            ])
+        case .recordsQuery:
+            .object([
+                .required("query", .named("Query")), .optional("zoneID", .named("ZoneID")),
+                .optional("zoneWide", .flag),
+                Self.limit, .optional("continuationMarker", .text), .optional("desiredKeys", Self.keys),
+                .optional("numbersAsStrings", .flag),
+            ])
+        case .recordsLookup:
+            .object([
+                .required(
+                    "records",
+                    .list(
+                        .object([.required("recordName", .text), .optional("desiredKeys", Self.keys)]), atLeast: 1,
+                        atMost: 200)),
+                .optional("zoneID", .named("ZoneID")), .optional("desiredKeys", Self.keys),
+            ])
+        case .recordsChanges: .object([.required("zoneID", .named("ZoneID"))] + Self.changes + [Self.limit])
+        case .changesZone:
+            .object([
+                .required(
+                    "zones",
+                    .list(.object([.required("zoneID", .named("ZoneID"))] + Self.changes), atLeast: 1, atMost: 200)),
+                Self.limit,
+            ])
+        case .changesDatabase, .zonesChanges: .object([.optional("syncToken", .text), Self.limit])
+        case .zonesLookup: .object([.required("zones", .list(.named("ZoneID"), atLeast: 1, atMost: 200))])
+        case .zonesModify: Self.operations(["create", "delete"], "zone", .named("Zone"))
+        case .subscriptionsLookup:
+            .object([
+                .required(
+                    "subscriptions",
+                    .list(.oneOf([.object([.required("subscriptionID", .text)]), .text]), atLeast: 1, atMost: 200))
+            ])
+        case .subscriptionsModify:
+            Self.operations(["create", "update", "delete"], "subscription", .named("Subscription"))
+        case .tokensCreate, .tokensRegister:
+            .object([
+                .required("apnsEnvironment", .word(["development", "production"])),
+                self == .tokensCreate ? .optional("apnsToken", .text) : .required("apnsToken", .text),
+                .optional("clientId", .text),
+            ])
+        case .zonesList, .subscriptionsList, .usersCaller, .usersCurrent: .object([])
+        case .assetsUpload:
+            .object([
+                .required(
+                    "tokens",
+                    .list(
+                        .object([
+                            .required("recordType", .text), .required("fieldName", .text),
+                            .optional("recordName", .text),
+                        ]), atLeast: 1, atMost: 200)),
+                .optional("zoneID", .named("ZoneID")),
+            ])
+        }
+    }
+
+    private static let keys = Schema.list(.text, atMost: nil)
+    private static let limit = Schema.Member.optional("resultsLimit", .count(atMost: nil))
+    private static let changes: [Schema.Member] = [
+        .optional("syncToken", .text), .optional("desiredKeys", keys), .optional("desiredRecordTypes", keys),
+        .optional("reverse", .flag),
+    ]
+
+    private static func operations(_ types: [String], _ member: String, _ schema: Schema) -> Schema {
+        .object([
+            .required(
+                "operations",
+                .list(
+                    .object([.required("operationType", .word(types)), .required(member, schema)]),
+                    atLeast: 1, atMost: ModifyRequest.operationsMax))
+        ])
+    }
+}

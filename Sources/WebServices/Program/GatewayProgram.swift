@@ -1,0 +1,76 @@
+import ArgumentParser
+import BuiltInStages
+import Glibc
+import PipelineKit
+import PipelineRuntime
+import StageTool
+
+/// `belfry-api`, the gateway for CloudKit Web Services. `belfry up` starts it as `belfry api`.
+package struct GatewayProgram: AsyncParsableCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "api",
+        abstract: "Serves CloudKit Web Services over HTTP for a pipeline.",
+        discussion: """
+            Answers the requests of CloudKit JS and of other clients of CloudKit Web Services: records, zones, subscriptions, \
+            device tokens. Reads the settings under `api` in the pipeline file. Writes go to ingest's door; reads come from \
+            the gateway's store, which follows ingest's log. Any number of gateways may run, each with a store of its own. \
+            `belfry up` starts the gateway with the stages.
+
+              belfry-api -p Pipelines/quickstart.yaml
+              belfry key create api .belfry/quickstart/api/keys.json web --container iCloud.com.example.Notes
+            """)
+
+    @Option(name: .shortAndLong, help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
+    var pipeline: String
+
+    package init() {}
+
+    package func run() async throws {
+        let text = try StageRunner.file(pipeline)
+        let file = try PipelineFile.parse(text, registry: .builtInStages)
+        let gateway = try Gateway(of: file, path: text.path) { StandardError.write("api: \($0)") }
+        let reloads = GatewayReloads(gateway)
+        reloads.watch()
+        try await gateway.run { address in StandardError.write("api: ready, \(address)") }
+        if !StageRunner.isSupervised { StandardError.write("api: stopped") }
+    }
+}
+
+/// The signals to a gateway, and the files that `belfry up` sends it on a reload.
+private struct GatewayReloads: Sendable {
+    let gateway: Gateway
+
+    init(_ gateway: Gateway) { self.gateway = gateway }
+
+    func watch() {
+        StopSignals.watch([SIGINT, SIGTERM]) { [gateway] number, earlier in
+            // Under `up`, the supervisor handles Ctrl-C.
+            guard number == SIGTERM || !StageRunner.isSupervised else { return }
+            if earlier > 0, number == SIGINT { _exit(128 + number) }
+            gateway.stop()
+        }
+        guard StageRunner.isSupervised else { return }
+        Lifeline.watch({ take($0) }, ended: { [gateway] in gateway.stop() })
+    }
+
+    private func take(_ message: SupervisorMessage) {
+        guard case .file(let folder, let text) = message else { return }
+        SupervisorLine.ofThisProcess.answer(goesOn(with: PipelineText(path: gateway.path, folder: folder, text: text)))
+    }
+
+    private func goesOn(with text: PipelineText) -> Bool {
+        do {
+            let file = try PipelineFile.parse(text, registry: .builtInStages)
+            try gateway.check(reload: file)
+            return true
+        } catch {
+            StandardError.write("api: \(error)")
+            return false
+        }
+    }
+}
+
+extension Tool {
+    /// `belfry-api`.
+    package static func api() async -> Never { await run(GatewayProgram.self) }
+}

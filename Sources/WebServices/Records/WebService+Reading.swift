@@ -1,0 +1,165 @@
+import CloudKitModel
+import Events
+import JSON
+import Predicates
+import RecordStore
+
+extension WebService {
+    /// `records/query`.
+    func queryRecords(_ request: ServiceRequest, _ session: Session) throws(ServiceError) -> ServiceAnswer {
+        var body = RequestBody()
+        let (query, options, zone) = try body.read(request.body) { json throws(ServiceError) in
+            guard let query = json[.query] else { throw .bad("query: is required") }
+            let isZoneWide = try json.optionalFlag(.zoneWide) ?? false
+            guard !isZoneWide || json[.zoneID] == nil else {
+                throw .bad("zoneWide: a query of all zones names no zoneID")
+            }
+            let options = try RecordOptions(json, assetURL(for: request))
+            let limit = try json.optionalCount("resultsLimit", atMost: RecordQuery.resultsMax)
+            let marker = try json.optionalText("continuationMarker")
+            do throws(QueryRefusal) {
+                let query = try RecordQuery(
+                    query, in: isZoneWide ? .all : .one(options.zone),
+                    limit: limit, marker: marker, reader: predicates)
+                return (query, options, isZoneWide ? nil : options.zone)
+            } catch { throw ServiceError.bad("\(error.path): \(error.reason)") }
+        }
+        let token = try zone.flatMap { zone throws(ServiceError) in try currentToken(of: zone, request, session) }
+        let page = try ServiceError.ofReading { () throws(RecordReadError) in
+            try store.query(query, in: session.databaseID, now: request.now)
+        }
+        return .object { json in
+            options.write(page.records, into: &json)
+            json.append("continuationMarker", page.marker)
+            json.append("syncToken", token)
+        }
+    }
+
+    /// A token for the changes after this read, if the client asks for it with `getCurrentSyncToken=true` in the query.
+    ///
+    /// The token comes from before the read. So a change in between is read twice rather than never.
+    private func currentToken(
+        of zone: ZoneKey, _ request: ServiceRequest, _ session: Session
+    ) throws(ServiceError) -> String? {
+        guard session.database != .public, request.parameter("getCurrentSyncToken")?.lowercased() == "true" else {
+            return nil
+        }
+        return try ServiceError.ofReading { () throws(RecordReadError) in
+            try store.changeToken(of: zone, in: session.databaseID)
+        }
+    }
+
+    /// Reads the queries of clients.
+    private var predicates: PredicateReader {
+        PredicateReader(settings.predicates == .extended ? .extended : .cloudKit)
+    }
+
+    /// `records/lookup`.
+    func lookUpRecords(_ request: ServiceRequest, _ session: Session) throws(ServiceError) -> ServiceAnswer {
+        var body = RequestBody()
+        let (names, options) = try body.read(request.body) { json throws(ServiceError) in
+            let names = try json.items("records") { item throws(ServiceError) in
+                guard let name = try item.optionalText(.recordName) else { throw .bad("recordName: is required") }
+                return (name: name, desiredKeys: try item.optionalTexts("desiredKeys"))
+            }
+            return (names, try RecordOptions(json, assetURL(for: request)))
+        }
+        let token = try currentToken(of: options.zone, request, session)
+        let found = try ServiceError.ofReading { () throws(RecordReadError) in
+            try store.records(named: names.map(\.name), in: options.zone, of: session.databaseID)
+        }
+        return .object { json in
+            json.append("records", zip(names, found)) { json, item in
+                guard let record = item.1 else {
+                    return json.object { json in
+                        json.append(.recordName, item.0.name)
+                        ServiceError(.notFound, "the record does not exist").write(into: &json, uuid: nil)
+                    }
+                }
+                options.write(record, desiredKeys: item.0.desiredKeys, into: &json)
+            }
+            json.append("syncToken", token)
+        }
+    }
+}
+
+/// The members of a request that say which records to answer with, and how.
+struct RecordOptions {
+    let zone: ZoneKey
+    private let desiredKeys: [String]?
+    private let numbersAsStrings: Bool
+    private let assetURL: RecordDictionaries.AssetURL
+
+    init(_ json: JSONValue, _ assetURL: @escaping RecordDictionaries.AssetURL) throws(ServiceError) {
+        self.assetURL = assetURL
+        zone = try json.zone ?? .defaultZone
+        desiredKeys = try json.optionalTexts("desiredKeys")
+        numbersAsStrings = try json.optionalFlag("numbersAsStrings") ?? false
+    }
+
+    /// Appends `"records"`.
+    func write(_ records: [StoredRecord], into json: inout ByteBuffer) {
+        var dictionaries = dictionaries(desiredKeys)
+        json.append(member: "records")
+        json.append("[")
+        for record in records {
+            json.appendSeparator()
+            dictionaries.append(record, to: &json)
+        }
+        json.append("]")
+    }
+
+    func write(_ record: StoredRecord, desiredKeys: [String]?, into json: inout ByteBuffer) {
+        var dictionaries = dictionaries(desiredKeys ?? self.desiredKeys)
+        dictionaries.append(record, to: &json)
+    }
+
+    private func dictionaries(_ desiredKeys: [String]?) -> RecordDictionaries {
+        RecordDictionaries(desiredKeys: desiredKeys, numbersAsStrings: numbersAsStrings, assetURL: assetURL)
+    }
+}
+
+extension JSONValue {
+    /// The zone under `zoneID`; nil where it is missing.
+    var zone: ZoneKey? {
+        get throws(ServiceError) {
+            guard let zoneID = self[.zoneID] else { return nil }
+            try ServiceError.check { () throws(ModelError) in
+                try under(.zoneID) { () throws(ModelError) in _ = try ZoneID(zoneID) }
+            }
+            return ZoneKey(zoneID)
+        }
+    }
+}
+
+extension ServiceError {
+    static func ofReading<Result>(_ body: () throws(RecordReadError) -> Result) throws(ServiceError) -> Result {
+        do { return try body() } catch { throw ServiceError(error) }
+    }
+
+    static func ofStore<Result>(_ body: () throws(RecordStoreError) -> Result) throws(ServiceError) -> Result {
+        do { return try body() } catch { throw ServiceError(.store(error)) }
+    }
+
+    init(_ error: RecordReadError) {
+        switch error {
+        case .zoneNotFound(let zone): self.init(.zoneNotFound, "there is no zone \(zone.name)")
+        case .badToken: self = .bad("syncToken: it is not a token that this service gave for this zone or database")
+        case .tokenExpired(let expiry): self.init(.changeTokenExpired, "syncToken: \(expiry.reason); fetch without it")
+        case .badQuery(let refusal): self = .bad("\(refusal.path): \(refusal.reason)")
+        case .store(let error):
+            self.init(.tryAgainLater, "the gateway's store cannot be read: \(error)", retryAfter: 10)
+        }
+    }
+}
+
+extension TokenExpiry {
+    fileprivate var reason: String {
+        switch self {
+        case .otherLog: "it belongs to another log"
+        case .ahead: "it is ahead of the log"
+        case .tooOld: "it is older than the deletions that are kept"
+        case .newZone: "the zone was deleted and created again"
+        }
+    }
+}

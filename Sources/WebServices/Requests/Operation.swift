@@ -1,0 +1,53 @@
+import CloudKitModel
+
+/// What a request asks for: the last two parts of its path.
+///
+/// CloudKit Web Services Reference. `notifications/*` are Belfry's own.
+enum Operation: String, CaseIterable, Sendable {
+    case recordsModify = "records/modify"
+    case recordsQuery = "records/query"
+    case recordsLookup = "records/lookup"
+    case recordsChanges = "records/changes"
+    case changesZone = "changes/zone"
+    case changesDatabase = "changes/database"
+    case zonesList = "zones/list"
+    case zonesLookup = "zones/lookup"
+    case zonesModify = "zones/modify"
+    case zonesChanges = "zones/changes"
+    case subscriptionsList = "subscriptions/list"
+    case subscriptionsLookup = "subscriptions/lookup"
+    case subscriptionsModify = "subscriptions/modify"
+    case tokensCreate = "tokens/create"
+    case tokensRegister = "tokens/register"
+    case usersCaller = "users/caller"
+    case usersCurrent = "users/current"
+    case assetsUpload = "assets/upload"
+
+    /// The databases in which it can be called.
+    var databases: Set<DatabaseScope> {
+        switch self {
+        case .recordsChanges, .changesZone, .changesDatabase, .zonesChanges: [.private, .shared]
+        case .zonesModify: [.private]
+        default: [.public, .private, .shared]
+        }
+    }
+
+    /// Whether it changes something, so that a key that may only read cannot call it.
+    var writes: Bool {
+        switch self {
+        case .recordsModify, .zonesModify, .subscriptionsModify, .tokensCreate, .tokensRegister, .assetsUpload: true
+        default: false
+        }
+    }
+
+    /// Whether it belongs to a user's device and not to a database.
+    var isOfDevice: Bool { self == .tokensCreate || self == .tokensRegister }
+
+    /// Lists and questions about the user may be asked with GET. Some clients send `POST` and `{}`, so that is taken too.
+    var methods: [String] {
+        switch self {
+        case .zonesList, .subscriptionsList, .usersCaller, .usersCurrent: ["GET", "POST"]
+        default: ["POST"]
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import CloudKitModel
+import Events
+import JSON
+
+/// Reads the members of a request's body, and names the member in each error.
+struct RequestBody: ~Copyable {
+    private var parser = JSONParser(limits: RequestBody.limits)
+
+    /// Belfry's own: CloudKit's native API takes 2 MB in a request; its REST reference names no limit.
+    static let bytesMax = 4_000_000
+    private static let limits = JSONLimits(bytesMax: bytesMax, refusesDuplicateKeys: true)
+
+    /// - Throws: `BAD_REQUEST` where the bytes are no JSON object and not empty.
+    static func check(_ bytes: [UInt8]) throws(ServiceError) {
+        var body = RequestBody()
+        try body.read(bytes) { (_: JSONValue) throws(ServiceError) in }
+    }
+
+    /// Calls `body` with the object that the bytes hold; an empty body is an empty object.
+    ///
+    /// - Throws: `BAD_REQUEST` where the bytes are no JSON object; what `body` throws.
+    mutating func read<Result>(
+        _ bytes: [UInt8], _ body: (JSONValue) throws(ServiceError) -> Result
+    ) throws(ServiceError) -> Result {
+        let bytes = bytes.isEmpty ? Array("{}".utf8) : bytes
+        let result = bytes.withUnsafeBytes { bytes -> Swift.Result<Result, ServiceError> in
+            do throws(JSONError) {
+                let json = try parser.parse(bytes)
+                guard json.isObject else { return .failure(.bad("the body is not a JSON object")) }
+                do throws(ServiceError) { return .success(try body(json)) } catch { return .failure(error) }
+            } catch {
+                return .failure(.bad("the body is not JSON: \(error)"))
+            }
+        }
+        return try result.get()
+    }
+}
+
+extension ServiceError {
+    /// A rule of the model that the request breaks.
+    init(_ error: ModelError) {
+        self = .bad(error.path.isEmpty ? error.reason : "\(error.path): \(error.reason)")
+    }
+
+    /// Runs a check of the model.
+    static func check<Result>(_ body: () throws(ModelError) -> Result) throws(ServiceError) -> Result {
+        do { return try body() } catch { throw ServiceError(error) }
+    }
+}
+
+extension JSONValue {
+    /// The elements of the required array under `key`.
+    ///
+    /// - Throws: `BAD_REQUEST` where it is missing, is no array, or has more elements.
+    func elements(_ key: StaticString, atMost limit: Int) throws(ServiceError) -> [JSONValue] {
+        let list = try ServiceError.check { () throws(ModelError) in
+            let list = try required(key)
+            try under(key) { () throws(ModelError) in try list.expectArray(key) }
+            return list
+        }
+        guard list.count <= limit else {
+            throw .bad("\(key): a request has at most \(limit) of them, not \(list.count); send several requests")
+        }
+        return Array(list.elements)
+    }
+
+    /// The flag under `key`; nil where it is missing.
+    func optionalFlag(_ key: StaticString) throws(ServiceError) -> Bool? {
+        guard self[key] != nil else { return nil }
+        return try ServiceError.check { () throws(ModelError) in try flag(key) }
+    }
+
+    /// The text under `key`; nil where it is missing.
+    func optionalText(_ key: StaticString) throws(ServiceError) -> String? {
+        guard let value = self[key] else { return nil }
+        guard let text = value.string else { throw .bad("\(key): expected a string") }
+        return text
+    }
+
+    /// The texts under `key`; nil where it is missing.
+    func optionalTexts(_ key: StaticString) throws(ServiceError) -> [String]? {
+        guard self[key] != nil else { return nil }
+        return try elements(key, atMost: 1_000).map { element throws(ServiceError) in
+            guard let text = element.string else { throw .bad("\(key): expected a list of strings") }
+            return text
+        }
+    }
+
+    /// The positive whole number under `key`, at most `limit`; nil where it is missing.
+    func optionalCount(_ key: StaticString, atMost limit: Int) throws(ServiceError) -> Int? {
+        guard let value = self[key] else { return nil }
+        guard let count = value.int64, count >= 1 else { throw .bad("\(key): expected a whole number from 1 on") }
+        return Int(min(count, Int64(limit)))
+    }
+}

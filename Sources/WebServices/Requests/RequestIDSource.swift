@@ -1,0 +1,27 @@
+import Foundation
+import Synchronization
+
+/// Draws names that are unique among all gateways of a pipeline.
+final class RequestIDSource: Sendable {
+    private let prefix: String
+    private let next = Atomic<UInt64>(0)
+
+    /// - Parameter random: Tells this run of this gateway from all others.
+    init(random: UInt64 = .random(in: .min ... .max)) { prefix = String(random, radix: 36) }
+
+    /// A request ID for a line at ingest's door: at most 27 bytes.
+    func request() -> String {
+        prefix + ":" + String(next.wrappingAdd(1, ordering: .relaxed).newValue, radix: 36)
+    }
+
+    /// A name for something that a client has not named.
+    func uuid() -> String { UUID().uuidString.lowercased() }
+
+    /// A token of 64 hexadecimal digits, whose holder may read a user's notifications.
+    func courierToken() -> String {
+        (0..<4).map { _ in
+            let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+}

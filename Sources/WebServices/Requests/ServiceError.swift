@@ -1,0 +1,41 @@
+import CloudKitModel
+import Events
+import JSON
+
+/// An error that a client is told, with CloudKit's code.
+///
+/// CloudKit Web Services Reference, "Error Codes". It stands in place of a whole answer, or of one item of an answer.
+struct ServiceError: Error, Hashable, Sendable {
+    let code: ServerErrorCode
+    let reason: String
+    /// Seconds; nil: do not retry.
+    var retryAfter: Int?
+    /// Where a user signs in, with `AUTHENTICATION_REQUIRED`.
+    var redirectURL: String?
+
+    init(_ code: ServerErrorCode, _ reason: String, retryAfter: Int? = nil, redirectURL: String? = nil) {
+        (self.code, self.reason, self.retryAfter, self.redirectURL) = (code, reason, retryAfter, redirectURL)
+    }
+
+    static func bad(_ reason: String) -> ServiceError { ServiceError(.badRequest, reason) }
+
+    static let outcomeUnknown = ServiceError(
+        .tryAgainLater, "the write was sent and not confirmed in time; fetch the record before you send it again",
+        retryAfter: 5)
+}
+
+extension ServiceError {
+    /// Writes the members of an error dictionary.
+    func write(into json: inout ByteBuffer, uuid: String?) {
+        json.append("uuid", uuid)
+        json.append("serverErrorCode", code.rawValue)
+        json.append(.reason, reason)
+        json.append("retryAfter", retryAfter)
+        json.append("redirectURL", redirectURL)
+    }
+
+    /// The error as a whole answer.
+    func answer(uuid: String) -> ServiceAnswer {
+        ServiceAnswer(status: code.status, body: ByteBuffer.object { write(into: &$0, uuid: uuid) })
+    }
+}

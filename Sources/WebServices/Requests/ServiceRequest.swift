@@ -1,0 +1,49 @@
+import Foundation
+import JSON
+import Time
+
+/// An HTTP request to the gateway.
+struct ServiceRequest: Sendable {
+    var method: String
+    /// Percent-encoded, without the query.
+    var path: String
+    /// What follows `?`, without it; empty without a query.
+    var query: String
+    /// All values of the header with this name, which is in lower case.
+    var header: @Sendable (String) -> [String]
+    var body: [UInt8]
+    /// The client's address without its port.
+    var client: String
+    /// Identifies the request in the access log and in errors.
+    var id: String
+    var now: Instant
+
+    /// The value of a parameter in the query; nil where it is missing, or not percent-encoded text.
+    func parameter(_ name: String) -> String? {
+        for pair in query.split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1)
+            if parts.first == name[...], parts.count == 2 { return parts[1].removingPercentEncoding }
+        }
+        return nil
+    }
+}
+
+/// The answer to a request: a JSON object, or a file.
+struct ServiceAnswer: Sendable {
+    var status = 200
+    var body: [UInt8]
+    var contentType = "application/json; charset=UTF-8"
+    /// Beside those of every answer.
+    var headers: [(name: String, value: String)] = []
+
+    init(status: Int = 200, body: [UInt8]) { (self.status, self.body) = (status, body) }
+
+    init(status: Int = 200, body: borrowing ByteBuffer) {
+        self.status = status
+        self.body = Array(body.bytes)
+    }
+
+    static func object(_ write: (inout ByteBuffer) throws -> Void) rethrows -> ServiceAnswer {
+        ServiceAnswer(body: try ByteBuffer.object(write))
+    }
+}

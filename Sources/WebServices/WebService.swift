@@ -1,0 +1,176 @@
+import Access
+import CloudKitModel
+import JSON
+import RecordStore
+import Time
+
+/// Answers requests. Any number of threads may use it.
+final class WebService: Sendable {
+    let settings: GatewaySettings
+    let store: RecordStore
+    let writes: PendingWrites<AppliedRequest>
+    private let access: AccessControl
+    private let barrier: ReadBarrier
+    let ids = RequestIDSource()
+    let assets: AssetFolder
+    let tickets: AssetTickets
+
+    init(
+        _ settings: GatewaySettings, _ store: RecordStore, _ writes: PendingWrites<AppliedRequest>,
+        _ barrier: ReadBarrier, _ access: AccessControl, assets: AssetFolder, tickets: AssetTickets
+    ) {
+        (self.settings, self.store, self.writes) = (settings, store, writes)
+        (self.barrier, self.access) = (barrier, access)
+        (self.assets, self.tickets) = (assets, tickets)
+    }
+
+    func answer(_ request: ServiceRequest) async -> ServiceAnswer {
+        if request.path == OpenAPIDocument.path { return ServiceAnswer(body: Array(OpenAPIDocument.text.utf8)) }
+        do throws(ServiceError) {
+            if request.path.hasPrefix(Self.assetPath) { return try asset(request) }
+            let place = try ServiceError.ofAccess { () throws(AccessError) in try WebServicesPath(request.path) }
+            if place.service == .auth { return try signIn(request, place) }
+            let operation = try Operation(place, method: request.method)
+            // The key file may be removed while the gateway runs.
+            guard settings.isLoopback || !access.isOpen else {
+                throw ServiceError(.accessDenied, "the gateway has no keys; make one with `belfry key create`")
+            }
+            let caller = try ServiceError.ofAccess { () throws(AccessError) in
+                let caller = try access.authenticate(AccessRequest(request), at: request.now)
+                if operation.writes { _ = try caller.requireWriting() }
+                return caller
+            }
+            var answer = try await answer(operation, request, Session(caller, request))
+            if let token = caller.webToken { answer.headers.append((Self.webTokenHeader, token)) }
+            return answer
+        } catch {
+            return error.answer(uuid: request.id)
+        }
+    }
+
+    private static let webTokenHeader = "X-Apple-CloudKit-Web-Auth-Token"
+
+    private func answer(
+        _ operation: Operation, _ request: ServiceRequest, _ session: Session
+    ) async throws(ServiceError) -> ServiceAnswer {
+        // Writes are answered by their own events, so they need no barrier.
+        if !operation.writes { try await waitForStore() }
+        // The others read the members of their body.
+        if operation.methods.contains("GET") { try RequestBody.check(request.body) }
+        switch operation {
+        case .recordsModify: return try await modifyRecords(request, session)
+        case .recordsQuery: return try queryRecords(request, session)
+        case .recordsLookup: return try lookUpRecords(request, session)
+        case .recordsChanges: return try changesOfZone(request, session)
+        case .changesZone: return try changesOfZones(request, session)
+        case .changesDatabase, .zonesChanges: return try changesOfDatabase(request, session, operation)
+        case .zonesList: return try listZones(session)
+        case .zonesLookup: return try lookUpZones(request, session)
+        case .zonesModify: return try await modifyZones(request, session)
+        case .subscriptionsList: return try listSubscriptions(session)
+        case .subscriptionsLookup: return try lookUpSubscriptions(request, session)
+        case .subscriptionsModify: return try await modifySubscriptions(request, session)
+        case .tokensCreate: return try await createToken(request, session)
+        case .tokensRegister: return try await registerToken(request, session)
+        case .usersCaller, .usersCurrent: return try user(session)
+        case .assetsUpload: return try assetUploads(request, session)
+        }
+    }
+
+    func waitForStore() async throws(ServiceError) {
+        guard !(await barrier.pass(until: .now + settings.lagMax)) else { return }
+        let lag = barrier.lag
+        throw ServiceError(
+            .tryAgainLater,
+            lag > 0 ? "the gateway's store lacks the newest \(lag) changes" : "the gateway cannot reach ingest",
+            retryAfter: 1)
+    }
+
+    private func signIn(_ request: ServiceRequest, _ place: WebServicesPath) throws(ServiceError) -> ServiceAnswer {
+        guard place.action == "users/signin" else { throw Operation.unknown }
+        var body = RequestBody()
+        let (assertion, keeps) = try body.read(request.body) { json throws(ServiceError) in
+            guard let assertion = try json.optionalText("assertion") else { throw .bad("assertion: is required") }
+            return (assertion, try json.optionalFlag("keepsSignedIn") ?? false)
+        }
+        let signIn = try ServiceError.ofAccess { () throws(AccessError) in
+            try access.signIn(AccessRequest(request), assertion: assertion, keepsSignedIn: keeps, at: request.now)
+        }
+        return .object { json in
+            json.append("ckWebAuthToken", signIn.webToken)
+            json.append("userRecordName", signIn.user)
+            json.append("expires", signIn.expires.rfc3339)
+        }
+    }
+}
+
+/// Who asks, and for which database.
+struct Session: Sendable {
+    let caller: Caller
+    let database: DatabaseScope
+    /// The device that the client names with `clientId`: it gets no push for its own changes.
+    let device: String?
+
+    init(_ caller: Caller, _ request: ServiceRequest) {
+        self.caller = caller
+        database = caller.place.database ?? .public
+        device = request.parameter("clientId")
+    }
+
+    var databaseID: DatabaseID {
+        DatabaseID(
+            container: caller.place.container, environment: caller.place.environment, scope: database,
+            owner: caller.user)
+    }
+
+    /// For what needs a user.
+    func account() throws(ServiceError) -> AccountID {
+        AccountID(
+            container: caller.place.container, environment: caller.place.environment,
+            user: try ServiceError.ofAccess { () throws(AccessError) in try caller.requireUser() })
+    }
+
+    /// Makes the lines of a write.
+    func lines(_ ids: RequestIDSource) throws(ServiceError) -> LineMaker {
+        let user = try account().user
+        return LineMaker(
+            place: CommandPlace(
+                container: caller.place.container, environment: caller.place.environment, database: database,
+                owner: database == .public ? nil : user),
+            origin: Origin(user: user, device: device), newRequestID: ids.request)
+    }
+}
+
+extension ServiceError {
+    static func ofAccess<Result>(_ body: () throws(AccessError) -> Result) throws(ServiceError) -> Result {
+        do { return try body() } catch {
+            throw ServiceError(
+                error.code, error.reason, retryAfter: error.retryAfter, redirectURL: error.redirectURL)
+        }
+    }
+}
+
+extension AccessRequest {
+    init(_ request: ServiceRequest) {
+        self.init(
+            path: request.path, rawQuery: request.query, body: request.body, address: request.client,
+            header: request.header)
+    }
+}
+
+extension Operation {
+    static let unknown = ServiceError(.notFound, "could not find handler for endpoint")
+
+    /// - Throws: `NOT_FOUND` or `BAD_REQUEST`, in CloudKit's words where they are known.
+    init(_ place: WebServicesPath, method: String) throws(ServiceError) {
+        guard let operation = Operation(rawValue: place.action), place.service == .database || operation.isOfDevice
+        else { throw Self.unknown }
+        if let database = place.database, !operation.databases.contains(database) {
+            throw .bad("endpoint not applicable in the database type '\(database.word)db'")
+        }
+        guard operation.methods.contains(method) else {
+            throw .bad("the method here is \(operation.methods.joined(separator: " or "))")
+        }
+        self = operation
+    }
+}

@@ -1,0 +1,127 @@
+import CloudKitModel
+import Events
+import JSON
+import RecordStore
+
+/// A database of a container.
+struct CommandPlace: Hashable, Sendable {
+    let container: String
+    let environment: ContainerEnvironment
+    let database: DatabaseScope
+    /// The user whose database it is; nil for the public database.
+    let owner: String?
+}
+
+/// Who makes a change.
+struct Origin: Hashable, Sendable {
+    /// The user's record name.
+    let user: String
+    /// The device that makes the change, if the client names one: it gets no push for the change.
+    let device: String?
+}
+
+/// Writes the gateway's lines for ingest's door.
+struct CommandLine {
+    let place: CommandPlace
+    let origin: Origin?
+    /// The request ID that ingest copies to the events.
+    let request: String
+
+    /// - Parameter operations: The texts of the operations, separated by commas.
+    func modify(_ operations: [UInt8]) -> [UInt8] {
+        line(CommandName.recordsModify) { json in
+            appendDatabase(&json)
+            appendOrigin(&json)
+            json.append(member: .operations)
+            json.append("[")
+            operations.withUnsafeBytes { json.append($0) }
+            json.append("]")
+        }
+    }
+
+    /// Deletes a record that nobody has changed since.
+    func delete(_ record: RecordAddress) -> [UInt8] {
+        let operation = ByteBuffer.object { json in
+            json.append(.operationType, word: OperationType.delete.word)
+            json.append(member: .record)
+            json.object { json in
+                json.append(.recordName, record.name)
+                json.append(.recordChangeTag, ChangeTag(sequence: record.sequence).text)
+                json.append(member: .zoneID)
+                record.zone.write(to: &json, in: record.database)
+            }
+        }
+        return modify(Array(operation.bytes))
+    }
+
+    func zone(_ zoneID: JSONValue, isDelete: Bool) -> [UInt8] {
+        line(isDelete ? EventName.zoneDelete : EventName.zoneSave) { json in
+            appendDatabase(&json)
+            json.append(.zoneID, zoneID)
+        }
+    }
+
+    /// - Parameter subscription: JSON text.
+    func save(subscription: String) -> [UInt8] {
+        line(EventName.subscriptionSave) { json in
+            json.append(.database, word: place.database.word)
+            json.append(.user, origin?.user)
+            json.append(.subscription, raw: subscription)
+        }
+    }
+
+    func delete(subscription id: String) -> [UInt8] {
+        line(EventName.subscriptionDelete) { json in
+            json.append(.database, word: place.database.word)
+            json.append(.user, origin?.user)
+            json.append(.subscriptionID, id)
+        }
+    }
+
+    func register(device: String, transport: String, token: String, topic: String) -> [UInt8] {
+        line(EventName.deviceRegister) { json in
+            json.append(.user, origin?.user)
+            json.append(.device, device)
+            json.append(.transport, transport)
+            json.append(.token, token)
+            json.append(.topic, topic)
+        }
+    }
+
+    private func line(_ type: StaticString, _ members: (inout ByteBuffer) -> Void) -> [UInt8] {
+        var json = ByteBuffer(capacity: 1024)
+        json.begin(event: type)
+        json.append(.container, place.container)
+        json.append(.environment, word: place.environment.word)
+        json.append(.request, request)
+        members(&json)
+        json.append("}")
+        return Array(json.bytes)
+    }
+
+    private func appendDatabase(_ json: inout ByteBuffer) {
+        json.append(.database, word: place.database.word)
+        json.append(.owner, place.owner)
+    }
+
+    private func appendOrigin(_ json: inout ByteBuffer) {
+        guard let origin else { return }
+        json.append(member: .origin)
+        json.object { json in
+            json.append(.user, origin.user)
+            json.append(.device, origin.device)
+        }
+    }
+}
+
+/// Makes lines for the door, each with a request ID of its own.
+struct LineMaker {
+    let place: CommandPlace
+    let origin: Origin
+    let newRequestID: () -> String
+
+    func make(_ write: (CommandLine) -> [UInt8]) -> PendingLine {
+        let id = newRequestID()
+        return PendingLine(id: id, bytes: write(CommandLine(place: place, origin: origin, request: id)))
+    }
+}

@@ -1,0 +1,233 @@
+import Synchronization
+
+/// A line for ingest's door, without its line feed.
+struct PendingLine: Sendable {
+    /// The line's request ID, which ingest copies to its events.
+    let id: String
+    let bytes: [UInt8]
+
+    /// - Parameter json: The line's JSON. Line feeds in it, which a client may have put between two tokens, become spaces:
+    ///   the door would take what follows them for a command of its own.
+    init(id: String, bytes json: [UInt8]) {
+        self.id = id
+        bytes = json.contains(where: Self.endsLine) ? json.map { Self.endsLine($0) ? UInt8(ascii: " ") : $0 } : json
+    }
+
+    private static func endsLine(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+    }
+}
+
+/// The writes of requests that wait for an answer. Shared by the requests, the door's thread and the store's thread.
+final class PendingWrites<StoredEvent: Sendable>: Sendable {
+    typealias Ledger = WriteLedger<String, StoredEvent>
+
+    /// How a line ended.
+    enum Result: Sendable {
+        case stored([StoredEvent])
+        case refused(Ledger.Refusal)
+        /// It may be stored later, or never: the request has waited long enough, or the gateway stops.
+        case unknown
+    }
+
+    /// The lines of one request, and its wait.
+    fileprivate struct Request {
+        var results: [Result]
+        var waitsFor: Int
+        let deadline: ContinuousClock.Instant
+        let continuation: CheckedContinuation<[Result], Never>
+    }
+
+    /// A line that has not ended. Its request may have been answered already.
+    fileprivate struct Open {
+        let line: PendingLine
+        let request: Int
+        let index: Int
+    }
+
+    fileprivate struct State {
+        var ledger: Ledger?
+        /// The last sequence in the store, also before the ledger begins.
+        var applied: UInt64 = 0
+        var open: [String: Open] = [:]
+        var requests: [Int: Request] = [:]
+        var lastRequest = 0
+        var queue: [PendingLine] = []
+        var isClosed = false
+    }
+
+    fileprivate typealias Answer = (request: CheckedContinuation<[Result], Never>, results: [Result])
+
+    private let state = Mutex(State())
+    private let wake: @Sendable () -> Void
+
+    /// - Parameter wake: Called when ``takeLines(first:countMax:bytesMax:)`` has something to take.
+    init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
+
+    /// The number of requests that wait.
+    var count: Int { state.withLock { $0.requests.count } }
+
+    /// Sends a request's lines, and waits until each is stored or refused.
+    ///
+    /// - Returns: How each line ended, in order.
+    func write(_ lines: [PendingLine], until deadline: ContinuousClock.Instant) async -> [Result] {
+        guard !lines.isEmpty else { return [] }
+        return await withCheckedContinuation { continuation in
+            let isOpen = state.withLock { $0.add(lines, deadline, continuation) }
+            isOpen ? wake() : continuation.resume(returning: lines.map { _ in .unknown })
+        }
+    }
+
+    /// Sends lines that nobody waits for.
+    func send(_ lines: [PendingLine]) {
+        state.withLock { state in
+            guard !state.isClosed else { return }
+            for line in lines { state.open[line.id] = Open(line: line, request: 0, index: 0) }
+            state.queue += lines
+        }
+        wake()
+    }
+
+    /// Ends every wait, and accepts no more lines.
+    func close() {
+        let answers = state.withLock { state in
+            state.isClosed = true
+            defer { (state.requests, state.open, state.queue) = ([:], [:], []) }
+            return state.requests.values.map { (request: $0.continuation, results: $0.results) }
+        }
+        resume(answers)
+    }
+
+    private func resume(_ answers: [Answer]) {
+        for answer in answers { answer.request.resume(returning: answer.results) }
+    }
+}
+
+// MARK: - The door's thread
+
+extension PendingWrites {
+    /// Called once, before anything else: see ``WriteLedger/init(answered:applied:)``.
+    ///
+    /// The store's thread may have come further than `applied` meanwhile.
+    func begin(answered: UInt64, applied: UInt64) {
+        state.withLock { $0.ledger = Ledger(answered: answered, applied: max(applied, $0.applied)) }
+    }
+
+    /// Takes the next lines for the door, of at most so many bytes, but at least one if there is one.
+    ///
+    /// - Parameter first: The number at the door of the first line.
+    func takeLines(first: UInt64, countMax: Int, bytesMax: Int) -> [PendingLine] {
+        state.withLock { state in
+            var bytes = 0
+            let lines = state.queue.prefix(countMax).prefix { line in
+                defer { bytes += line.bytes.count + 1 }
+                return bytes == 0 || bytes + line.bytes.count < bytesMax
+            }
+            state.queue.removeFirst(lines.count)
+            for (index, line) in lines.enumerated() { state.ledger?.sent(line.id, asLine: first + UInt64(index)) }
+            return Array(lines)
+        }
+    }
+
+    func answered(through line: UInt64, last: UInt64, refusals: [UInt64: Ledger.Refusal]) {
+        advance { $0.answered(through: line, last: last, refusals: refusals) }
+    }
+
+    func passed(through line: UInt64, last: UInt64) { advance { $0.passed(through: line, last: last) } }
+
+    /// Ends the waits whose time has passed. Their lines are still followed.
+    func expire(at now: ContinuousClock.Instant) {
+        resume(
+            state.withLock { state in
+                state.requests.filter { $0.value.deadline <= now }.map { number, request in
+                    state.requests[number] = nil
+                    return (request.continuation, request.results)
+                }
+            })
+    }
+}
+
+// MARK: - The store's thread
+
+extension PendingWrites {
+    func stored(through sequence: UInt64, events: [(id: String, event: StoredEvent)]) {
+        state.withLock { $0.applied = max($0.applied, sequence) }
+        advance { $0.stored(through: sequence, events: events) }
+    }
+
+    private func advance(_ event: (inout Ledger) -> [Ledger.Action]) {
+        let (answers, sendsAgain) = state.withLock { state in
+            guard var ledger = state.ledger.take() else { return ([Answer](), false) }
+            let actions = event(&ledger)
+            state.ledger = ledger
+            return state.perform(actions)
+        }
+        resume(answers)
+        if sendsAgain { wake() }
+    }
+}
+
+extension PendingWrites.State {
+    /// - Returns: False where the gateway stops.
+    fileprivate mutating func add(
+        _ lines: [PendingLine], _ deadline: ContinuousClock.Instant,
+        _ continuation: CheckedContinuation<[PendingWrites.Result], Never>
+    ) -> Bool {
+        guard !isClosed else { return false }
+        lastRequest += 1
+        requests[lastRequest] = PendingWrites.Request(
+            results: Array(repeating: .unknown, count: lines.count), waitsFor: lines.count, deadline: deadline,
+            continuation: continuation)
+        for (index, line) in lines.enumerated() {
+            open[line.id] = PendingWrites.Open(line: line, request: lastRequest, index: index)
+        }
+        queue += lines
+        return true
+    }
+
+    /// - Returns: The requests to answer, and whether a line is to be sent again.
+    fileprivate mutating func perform(_ actions: [PendingWrites.Ledger.Action]) -> ([PendingWrites.Answer], Bool) {
+        var (answers, sendsAgain): ([PendingWrites.Answer], Bool) = ([], false)
+        for action in actions {
+            switch action {
+            case .end(let id, let end):
+                guard let line = open.removeValue(forKey: id) else { continue }
+                if let answer = note(PendingWrites.Result(end), of: line) { answers.append(answer) }
+            case .sendAgain(let id):
+                guard let line = open[id]?.line else { continue }
+                queue.append(line)
+                sendsAgain = true
+            }
+        }
+        return (answers, sendsAgain)
+    }
+
+    /// - Returns: The answer to the line's request, if this was its last line.
+    private mutating func note(_ result: PendingWrites.Result, of line: PendingWrites.Open) -> PendingWrites.Answer? {
+        guard var request = requests.removeValue(forKey: line.request) else { return nil }
+        request.results[line.index] = result
+        request.waitsFor -= 1
+        guard request.waitsFor > 0 else { return (request.continuation, request.results) }
+        requests[line.request] = request
+        return nil
+    }
+}
+
+extension Sequence {
+    /// - Throws: ``ServiceError/outcomeUnknown`` where nothing is known of any line of a request.
+    func known<StoredEvent>() throws(ServiceError) -> Self where Element == PendingWrites<StoredEvent>.Result {
+        let isAnyKnown = contains { if case .unknown = $0 { false } else { true } }
+        guard isAnyKnown else { throw .outcomeUnknown }
+        return self
+    }
+}
+
+extension PendingWrites.Result {
+    fileprivate init(_ end: PendingWrites.Ledger.End) {
+        self =
+            switch end {
+            case .stored(let events): .stored(events)
+            case .refused(let refusal): .refused(refusal)
+            }
+    }
+}

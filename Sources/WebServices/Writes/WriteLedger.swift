@@ -1,0 +1,130 @@
+/// Follows each write of the gateway from ingest's door to the gateway's store, and says when and how it ended.
+///
+/// A write is one line at the door with a request ID, which ingest copies to each event that the line makes. It ends when
+/// its events are in the store, or when the door refuses its line. While ingest restarts, the door's answer may be lost: then
+/// the store decides. A write whose events are not in the store by the sequence that the door has named was refused, so it
+/// can be sent again without being applied twice.
+///
+/// | state | event | next state |
+/// |---|---|---|
+/// | queued | `sent` | at the door |
+/// | at the door | `refused` | ended: refused |
+/// | at the door | `accepted` | waiting for the store, up to a sequence |
+/// | at the door | `passed`, without an answer | unknown, up to a sequence |
+/// | any | `stored`, with its events | ended: stored |
+/// | waiting for the store | `stored` up to the sequence, without events | ended: stored, nothing changed |
+/// | unknown | `stored` up to the sequence, without events | queued again |
+struct WriteLedger<ID: Hashable & Sendable, StoredEvent: Sendable> {
+    /// Why the door refused a line.
+    struct Refusal: Hashable, Sendable {
+        var code: String
+        var path: String
+        var reason: String
+    }
+
+    /// How a write ended.
+    enum End: Sendable {
+        case stored([StoredEvent])
+        case refused(Refusal)
+    }
+
+    /// What the gateway does next.
+    enum Action: Sendable {
+        case end(ID, End)
+        case sendAgain(ID)
+    }
+
+    private struct Write {
+        var id: ID
+        /// Whether the door's answer to the line was lost.
+        var isUnknown = false
+    }
+
+    /// Writes without an answer of the door, by line.
+    private var atDoor: [UInt64: Write] = [:]
+    /// Writes whose events the store must have once it has applied this sequence, in the order of the sequences.
+    private var awaited: [(last: UInt64, write: Write)] = []
+    private var open: Set<ID> = []
+    private var answered: UInt64
+    private var applied: UInt64
+
+    /// - Parameters:
+    ///   - answered: The producer's last line that the door knew at first.
+    ///   - applied: The last sequence in the store.
+    init(answered: UInt64, applied: UInt64) { (self.answered, self.applied) = (answered, applied) }
+
+    /// The number of writes that have not ended.
+    var count: Int { open.count }
+
+    /// A write goes to the door as this line. Lines come in order.
+    mutating func sent(_ id: ID, asLine line: UInt64) {
+        open.insert(id)
+        atDoor[line] = Write(id: id)
+    }
+
+    /// The door has accepted or refused every line up to `line`.
+    ///
+    /// - Parameter last: The changes log's last sequence, including the events of these lines.
+    mutating func answered(through line: UInt64, last: UInt64, refusals: [UInt64: Refusal]) -> [Action] {
+        var actions: [Action] = []
+        settle(through: line) { number, write, ledger in
+            if let refusal = refusals[number] {
+                ledger.end(write.id, .refused(refusal), &actions)
+            } else {
+                ledger.awaited.append((last, write))
+            }
+        }
+        return actions + checkAwaited()
+    }
+
+    /// The door has every line up to `line`; its answers to some of them were lost.
+    mutating func passed(through line: UInt64, last: UInt64) -> [Action] {
+        settle(through: line) { _, write, ledger in
+            ledger.awaited.append((last, Write(id: write.id, isUnknown: true)))
+        }
+        return checkAwaited()
+    }
+
+    /// The store has applied all events up to `sequence`; `events` are those with a request ID.
+    mutating func stored(through sequence: UInt64, events: [(id: ID, event: StoredEvent)]) -> [Action] {
+        applied = max(applied, sequence)
+        var (found, order): ([ID: [StoredEvent]], [ID]) = ([:], [])
+        for (id, event) in events where open.contains(id) {
+            if found[id] == nil { order.append(id) }
+            found[id, default: []].append(event)
+        }
+        var actions: [Action] = []
+        for id in order { end(id, .stored(found[id] ?? []), &actions) }
+        return actions + checkAwaited()
+    }
+
+    private mutating func settle(through line: UInt64, _ body: (UInt64, Write, inout Self) -> Void) {
+        guard line > answered else { return }
+        for number in (answered + 1)...line {
+            guard let write = atDoor.removeValue(forKey: number), open.contains(write.id) else { continue }
+            body(number, write, &self)
+        }
+        answered = line
+    }
+
+    private mutating func checkAwaited() -> [Action] {
+        var actions: [Action] = []
+        let ready = awaited.prefix { $0.last <= applied }
+        guard !ready.isEmpty else { return [] }
+        awaited.removeFirst(ready.count)
+        for (_, write) in ready where open.contains(write.id) {
+            if write.isUnknown {
+                open.remove(write.id)
+                actions.append(.sendAgain(write.id))
+            } else {
+                end(write.id, .stored([]), &actions)
+            }
+        }
+        return actions
+    }
+
+    private mutating func end(_ id: ID, _ end: End, _ actions: inout [Action]) {
+        open.remove(id)
+        actions.append(.end(id, end))
+    }
+}

@@ -1,0 +1,48 @@
+#!/bin/sh
+# Sends generated requests, good and bad ones, to every operation of a running gateway without keys, and checks each answer:
+# no status 5xx, no status and no content that the OpenAPI document does not have, and no bad request that is accepted.
+#
+#   schemathesis.sh ADDRESS [SECONDS [DOCUMENT]]
+#
+# ADDRESS    such as http://127.0.0.1:7490
+# SECONDS    the time of all runs; 150 if it is not given
+# DOCUMENT   a file to use in place of the gateway's own document
+#
+# The program is $BELFRY_WEB_VENV/bin/schemathesis, or else schemathesis in PATH. $SEED is the seed, 20 if it is not set.
+# Exit status: 0 nothing was found, 1 something was, 64 for wrong usage.
+set -eu
+[ $# -ge 1 ] && [ $# -le 3 ] || { echo "usage: schemathesis.sh ADDRESS [SECONDS [DOCUMENT]]" >&2; exit 64; }
+address=${1%/} seconds=${2:-150} document=${3:-$address/openapi.json}
+case $document in http*) ;; *) document=$(realpath "$document") ;; esac
+program=${BELFRY_WEB_VENV:+$BELFRY_WEB_VENV/bin/}schemathesis
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+export PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY="$folder/hypothesis"
+
+# Most requests name a container and a user that exist, so that the gateway looks at their bodies.
+cat >user.toml <<'TOML'
+[parameters]
+"path.container" = "iCloud.com.example.Fuzz"
+"query.ckAPIToken" = "any"
+"query.ckWebAuthToken" = "_alice"
+TOML
+: >anyone.toml
+
+# $1: the configuration, $2: seconds; then further options.
+search() {
+    configuration=$1 time=$2
+    shift 2
+    "$program" --config-file "$configuration.toml" run "$document" --url "$address" --seed "${SEED:-20}" \
+        --max-time "$time" --phases examples,coverage,fuzzing --generation-database none --request-timeout 30 \
+        --continue-on-failure --no-color --warnings off "$@"
+}
+checks=not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance
+third=$(((seconds + 2) / 3)) status=0
+# An operation of a modify request that is wrong has its error in place of its result, in an answer with the status 200.
+search user $third --include-path-regex '/modify$' --checks $checks || status=1
+search user $third --exclude-path-regex '/modify$' --checks $checks,negative_data_rejection || status=1
+# Wrong containers, databases and tokens.
+search anyone $third --checks $checks || status=1
+exit $status

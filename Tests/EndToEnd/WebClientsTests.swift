@@ -1,0 +1,115 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Clients that know nothing of Belfry, at a running gateway.
+@Suite(.timeLimit(.minutes(10)))
+struct WebClientsTests {
+    /// pyicloud and schemathesis are not in Debian. `deploy/test --full` installs them.
+    private enum Venv {
+        static let folder = ProcessInfo.processInfo.environment["BELFRY_WEB_VENV"] ?? ""
+        static let isThere = FileManager.default.isExecutableFile(atPath: folder + "/bin/python")
+        static let missing: Comment =
+            "BELFRY_WEB_VENV names no Python environment with pyicloud and schemathesis; deploy/test --full makes one"
+    }
+
+    private static let scripts =
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Support").path
+
+    @Test(.full, .enabled(if: Venv.isThere, Venv.missing))
+    func `pyicloud's CloudKit client works as it is`() async throws {
+        try await withGateway { address in
+            let result = try await Program.run(
+                Venv.folder + "/bin/python", [Self.scripts + "/web_clients.py", address])
+            #expect(result.status == 0, "\(result.output)\(result.errors)")
+        }
+    }
+
+    @Test(.full, .enabled(if: Venv.isThere, Venv.missing))
+    func `generated requests find no answer that the OpenAPI document lacks`() async throws {
+        try await withGateway { address in
+            let result = try await Program.run("/bin/sh", [Self.scripts + "/schemathesis.sh", address, "150"])
+            #expect(result.status == 0, "\(result.output)\(result.errors)")
+        }
+    }
+
+    @Test func `a request that openssl signed and curl sent is answered, and another one is not`() async throws {
+        let folder = try Folder()
+        for name in ["own", "other"] {
+            let made = try await Program.run(
+                "/usr/bin/openssl",
+                ["ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", folder.file(name)])
+            try #require(made.status == 0, "\(made)")
+        }
+        let key = try await ServerKey.write(for: folder.file("own"), to: folder.file("keys.json"))
+        try await withGateway(#", keys: "\#(folder.file("keys.json"))""#) { address in
+            func send(_ action: String, _ body: String, key file: String = "own") async throws -> Program.Result {
+                try await Program.run(
+                    "/bin/sh",
+                    [
+                        Self.scripts + "/signed_request.sh", address, key, folder.file(file),
+                        "/database/1/iCloud.com.example.Shop/development/\(action)", body,
+                    ])
+            }
+            let saved = try await send(
+                "public/records/modify",
+                #"{"operations":[{"operationType":"create","record":{"recordName":"s1","recordType":"Shop"}}]}"#)
+            #expect(saved.status == 0 && saved.output.contains(#""recordName":"s1","recordType":"Shop""#), "\(saved)")
+            let query = #"{"query":{"recordType":"Shop"}}"#
+            let found = try await send("public/records/query", query)
+            #expect(found.status == 0 && found.output.contains(#""userRecordName":"_importer""#), "\(found)")
+            let forged = try await send("public/records/query", query, key: "other")
+            #expect(forged.status == 1 && forged.output.contains("AUTHENTICATION_FAILED"), "\(forged)")
+            let elsewhere = try await send("private/records/query", query)
+            #expect(elsewhere.status == 1 && elsewhere.output.contains("ACCESS_DENIED"), "\(elsewhere)")
+        }
+    }
+
+    /// Calls `body` with the address of a gateway that `belfry up` started.
+    ///
+    /// - Parameter settings: Further settings of the gateway, each after a comma.
+    private func withGateway(_ settings: String = "", _ body: (String) async throws -> Void) async throws {
+        let folder = try Folder()
+        let pipeline = try folder.write(
+            """
+            pipeline: web
+            data: data
+            log: {sync: never}
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {apns: {use: console}}}
+            api: {listen: "127.0.0.1:0"\(settings)}
+
+            """, to: "web.yaml")
+        let up = try Program("belfry", ["up", pipeline])
+        let ready = try #require(await up.error("api: ready, "))
+        let address = try #require(ready.split(separator: " ").first { $0.hasPrefix("http://") })
+        try await body(String(address))
+        up.signal(SIGTERM)
+        #expect(await up.result().status == 0)
+    }
+}
+
+/// A file of keys with one server-to-server key.
+private enum ServerKey {
+    /// - Returns: The key's ID.
+    static func write(for privateKey: String, to path: String) async throws -> String {
+        let made = try await Program.run(
+            "/bin/sh", ["-c", "openssl ec -in \(privateKey) -pubout -outform DER | od -An -tx1 | tr -d ' \\n'"])
+        try #require(made.status == 0 && !made.output.isEmpty, "\(made)")
+        let id = String(repeating: "1a", count: 32)
+        let text = """
+            {"format":1,"secret":"\(String(repeating: "07", count: 32))","keys":[{"id":"\(id)","name":"importer",\
+            "created":"2026-11-20T09:30:00Z","container":"iCloud.com.example.Shop","environments":["development"],\
+            "databases":["public"],"readOnly":false,"kind":"server","publicKey":"\(made.output)",\
+            "user":"_importer"}],"signOuts":[]}
+
+            """
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        return id
+    }
+}

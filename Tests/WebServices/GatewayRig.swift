@@ -1,0 +1,155 @@
+import BuiltIns
+import Foundation
+import FoundationNetworking
+import JSON
+import PipelineKit
+import PipelineRuntime
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import PipelineTestKit
+@testable import WebServices
+
+/// A whole pipeline in this process, on real sockets, with a gateway in front.
+final class GatewayRig: Sendable {
+    let folder: Folder
+    let process: PipelineProcess
+    let gateway: Gateway
+    let pushes: PushCollector
+    private let port = Mutex(0)
+
+    static let container = "iCloud.com.example.Notes"
+
+    private init(_ settings: String) throws {
+        folder = try Folder()
+        let text = """
+            pipeline: web
+            data: \(folder.path)
+            log: {sync: never}
+            stages:
+              ingest: {}
+              match: {from: ingest}
+              coalesce: {from: match}
+              payload: {from: coalesce}
+              deliver: {from: payload, transports: {apns: {use: console}, courier: {use: console}}}
+            api: {listen: "127.0.0.1:0"\(settings)}
+            """
+        let file = try PipelineFile.parse(text, file: "web.yaml", registry: .builtIns)
+        let collector = PushCollector()
+        process = try PipelineProcess(
+            file,
+            in: HostSurroundings(registry: .builtIns, context: try HostContext(), sink: { collector.take($0) }))
+        gateway = try Gateway(of: file, path: "web.yaml") { _ in }
+        pushes = collector
+    }
+
+    /// Starts the pipeline and the gateway, and stops both after `body`.
+    ///
+    /// - Parameter settings: Further settings of the gateway, each after a comma.
+    static func with(_ settings: String = "", _ body: (GatewayRig) async throws -> Void) async throws {
+        let rig = try GatewayRig(settings)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await rig.process.run() }
+            let (ports, ready) = AsyncStream.makeStream(of: Int.self)
+            group.addTask {
+                defer { ready.finish() }
+                try await rig.gateway.run { ready.yield(Int($0.split(separator: ":").last ?? "") ?? 0) }
+            }
+            for await port in ports {
+                rig.port.withLock { $0 = port }
+                do { try await body(rig) } catch {
+                    rig.stop()
+                    throw error
+                }
+                break
+            }
+            rig.stop()
+            while try await group.next() != nil {}
+        }
+    }
+
+    private func stop() {
+        gateway.stop()
+        process.stop()
+    }
+
+    // MARK: Requests
+
+    /// An answer: its status and its JSON.
+    struct Answer: Sendable {
+        let status: Int
+        let text: String
+        let headers: [String: String]
+
+        /// The value at a path such as `records.0.recordName`; nil where there is none. Numbers and flags as text.
+        subscript(path: String) -> String? {
+            var value: Any?
+            do { value = try JSONSerialization.jsonObject(with: Data(text.utf8)) } catch { return nil }
+            for part in path.split(separator: ".") {
+                if let index = Int(part), let list = value as? [Any] {
+                    value = list.indices.contains(index) ? list[index] : nil
+                } else {
+                    value = (value as? [String: Any])?[String(part)]
+                }
+            }
+            switch value {
+            case let text as String: return text
+            case let number as NSNumber: return "\(number)"
+            default: return nil
+            }
+        }
+
+        func count(_ key: String) -> Int {
+            do {
+                let json = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+                return (json?[key] as? [Any])?.count ?? 0
+            } catch { return 0 }
+        }
+    }
+
+    /// Sends a request to an endpoint, such as `private/records/modify`, as a user.
+    @discardableResult
+    func post(
+        _ endpoint: String, _ body: String = "{}", as user: String? = "_alice", query: String = ""
+    ) async throws -> Answer {
+        let root = endpoint.hasPrefix("tokens/") ? "device" : "database"
+        let token = user.map { "ckWebAuthToken=\($0)" } ?? ""
+        return try await send(
+            "POST", "/\(root)/1/\(Self.container)/development/\(endpoint)?\(token)\(query)", Data(body.utf8))
+    }
+
+    func send(
+        _ method: String, _ target: String, _ body: Data? = nil, headers: [String: String] = [:]
+    ) async throws -> Answer {
+        let url = try #require(URL(string: "http://127.0.0.1:\(port.withLock(\.self))\(target)"))
+        var request = URLRequest(url: url)
+        request.httpMethod = method
+        request.httpBody = body
+        for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
+        let (data, response) = try await URLSession.shared.data(for: request)
+        let answer = try #require(response as? HTTPURLResponse)
+        let fields = answer.allHeaderFields.map { ("\($0.key)".lowercased(), "\($0.value)") }
+        return Answer(
+            status: answer.statusCode, text: String(decoding: data, as: UTF8.self),
+            headers: Dictionary(fields) { first, _ in first })
+    }
+
+    /// A connection to the gateway that sends what a test says.
+    var rawClient: RawClient {
+        get throws { try RawClient(port: port.withLock(\.self)) }
+    }
+
+    /// Modifies one record of a zone of the private database.
+    func modify(
+        _ operation: String, _ name: String, tag: String? = nil, fields: String? = #"{"title":{"value":"Hi"}}"#,
+        zone: String = "_defaultZone", as user: String = "_alice"
+    ) async throws -> Answer {
+        let tag = tag.map { #","recordChangeTag":"\#($0)""# } ?? ""
+        let fields = fields.map { #","fields":\#($0)"# } ?? ""
+        return try await post(
+            "private/records/modify",
+            #"{"operations":[{"operationType":"\#(operation)","record":{"recordName":"\#(name)","recordType":"Note""#
+                + #","zoneID":{"zoneName":"\#(zone)"}\#(tag)\#(fields)}}]}"#, as: user)
+    }
+}

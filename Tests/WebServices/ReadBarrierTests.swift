@@ -1,0 +1,51 @@
+import Testing
+
+@testable import WebServices
+
+@Suite("Reads that wait for the store")
+struct ReadBarrierTests {
+    private let barrier = ReadBarrier {}
+
+    private func read() async -> Task<Bool, Never> {
+        let barrier = barrier
+        let task = Task { await barrier.pass(until: .now + .seconds(60)) }
+        while barrier.count == 0 { await Task.yield() }
+        return task
+    }
+
+    @Test func `a read passes when the store has what the log had after the read came`() async {
+        let task = await read()
+        #expect(barrier.beginQuestion())
+        barrier.answer(last: 5)
+        barrier.applied(through: 4)
+        #expect(barrier.count == 1 && barrier.lag == 1)
+        barrier.applied(through: 5)
+        #expect(await task.value)
+    }
+
+    @Test func `an answer to an earlier question does not let a read pass`() async {
+        barrier.applied(through: 9)
+        #expect(!barrier.beginQuestion())
+        let task = await read()
+        barrier.answer(last: 9)
+        #expect(barrier.count == 1)
+        #expect(barrier.beginQuestion())
+        barrier.answer(last: 9)
+        #expect(await task.value)
+    }
+
+    @Test func `a read that waits too long is refused, also while ingest is silent`() async {
+        let task = await read()
+        barrier.expire(at: .now)
+        #expect(barrier.count == 1)
+        barrier.expire(at: .now + .seconds(61))
+        #expect(await task.value == false)
+    }
+
+    @Test func `a closed barrier lets nothing pass`() async {
+        let task = await read()
+        barrier.close()
+        #expect(await task.value == false)
+        #expect(await barrier.pass(until: .now + .seconds(60)) == false)
+    }
+}

@@ -1,0 +1,140 @@
+import TestSupport
+import Testing
+
+@testable import WebServices
+
+@Suite("Writes between the door and the store")
+struct WriteLedgerTests {
+    typealias Ledger = WriteLedger<String, Int>
+
+    @Test func `a write ends when its events are in the store, even before the door's answer`() {
+        var ledger = Ledger(answered: 0, applied: 0)
+        ledger.sent("a", asLine: 1)
+        let stored = ledger.stored(through: 1, events: [("a", 7)])
+        #expect(stored.texts == ["end a stored [7]"])
+        #expect(ledger.answered(through: 1, last: 1, refusals: [:]).isEmpty)
+        #expect(ledger.count == 0)
+    }
+
+    @Test func `a refused line ends its write with the reason`() {
+        var ledger = Ledger(answered: 4, applied: 9)
+        ledger.sent("a", asLine: 5)
+        let refusal = Ledger.Refusal(code: "record.exists", path: "operations[0]", reason: "it exists")
+        #expect(ledger.answered(through: 5, last: 9, refusals: [5: refusal]).texts == ["end a refused record.exists"])
+    }
+
+    @Test func `an accepted line without events ends when the store has come that far`() {
+        var ledger = Ledger(answered: 0, applied: 3)
+        ledger.sent("a", asLine: 1)
+        #expect(ledger.answered(through: 1, last: 5, refusals: [:]).isEmpty)
+        #expect(ledger.stored(through: 4, events: []).isEmpty)
+        #expect(ledger.stored(through: 5, events: []).texts == ["end a stored []"])
+    }
+
+    @Test func `a line whose answer was lost is sent again only when the store shows that it made no event`() {
+        var ledger = Ledger(answered: 0, applied: 0)
+        ledger.sent("a", asLine: 1)
+        ledger.sent("b", asLine: 2)
+        #expect(ledger.passed(through: 2, last: 8).isEmpty)
+        #expect(ledger.stored(through: 8, events: [("b", 8)]).texts == ["end b stored [8]", "send again a"])
+        ledger.sent("a", asLine: 3)
+        #expect(ledger.stored(through: 9, events: [("a", 9)]).texts == ["end a stored [9]"])
+    }
+
+    @Test func `events of other gateways and of ended writes are left alone`() {
+        var ledger = Ledger(answered: 0, applied: 0)
+        #expect(ledger.stored(through: 2, events: [("x", 1), ("y", 2)]).isEmpty)
+    }
+
+    /// A door that loses answers, a log, and a store that lags.
+    private struct World {
+        var ledger = Ledger(answered: 0, applied: 0)
+        var log: [(id: String, refused: Bool)] = []
+        var lines: [String] = []
+        var doorThrough: UInt64 = 0
+        var refusals: [UInt64: Ledger.Refusal] = [:]
+        var applied = 0
+        var ends: [String: String] = [:]
+        var queue: [String] = []
+        let refused: Set<String>
+        let silent: Set<String>
+
+        mutating func take(_ actions: [Ledger.Action]) {
+            for action in actions {
+                switch action {
+                case .end(let id, let end):
+                    #expect(ends.updateValue("\(end)", forKey: id) == nil, "\(id) ended twice")
+                case .sendAgain(let id): queue.append(id)
+                }
+            }
+        }
+
+        mutating func send() {
+            guard !queue.isEmpty else { return }
+            lines.append(queue.removeFirst())
+            ledger.sent(lines[lines.count - 1], asLine: UInt64(lines.count))
+        }
+
+        /// The door takes one line: it makes an event, none, or is refused.
+        mutating func admit() {
+            guard doorThrough < lines.count else { return }
+            let id = lines[Int(doorThrough)]
+            doorThrough += 1
+            if refused.contains(id) {
+                refusals[doorThrough] = Ledger.Refusal(code: "no", path: "", reason: "")
+            } else if !silent.contains(id) {
+                log.append((id, false))
+            }
+        }
+
+        mutating func answer() {
+            take(ledger.answered(through: doorThrough, last: UInt64(log.count), refusals: refusals))
+        }
+
+        mutating func loseAnswers() {
+            refusals = [:]
+            take(ledger.passed(through: doorThrough, last: UInt64(log.count)))
+        }
+
+        mutating func store(_ count: Int) {
+            let end = min(log.count, applied + count)
+            let events = log[applied..<end].enumerated().map { (id: $1.id, event: applied + $0 + 1) }
+            applied = end
+            take(ledger.stored(through: UInt64(end), events: events))
+        }
+    }
+
+    @Test(arguments: 0..<40)
+    func `each write ends once, and its line makes events once, whatever answers are lost`(round: Int) {
+        var random = Seeded(Seeded.ofThisRun &+ UInt64(round) << 20)
+        let ids = (0..<30).map { "w\($0)" }
+        var world = World(
+            refused: Set(ids.filter { _ in Int.random(in: 0..<4, using: &random) == 0 }),
+            silent: Set(ids.filter { _ in Int.random(in: 0..<6, using: &random) == 0 }))
+        world.queue = ids
+        for step in 0..<2_000 where world.ends.count < ids.count {
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0, 1: world.send()
+            case 2: world.admit()
+            case 3: world.answer()
+            case 4 where step < 1_000: world.loseAnswers()
+            default: world.store(Int.random(in: 1...4, using: &random))
+            }
+        }
+        #expect(world.ends.count == ids.count)
+        #expect(Set(world.log.map(\.id)).count == world.log.count, "a line made its event twice")
+        for id in ids where world.refused.contains(id) { #expect(world.ends[id]?.hasPrefix("refused") == true) }
+    }
+}
+
+extension [WriteLedger<String, Int>.Action] {
+    fileprivate var texts: [String] {
+        map { action in
+            switch action {
+            case .end(let id, .stored(let events)): "end \(id) stored \(events)"
+            case .end(let id, .refused(let refusal)): "end \(id) refused \(refusal.code)"
+            case .sendAgain(let id): "send again \(id)"
+            }
+        }
+    }
+}
