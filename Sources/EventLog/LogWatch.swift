@@ -35,8 +35,12 @@ final class LogWatch {
         if watched != nil { return false }
         var candidate = directory
         while try !watch(candidate) { candidate = LogWatch.parent(of: candidate) }
-        // The folder may have been made after the first attempt, before its parent was watched.
-        if candidate != directory, try watch(directory) { candidate = directory }
+        // A folder on the way may have been made after it was missing and before its parent was watched.
+        while candidate != directory {
+            let child = folder(below: candidate)
+            guard try watch(child) else { break }
+            candidate = child
+        }
         watched = candidate
         return candidate == directory
     }
@@ -90,6 +94,13 @@ final class LogWatch {
         guard let deadline else { return -1 }
         let left = (deadline - ContinuousClock.now).wholeMicroseconds
         return CInt(clamping: max(left, 0) / 1000 + (left > 0 ? 1 : 0))
+    }
+
+    /// The next folder on the way from a parent to the log's folder.
+    private func folder(below parent: String) -> String {
+        let skipped = parent == "." ? 0 : parent == "/" ? 1 : parent.count + 1
+        let start = directory.index(directory.startIndex, offsetBy: skipped)
+        return String(directory[..<(directory[start...].firstIndex(of: "/") ?? directory.endIndex)])
     }
 
     private static func parent(of path: String) -> String {

@@ -13,7 +13,7 @@ import Testing
 
     @Test func `no simulated world loses, doubles or changes an event`() throws {
         let context = try HostContext()
-        let seeds = Self.seeds(36, full: 1_000)
+        let seeds = Self.seeds(24, full: 1_000)
         let (faults, begun) = (FaultCounts(), ContinuousClock.now)
         var folds: [String: Int] = [:]
         for seed in seeds {
