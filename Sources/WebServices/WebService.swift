@@ -87,18 +87,18 @@ final class WebService: Sendable {
     }
 
     private func signIn(_ request: ServiceRequest, _ place: WebServicesPath) throws(ServiceError) -> ServiceAnswer {
-        guard place.action == "users/signin" else { throw Operation.unknown }
+        guard place.action == "signin", request.method == "POST" else { throw Operation.unknown }
         var body = RequestBody()
         let (assertion, keeps) = try body.read(request.body) { json throws(ServiceError) in
             guard let assertion = try json.optionalText("assertion") else { throw .bad("assertion: is required") }
-            return (assertion, try json.optionalFlag("keepsSignedIn") ?? false)
+            return (assertion, try json.optionalFlag("keepSignedIn") ?? false)
         }
         let signIn = try ServiceError.ofAccess { () throws(AccessError) in
             try access.signIn(AccessRequest(request), assertion: assertion, keepsSignedIn: keeps, at: request.now)
         }
         return .object { json in
-            json.append("ckWebAuthToken", signIn.webToken)
             json.append("userRecordName", signIn.user)
+            json.append("webAuthToken", signIn.webToken)
             json.append("expires", signIn.expires.rfc3339)
         }
     }
