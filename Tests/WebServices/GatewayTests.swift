@@ -269,6 +269,11 @@ struct GatewayTests {
                 ),
                 ("private/changes/zone", #"{"zones":[{"zoneID":7}]}"#, 400, "zones[0].zoneID"),
                 (
+                    "private/assets/upload",
+                    #"{"tokens":[{"fieldName":"file","recordType":"Note"}],"zoneID":{"ownerRecordName":"0"}}"#, 400,
+                    "zoneID.zoneName"
+                ),
+                (
                     "private/records/changes", #"{"zoneID":{"zoneName":"_defaultZone"},"syncToken":"x"}"#, 400,
                     "syncToken"
                 ),

@@ -11,7 +11,8 @@ extension WebService {
     func assetUploads(_ request: ServiceRequest, _ session: Session) throws(ServiceError) -> ServiceAnswer {
         var body = RequestBody()
         let fields = try body.read(request.body) { json throws(ServiceError) in
-            try json.items("tokens") { token throws(ServiceError) in
+            _ = try json.zone
+            return try json.items("tokens") { token throws(ServiceError) in
                 guard let field = try token.optionalText("fieldName") else { throw .bad("fieldName: is required") }
                 guard try token.optionalText("recordType") != nil else { throw .bad("recordType: is required") }
                 return (name: try token.optionalText("recordName") ?? ids.uuid(), field: field)
