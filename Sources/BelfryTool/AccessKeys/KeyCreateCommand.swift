@@ -9,7 +9,7 @@ struct KeyCreateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
         abstract: "Creates a key of the web services.",
-        discussion: "Makes the key file if there is none. Names of keys are unique in a file.",
+        discussion: "Makes the key file if it is missing. Names of keys are unique in a file.",
         subcommands: [KeyCreateAPICommand.self, KeyCreateServerCommand.self, KeyCreateSignInCommand.self])
 }
 

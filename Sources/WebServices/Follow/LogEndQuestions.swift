@@ -1,4 +1,3 @@
-import Events
 import JSON
 import PipelineRuntime
 import ZeroMQ
@@ -70,8 +69,6 @@ final class LogEndQuestions {
     }
 
     private func last() -> UInt64? {
-        do throws(JSONError) { return try parser.parse(message[0])[.last]?.int64.map { UInt64(max(0, $0)) } } catch {
-            return nil
-        }
+        do throws(JSONError) { return LogEnd(try parser.parse(message[0]))?.last } catch { return nil }
     }
 }
