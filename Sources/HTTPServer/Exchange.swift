@@ -93,9 +93,10 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         whenGone = []
     }
 
-    /// The parser reports further errors behind the one that a refusal answers.
+    /// A connection that closes after its last answer answers no further error: the parser reports the end of the input
+    /// inside a body that was already refused.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard !hasRefused else { return }
+        guard !closesWhenWritten || request != nil else { return }
         guard let error = error as? HTTPParserError, isHTTP1, request?.status == nil else {
             return context.close(promise: nil)
         }
@@ -104,26 +105,33 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func refuse(_ refusal: WebServerRefusal, _ context: ChannelHandlerContext) {
         let answer = options.refuse(refusal, [:])
-        (hasRefused, closesWhenWritten) = (true, true)
-        write(context: context, data: wrapOutboundOut(.head(answer.head)), promise: nil)
-        write(context: context, data: wrapOutboundOut(.body(answer.body)), promise: nil)
-        write(context: context, data: wrapOutboundOut(.end(nil)), promise: nil)
+        closesWhenWritten = true
+        for part in [HTTPResponsePart.head(answer.head), .body(answer.body), .end(nil)] {
+            write(part, nil, context)
+        }
+        hasRefused = true
         flush(context: context)
         context.fireErrorCaught(ChannelError.inputClosed)
     }
 
     // MARK: The answer
 
+    /// The responder may answer a request that was refused in the meantime. That answer is dropped.
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        switch unwrapOutboundIn(data) {
+        guard !hasRefused else { return promise?.fail(ChannelError.outputClosed) ?? () }
+        write(unwrapOutboundIn(data), promise, context)
+    }
+
+    private func write(_ part: HTTPResponsePart, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext) {
+        switch part {
         case .head(let head): context.write(wrapOutboundOut(.head(completed(head))), promise: promise)
         case .body where request?.method == .head:
             // RFC 9110, section 9.3.2: the answer to HEAD ends with its headers.
             promise?.succeed()
         case .body(let body):
             request?.bytes += body.readableBytes
-            context.write(data, promise: promise)
-        case .end: writeEnd(data, promise, context)
+            context.write(wrapOutboundOut(part), promise: promise)
+        case .end: writeEnd(part, promise, context)
         }
     }
 
@@ -138,7 +146,9 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     /// A client may have sent the next request already: that is read as soon as this end is written.
-    private func writeEnd(_ data: NIOAny, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext) {
+    private func writeEnd(
+        _ part: HTTPResponsePart, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
+    ) {
         let written = promise ?? context.eventLoop.makePromise()
         let answered = request.take()
         whenGone = []
@@ -150,7 +160,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
             if let answered { self.end(answered, isComplete: result.isSuccess) }
             self.goOn(context)
         }
-        context.write(data, promise: written)
+        context.write(wrapOutboundOut(part), promise: written)
     }
 
     private func end(_ request: RequestUnderWay, isComplete: Bool) {

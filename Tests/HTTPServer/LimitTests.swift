@@ -30,6 +30,37 @@ import Testing
         try await rig.stop()
     }
 
+    @Test func `a refusal is the only answer to a request that ends inside its body`() async throws {
+        let rig = try await ServerRig {
+            $0.limits.bodyBytesMax = 100
+            $0.refuse = { refusal, _ in WebResponse(status: refusal.status, body: ServerRig.big) }
+        }
+        for _ in 0..<20 {
+            let client = try rig.connect()
+            client.send(Self.longer)
+            // The responder's refusal and the end of the input reach the connection in either order.
+            client.endInput()
+            let statuses = RawClient.statuses(in: await client.rest())
+            #expect(statuses == [413] || statuses == [400], "\(statuses)")
+        }
+        try await rig.stop()
+    }
+
+    @Test func `the end of the input during a refusal causes no second answer`() async throws {
+        let rig = try await ServerRig {
+            $0.limits.bodyBytesMax = 100
+            $0.refuse = { refusal, _ in WebResponse(status: refusal.status, body: ServerRig.big) }
+        }
+        let client = try rig.connect()
+        client.send(Self.longer)
+        let begun = await client.answers(1)
+        client.endInput()
+        #expect(RawClient.statuses(in: begun + (await client.rest())) == [413])
+        try await rig.stop()
+    }
+
+    private static let longer = "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 101\r\n\r\nx"
+
     private static func restrict(_ options: inout WebServerOptions) {
         options.limits.bodyBytesMax = 100
         options.limits.targetBytesMax = 100

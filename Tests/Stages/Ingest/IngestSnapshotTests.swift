@@ -42,13 +42,17 @@ struct IngestSnapshotTests {
         let badge = #"{"type":"badge.set",\#(Example.place),"user":"_alice","badge":0}"#
         let saves = (0..<200).map { Example.save("n\($0)", owner: draw.one(of: ["_alice", "_bob"])) }
         let earlier = saves.shuffled(using: &draw).prefix(50)
+        // Zones are in the order in which they first came.
+        let zones = ["_alice", "_bob"].map { Example.save("first", owner: $0) }
         func run(_ commands: [String]) throws -> Run {
             let past = PastInMemory()
             var run = Run(try IngestStage(IngestSettings(), context: .ingest(past)), past: past)
             for command in commands { _ = try run.receive(.init(command)) }
             return run
         }
-        let (one, other) = (try run(earlier + saves), try run(earlier.map { _ in badge } + saves))
+        let (one, other) = (
+            try run(zones + earlier + saves), try run(zones + earlier.map { _ in badge } + saves)
+        )
         #expect(one.snapshot == other.snapshot, "seed \(seed)")
         #expect(one.state == other.state, "seed \(seed)")
     }
