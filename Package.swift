@@ -131,8 +131,12 @@ var libraries: [Target] {
             name: "Bench",
             dependencies: [
                 "JSON", "Time", "Events", "EventLog", "PipelineKit", "PipelineRuntime", "Replay", "ZeroMQ", "StageTool",
-                "BuiltIns", "Match", "Payload", "LocalAPNs", "Signing", "TransportAPNs",
+                "BuiltIns", "Match", "Payload", "LocalAPNs", "Signing", "TransportAPNs", "WebServices",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             ]
         ),
     ]

@@ -11,6 +11,7 @@ struct BenchCommand: AsyncParsableCommand {
               belfry bench pipeline                  the five stages, as fast as they can
               belfry bench pipeline --rate 20000     latency under a steady load
               belfry bench ingest                    only ingest, with up to ten million live records
+              belfry bench api                       the gateway for CloudKit Web Services
               belfry bench log                       only appending to a log and reading it
               belfry bench match                     only matching
               belfry bench payload                   only building payloads
@@ -18,8 +19,7 @@ struct BenchCommand: AsyncParsableCommand {
               belfry bench replay                    only replaying recorded logs
             """,
         subcommands: [
-            PipelineBenchCommand.self, IngestBenchCommand.self, LogBenchCommand.self, MatchBenchCommand.self,
-            PayloadBenchCommand.self,
-            DeliverBenchCommand.self, ReplayBenchCommand.self,
+            PipelineBenchCommand.self, IngestBenchCommand.self, APIBenchCommand.self, LogBenchCommand.self,
+            MatchBenchCommand.self, PayloadBenchCommand.self, DeliverBenchCommand.self, ReplayBenchCommand.self,
         ])
 }

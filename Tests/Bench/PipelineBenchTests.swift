@@ -57,6 +57,24 @@ import Testing
         }
     }
 
+    @Test func `bench api gets an answer to every request and an event for every operation`() throws {
+        let (status, output) = try bench(["api", "--requests", "1000", "--connections", "8", "--json"])
+        #expect(status == 0)
+        try Parsed.check(output) { report in
+            let rows = report["rows"].map { Array($0.elements) } ?? []
+            #expect(
+                rows.map { $0["request"]?.string } == [
+                    "constant", "lookup", "query", "modify 1", "modify 10", "modify 200",
+                ])
+            for row in rows {
+                for key in ["requestsPerSecond", "operationsPerSecond", "ratioToConstant"] {
+                    #expect(row.member(key)?.double ?? 0 > 0, "\(key)")
+                }
+                #expect(row["latencyMilliseconds"]?["p99"]?.double ?? 0 > 0)
+            }
+        }
+    }
+
     @Test func `a bench removes its folder`() throws {
         let parent = FileManager.default.temporaryDirectory.appending(path: "bench-test-\(UUID())")
         try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)

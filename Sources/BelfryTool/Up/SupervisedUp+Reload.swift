@@ -1,6 +1,7 @@
 import PipelineKit
 import PipelineRuntime
 import Synchronization
+import WebServices
 import ZeroMQ
 
 /// The reload of `belfry up` on SIGHUP. See ``ReloadableStage`` for what each stage does.

@@ -39,7 +39,7 @@ final class SupervisedUp: Sendable {
         let programs = StagePrograms()
         self.programs =
             stages.map { programs.program(for: $0, pipeline: checked.path) }
-            + [checked.gatewayProgram].compactMap(\.self)
+            + [checked.gatewayProgram()].compactMap(\.self)
         gatewayFolder = try checked.gatewayFolder()
     }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import PipelineKit
 import PipelineRuntime
+import WebServices
 
 struct UpCommand: AsyncParsableCommand, ReloadsOnHangup {
     static let configuration = CommandConfiguration(

@@ -3,6 +3,7 @@ import Events
 import JSON
 import PipelineKit
 import PipelineRuntime
+import WebServices
 
 struct ValidateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

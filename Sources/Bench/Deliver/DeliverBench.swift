@@ -42,7 +42,8 @@ struct DeliverBench: Sendable {
         try await transport.open()
         let pushes = DeliverBenchPushes(window: Self.window)
         try await warm(transport, pushes)
-        result.h2load = try H2Load(server, connections: connections, streams: streams, folder).rate(ofRequests: count)
+        let load = DeliverBenchPushes.load(to: server, connections: connections, streams: streams, in: folder)
+        result.h2load = try load.run(requests: count).perSecond
         try await send(transport, pushes, into: &result)
         if measuresLatency {
             let sender = SteadyRateSender(transport, perSecond: result.perSecond / 2, interruption)
@@ -133,5 +134,18 @@ struct DeliverBenchPushes: Sendable {
             "transport":"apns","token":"\(DeliverBenchServer.token(number))","headers":{"apns-id":"\(id)",\
             "apns-topic":"com.example.Bench"
             """.utf8)
+    }
+}
+
+extension DeliverBenchPushes {
+    /// Requests with the headers and the body of the pushes.
+    static func load(to server: DeliverBenchServer, connections: Int, streams: Int, in folder: String) -> H2Load {
+        H2Load(
+            url: "https://localhost:\(server.port)/3/device/\(DeliverBenchServer.token(7))",
+            headers: [
+                "authorization: bearer " + String(repeating: "x", count: 230), "apns-topic: com.example.Bench",
+                "apns-push-type: alert", "apns-priority: 10", "apns-id: 976ec45b-c157-8d46-a9cc-000000000000",
+                "apns-collapse-id: 976ec45b-c157-8d46-a9cc-000000000000",
+            ], body: payload, connections: connections, streams: streams, folder: folder)
     }
 }

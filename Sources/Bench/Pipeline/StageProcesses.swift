@@ -1,13 +1,17 @@
 import BuiltIns
+import Glibc
 import PipelineKit
 import PipelineRuntime
 import Synchronization
+import WebServices
 import ZeroMQ
 
-/// The stages of a pipeline as processes, as `belfry up` starts them. A stage that ends makes the run fail.
+/// The stages of a pipeline and its gateway as processes, as `belfry up` starts them. A process that ends makes the run
+/// fail.
 final class StageProcesses: Sendable {
     let plans: [HostPlan]
     let context: HostContext
+    let checked: CheckedPipeline
     private let programs: [Supervisor.Program]
     private let text: PipelineText
     private let failure = FirstFailure()
@@ -16,16 +20,19 @@ final class StageProcesses: Sendable {
         let context = try HostContext()
         let surroundings = HostSurroundings(registry: .builtIns, context: context)
         let stages = checked.file.stagesInOrder
-        let belfry = StagePrograms(belfry: try SiblingProgram("belfry").path)
+        let belfry = try SiblingProgram("belfry").path
         self.context = context
         text = try PipelineText(path: checked.path)
         plans = try stages.map { try StageHost($0, of: checked.file, in: surroundings).plan }
-        programs = stages.map { belfry.program(for: $0, pipeline: checked.path) }
+        self.checked = checked
+        programs =
+            stages.map { StagePrograms(belfry: belfry).program(for: $0, pipeline: checked.path) }
+            + [checked.gatewayProgram(belfry: belfry)].compactMap(\.self)
     }
 
-    /// Starts the stages, runs `body` on a thread when all stages are ready, and then stops the stages.
+    /// Starts the processes, runs `body` on a thread when all are ready, and then stops them.
     ///
-    /// - Parameter body: Called with the process ID of each stage, in the order of the pipeline.
+    /// - Parameter body: Called with the process ID of each stage, in the order of the pipeline, and of the gateway.
     func whileRunning<Result: Sendable>(
         _ interruption: Interruption, _ body: @escaping @Sendable ([Int32]) throws -> Result
     ) async throws -> Result {
@@ -33,8 +40,8 @@ final class StageProcesses: Sendable {
         async let running = supervisor.run()
         do {
             let result = try await SocketThread.run(name: "bench") { [self] in
-                try waitUntilReady(interruption)
-                return try body(plans.map { supervisor.pids[$0.stage] ?? 0 })
+                try waitUntilReady(supervisor, interruption)
+                return try body(programs.map { supervisor.pids[$0.stage] ?? 0 })
             }
             supervisor.stop()
             _ = try await running
@@ -49,13 +56,23 @@ final class StageProcesses: Sendable {
     /// - Throws: ``ToolFailure`` after a stage has ended.
     func check() throws { try failure.check() }
 
-    private func waitUntilReady(_ interruption: Interruption) throws {
+    private func waitUntilReady(_ supervisor: Supervisor, _ interruption: Interruption) throws {
         for plan in plans {
             let probe = try StageProbe(plan, context)
-            while try probe.positions()?.isRunning != true {
-                try interruption.check()
-                try check()
-            }
+            try wait(interruption) { try probe.positions()?.isRunning == true }
+        }
+        guard checked.file.api != nil else { return }
+        try wait(interruption) {
+            let pid = supervisor.pids[PipelineFile.gatewayName]
+            return try pid.flatMap { try checked.gatewayPort(process: $0) } != nil
+        }
+    }
+
+    private func wait(_ interruption: Interruption, until isMet: () throws -> Bool) throws {
+        while try !isMet() {
+            try interruption.check()
+            try check()
+            usleep(1_000)
         }
     }
 }

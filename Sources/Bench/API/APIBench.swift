@@ -1,0 +1,166 @@
+import BuiltIns
+import PipelineKit
+import PipelineRuntime
+import ZeroMQ
+
+/// Sends requests with `h2load` to a gateway for CloudKit Web Services, which runs with ingest in processes of their own.
+struct APIBench: Sendable {
+    /// How many requests with one operation to send. Longer requests are fewer.
+    let requests: Int
+    let connections: Int
+    /// The setting `log.sync` of the pipeline file.
+    let sync: String
+    let interruption: Interruption
+
+    /// What is sent again and again.
+    enum Request: String, CaseIterable, Sendable {
+        /// A constant from a bare Hummingbird server.
+        case constant
+        case lookup
+        case query
+        case modify1 = "modify 1"
+        case modify10 = "modify 10"
+        case modify200 = "modify 200"
+    }
+
+    struct Result: Sendable {
+        let request: Request
+        let requests: Int
+        let load: H2Load.Result
+
+        var operationsPerSecond: Double { load.perSecond * Double(max(request.writes, 1)) }
+    }
+
+    /// - Returns: A result for each request, in their order.
+    func run(in folder: String) async throws -> [Result] {
+        let constant = try await ConstantServer.whileRunning { [self] port in
+            try await SocketThread.run(name: "h2load") { try measure(.constant, port: port, in: folder) }
+        }
+        let processes = try StageProcesses(try pipeline(in: folder))
+        let results = try await processes.whileRunning(interruption) { [self] pids in
+            guard let port = try processes.checked.gatewayPort(process: pids[1]) else {
+                throw ToolFailure(.software, "the gateway is not there any more")
+            }
+            let probe = try StageProbe(processes.plans[0], processes.context, timeout: .seconds(10))
+            try fill(port: port, in: folder)
+            return try Request.allCases.dropFirst().map { try check($0, port: port, in: folder, probe, processes) }
+        }
+        return [constant] + results
+    }
+
+    private func pipeline(in folder: String) throws -> CheckedPipeline {
+        let path = folder + "/bench.yaml"
+        try TextFile.write(
+            """
+            pipeline: bench
+            data: data
+            log: { sync: \(sync) }
+            stages:
+              ingest: {}
+            api: { listen: "127.0.0.1:0" }
+
+            """, to: path)
+        let checked = try CheckedPipeline(PipelineText(path: path), of: .builtIns)
+        try DataFolder.prepare(checked.file.data)
+        return checked
+    }
+
+    /// Saves 10,000 records, of which 200 have known names.
+    private func fill(port: Int, in folder: String) throws {
+        let named = APIBenchBody.modify(200, areNamed: true)
+        _ = try load(.modify200, port: port, in: folder, body: named).run(requests: 1)
+        let others = APIBenchBody.modify(200)
+        _ = try load(.modify200, port: port, in: folder, body: others).run(requests: 49)
+    }
+
+    /// Measures a request, and checks that its operations are in the log.
+    private func check(
+        _ request: Request, port: Int, in folder: String, _ probe: StageProbe, _ processes: StageProcesses
+    ) throws -> Result {
+        let before = try last(probe)
+        let result = try measure(request, port: port, in: folder)
+        try processes.check()
+        let events = try last(probe) - before
+        guard events == UInt64(result.requests * request.writes) else {
+            throw ToolFailure(
+                .software,
+                "\(result.requests.of("request")) with \(request.writes.of("operation")) each made \(events) events")
+        }
+        return result
+    }
+
+    private func last(_ probe: StageProbe) throws -> UInt64 {
+        guard let positions = try probe.positions() else {
+            throw ToolFailure(.unavailable, "ingest did not say its position within 10 seconds")
+        }
+        return positions.last
+    }
+
+    private func measure(_ request: Request, port: Int, in folder: String) throws -> Result {
+        try interruption.check()
+        let count = max(connections, requests / max(1, request.writes / 4))
+        return Result(
+            request: request, requests: count, load: try load(request, port: port, in: folder).run(requests: count))
+    }
+
+    /// - Parameter body: Sent over one connection; nil for the body of the request over all connections.
+    private func load(_ request: Request, port: Int, in folder: String, body: String? = nil) -> H2Load {
+        H2Load(
+            url: "http://127.0.0.1:\(port)\(request.path)", headers: ["content-type: application/json"],
+            body: body ?? request.body, isHTTP1: true, measuresLatency: true,
+            connections: body == nil ? connections : 1, folder: folder)
+    }
+}
+
+extension [APIBench.Result] {
+    /// Requests a second with 200 operations.
+    var perSecond: Double { last?.load.perSecond ?? 0 }
+}
+
+extension APIBench.Request {
+    /// How many records a request saves.
+    var writes: Int {
+        switch self {
+        case .constant, .lookup, .query: 0
+        case .modify1: 1
+        case .modify10: 10
+        case .modify200: 200
+        }
+    }
+
+    fileprivate var path: String {
+        let endpoint =
+            switch self {
+            case .constant: "constant"
+            case .lookup: "records/lookup"
+            case .query: "records/query"
+            case .modify1, .modify10, .modify200: "records/modify"
+            }
+        return "/database/1/iCloud.com.example.Bench/development/private/\(endpoint)?ckWebAuthToken=_alice"
+    }
+
+    fileprivate var body: String {
+        switch self {
+        case .constant: APIBenchBody.modify(1)
+        case .lookup: #"{"records":[{"recordName":"r7"}]}"#
+        case .query:
+            #"{"query":{"recordType":"Note","filterBy":[{"fieldName":"topic","comparator":"EQUALS","#
+                + #""fieldValue":{"value":"t7","type":"STRING"}}],"sortBy":[{"fieldName":"priority","ascending":true}]},"#
+                + #""resultsLimit":10}"#
+        case .modify1, .modify10, .modify200: APIBenchBody.modify(writes)
+        }
+    }
+}
+
+enum APIBenchBody {
+    /// Creates records with about 300 bytes each. Records without names get new ones in every request.
+    static func modify(_ count: Int, areNamed: Bool = false) -> String {
+        let operations = (0..<count).map { number in
+            #"{"operationType":"create","record":{\#(areNamed ? #""recordName":"r\#(number)","# : "")"recordType":"Note","#
+                + #""fields":{"topic":{"value":"t\#(number)","type":"STRING"},"priority":{"value":\#(number % 10),"#
+                + #""type":"INT64"},"title":{"value":"Draft \#(number), written on a train between two stations, and then "#
+                + #"again at home","type":"STRING"}}}}"#
+        }
+        return #"{"operations":[\#(operations.joined(separator: ","))]}"#
+    }
+}

@@ -1,0 +1,91 @@
+import ArgumentParser
+
+struct APIBenchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "api",
+        abstract: "Measures the gateway for CloudKit Web Services over HTTP.",
+        discussion: """
+            Starts ingest and the gateway as processes, with a log on the disk, and sends requests with the load generator \
+            h2load over HTTP/1.1 connections that stay open: a lookup and a query among 10,000 records, and writes that \
+            create 1, 10 and 200 records. A write is answered when its events are in ingest's log and in the gateway's \
+            store. The bench checks that each operation made an event. The baseline is a bare Hummingbird server that answers a \
+            constant. Load generator, gateway and ingest share the machine's cores.
+
+            Needs the Debian package nghttp2-client.
+
+              belfry bench api
+              belfry bench api --connections 128 --sync always --json
+            """)
+
+    @Option(help: "How many requests to send with one operation; longer requests are fewer.")
+    var requests = 20_000
+
+    @Option(help: "How many connections to open. Each sends its next request after an answer.")
+    var connections = 64
+
+    @Option(help: "The setting log.sync of the pipeline file.")
+    var sync = "interval 50ms"
+
+    @OptionGroup var common: BenchOptions
+
+    func validate() throws {
+        guard (1_000...100_000_000).contains(requests) else {
+            throw ValidationError("--requests takes a number from 1000 to 100000000")
+        }
+        guard (1...1_000).contains(connections) else {
+            throw ValidationError("--connections takes a number from 1 to 1000")
+        }
+    }
+
+    func run() async throws {
+        BuildKind.warn()
+        let bench = APIBench(requests: requests, connections: connections, sync: sync, interruption: .watch())
+        let runs = try await common.measure(by: \.perSecond) { try await bench.run(in: $0.path) }
+        try common.print(APIBenchReport(results: runs.median, connections: connections, sync: sync, runs: common.runs))
+    }
+}
+
+struct APIBenchReport: BenchReport {
+    let results: [APIBench.Result]
+    let connections: Int
+    let sync: String
+    let runs: Int
+
+    var lines: [String] {
+        var table = TextTable("REQUEST", "requests", "requests/s", "of constant", "operations/s", "p50", "p99")
+        for result in results {
+            let latency = result.load.latency
+            table.add(
+                result.request.rawValue, result.requests.grouped, result.load.perSecond.text(decimals: 0),
+                ratio(result).text(decimals: 2), result.operationsPerSecond.text(decimals: 0),
+                milliseconds(latency.p50), milliseconds(latency.p99))
+        }
+        return [
+            "\(connections.of("connection")), log.sync: \(sync), \(runs.of("run")), \(BuildKind.word) build", "",
+        ] + table.lines
+    }
+
+    private func ratio(_ result: APIBench.Result) -> Double {
+        result.load.perSecond / (results.first?.load.perSecond ?? 1)
+    }
+
+    private func milliseconds(_ microseconds: Int64) -> String {
+        "\((Double(microseconds) / 1_000).text(decimals: 1)) ms"
+    }
+
+    var json: ReportValue {
+        .object([
+            "bench": .text("api"), "build": .text(BuildKind.word), "runs": .count(runs),
+            "connections": .count(connections), "sync": .text(sync), "rows": .list(results.map(json)),
+        ])
+    }
+
+    private func json(_ result: APIBench.Result) -> ReportValue {
+        .object([
+            "request": .text(result.request.rawValue), "requests": .count(result.requests),
+            "requestsPerSecond": .number(result.load.perSecond), "ratioToConstant": .number(ratio(result)),
+            "operationsPerSecond": .number(result.operationsPerSecond),
+            "latencyMilliseconds": result.load.latency.report,
+        ])
+    }
+}

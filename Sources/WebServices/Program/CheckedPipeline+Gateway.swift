@@ -1,0 +1,31 @@
+import PipelineKit
+import PipelineRuntime
+import StageTool
+
+extension CheckedPipeline {
+    /// Checks the settings of the gateway, if the file has one.
+    package func checkGateway() throws(PipelineFileError) { _ = try gateway }
+
+    private var gateway: GatewaySettings? {
+        get throws(PipelineFileError) { file.api == nil ? nil : try GatewaySettings(of: file, path: path) }
+    }
+
+    /// How `belfry up` starts the gateway; nil without one.
+    ///
+    /// - Parameter belfry: The path of the program `belfry`.
+    package func gatewayProgram(belfry: String = SiblingProgram.running) -> Supervisor.Program? {
+        guard file.api != nil else { return nil }
+        return Supervisor.Program(
+            stage: PipelineFile.gatewayName, command: [belfry, PipelineFile.gatewayName, "--pipeline", path])
+    }
+
+    /// The folder of the gateway's store; nil without a gateway.
+    package func gatewayFolder() throws(PipelineFileError) -> String? {
+        try gateway.map { $0.folder(of: file) }
+    }
+
+    /// The port of the gateway in that process; nil without a gateway, and while it takes no requests.
+    package func gatewayPort(process: Int32) throws -> Int? {
+        try gatewayFolder().flatMap { try GatewayFile.port(in: $0, process: process) }
+    }
+}
