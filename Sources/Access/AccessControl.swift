@@ -5,10 +5,11 @@ import Time
 package final class AccessControl: Sendable {
     private let monitor: AccessKeyMonitor
     private let failures: Mutex<FailureLimiter>
-    /// Of this gateway, since its start. Another gateway takes the same assertion once more.
+    /// The assertions that this gateway has accepted since its start. Another gateway would accept the same assertion
+    /// once more.
     private let usedAssertions = Mutex(UsedAssertions())
 
-    /// - Parameter keyFile: Where there is no such file, the gateway is open until there is one.
+    /// - Parameter keyFile: Until this file exists, the gateway is in open mode.
     package convenience init(keyFile: AccessKeyFile?) { self.init(keyFile: keyFile, limiter: FailureLimiter()) }
 
     init(keyFile: AccessKeyFile?, limiter: FailureLimiter) {
@@ -19,7 +20,8 @@ package final class AccessControl: Sendable {
     /// Whether every client may name the user for whom it acts. Then the gateway may listen on loopback only.
     package var isOpen: Bool { if case .open = monitor.reading { true } else { false } }
 
-    /// Why the key file cannot be used, for the operator; nil if it can. Until it can, nobody gets in.
+    /// Why the key file cannot be used, for the operator; nil if it can. A gateway whose key file cannot be used
+    /// refuses everyone.
     package var problem: AccessKeyError? { if case .failed(let error) = monitor.reading { error } else { nil } }
 
     /// Finds out who makes a request.

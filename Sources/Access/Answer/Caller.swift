@@ -12,8 +12,8 @@ package struct Caller: Hashable, Sendable {
     package var canWrite: Bool { user != nil && !isReadOnly }
     /// The name of the key, for the access log.
     package let keyName: String
-    /// The next web authentication token, for the header `X-Apple-CloudKit-Web-Auth-Token`; nil if the user did not sign in
-    /// with such a token.
+    /// The next web authentication token, for the header `X-Apple-CloudKit-Web-Auth-Token`; nil if the user did not
+    /// sign in with such a token.
     package let webToken: String?
 
     let isReadOnly: Bool

@@ -1,7 +1,7 @@
 import CloudKitModel
 import Time
 
-/// Finds out who makes a request. Depends on nothing but the keys, the request and the time.
+/// Finds out who makes a request, from the keys, the request and the time alone.
 struct Authenticator {
     let keys: AccessKeys
 

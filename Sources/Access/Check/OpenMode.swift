@@ -1,9 +1,10 @@
 import CloudKitModel
 
-/// A gateway without a key file, for first steps on one machine: the web authentication token is the user's record name.
+/// A gateway without a key file, for first steps on one machine: the web authentication token is the user's record
+/// name.
 ///
-/// The gateway listens on loopback only. But a web page in a browser of this machine reaches loopback too, so requests that
-/// come from pages of other sites are refused.
+/// The gateway listens on loopback only. But a web page in a browser of this machine reaches loopback too, so requests
+/// that come from pages of other sites are refused.
 enum OpenMode {
     static let keyName = "(open)"
 
@@ -32,7 +33,8 @@ enum OpenMode {
             keyName: keyName, webToken: user, isReadOnly: user == nil, keyID: nil, signInURL: nil)
     }
 
-    /// - Throws: `ACCESS_DENIED` if the request names another host than this machine, or a page of another host sent it.
+    /// - Throws: `ACCESS_DENIED` if the request names another host than this machine, or a page of another host sent
+    ///   it.
     private static func checkSite(of request: AccessRequest) throws(AccessError) {
         // A site can give its own name the address of loopback (DNS rebinding); then the host is the site's.
         if let host = try request.single(Field.host), !isLoopback(host[...]) {
@@ -47,7 +49,14 @@ enum OpenMode {
     private static func isLoopback(_ authority: Substring) -> Bool {
         let isBracketed = authority.first == "["
         let host = authority.prefix { $0 != (isBracketed ? "]" : ":") }.lowercased()
-        return ["localhost", "[::1"].contains(host) || host.hasSuffix(".localhost")
-            || host.wholeMatch(of: /127(\.[0-9]{1,3}){3}/) != nil
+        return ["localhost", "[::1"].contains(host) || host.hasSuffix(".localhost") || isIPv4Loopback(host)
+    }
+
+    // RFC 1122, section 3.2.1.3: all of 127.0.0.0/8. Every request comes here, so no regular expression is used.
+    private static func isIPv4Loopback(_ host: String) -> Bool {
+        let parts = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        return parts.count == 4 && parts[0].elementsEqual("127".utf8)
+            && parts.allSatisfy { (1...3).contains($0.count) && $0.allSatisfy(digits.contains) }
     }
 }

@@ -7,7 +7,7 @@ struct RequestSignature {
     let keyID: String
     private let dateText: String
     private let date: Instant
-    /// In DER.
+    /// The signature in DER.
     private let bytes: [UInt8]
 
     // CloudKit Web Services: a signature is valid for ten minutes.
@@ -45,7 +45,7 @@ struct RequestSignature {
     /// Whether the key signed the date, the body and the path of the request.
     func isValid(for request: AccessRequest, _ key: PublicKey) -> Bool {
         let digest = Data(SHA256.digest(of: request.body)).base64EncodedString()
-        // Of an empty body, some clients sign the digest, and MistKit signs nothing.
+        // For an empty body, some clients sign its digest, and MistKit signs an empty text.
         let bodies = request.body.isEmpty ? [digest, ""] : [digest]
         // CloudKit JS signs the query too, and OpenCloudKit only the path.
         let paths = request.rawQuery.isEmpty ? [request.path] : ["\(request.path)?\(request.rawQuery)", request.path]

@@ -14,7 +14,7 @@ package struct AccessKey: Hashable, Sendable {
 
     /// The part of an API token that Belfry keeps.
     package struct APIToken: Hashable, Sendable {
-        /// SHA-256 without salt or stretching, which slow down guessing. Nobody can guess 256 random bits.
+        /// SHA-256 without salt or stretching: both only slow down guessing, and nobody can guess 256 random bits.
         let digest: [UInt8]
         let lastCharacters: String
         /// Where users of the app sign in.

@@ -7,7 +7,7 @@ package enum AccessKeyError: Error, Hashable, Sendable, CustomStringConvertible 
     /// Users other than its owner may use it.
     case tooOpen(String)
     case unreadable(String, reason: String)
-    /// A value of a new key.
+    /// A value of a new key is not acceptable.
     case invalid(String)
     case nameTaken(String)
     case unknownKey(String)

@@ -56,7 +56,8 @@ extension AccessKeyFile {
     ///
     /// - Parameter missing: The keys to start with if there is no file.
     /// - Returns: What `change` returns. The change is durable.
-    /// - Throws: The error of `change`, or the file's; then the file is unchanged, unless only its name is not durable.
+    /// - Throws: The error of `change`, or an error of the file. The file is then unchanged, except if the new file is
+    ///   in place and only its name could not be made durable.
     package func edit<Result>(
         missing: @autoclosure () -> AccessKeys? = nil,
         _ change: (inout AccessKeys) throws(AccessKeyError) -> Result

@@ -1,13 +1,13 @@
 import Glibc
 import Synchronization
 
-/// The present keys of a gateway. Each use looks at the file's stamp, so a change counts from the next request on.
+/// The present keys of a gateway. Each use checks the file's stamp, so a change takes effect with the next request.
 final class AccessKeyMonitor: Sendable {
     enum Reading: Sendable {
         /// There has been no key file since the gateway started.
         case open
         case keys(AccessKeys)
-        /// Nobody gets in until the file is readable again.
+        /// The file cannot be used. Everyone is refused until it can.
         case failed(AccessKeyError)
     }
 
@@ -23,7 +23,7 @@ final class AccessKeyMonitor: Sendable {
                 } else if case .open = reading {
                     self.stamp = nil
                 } else {
-                    // A file that is taken away must not open the gateway.
+                    // Removing the key file must not open the gateway.
                     (reading, self.stamp) = (.failed(.missing(file.path)), nil)
                 }
             } catch { (reading, self.stamp) = (.failed(error), stamp) }

@@ -5,7 +5,7 @@ import Time
 package struct AccessKeys: Hashable, Sendable {
     /// In the order of creation.
     package internal(set) var keys: [AccessKey]
-    /// Under which the gateways issue web authentication tokens. A gateway has to know it, so it is not hashed.
+    /// The secret under which gateways issue web authentication tokens. A gateway must know it, so it is not hashed.
     var secret: [UInt8]
     /// The users who signed out everywhere. Their earlier tokens are refused.
     var signOuts: [SignedOutUser: Instant]
@@ -30,7 +30,7 @@ package struct AccessKeys: Hashable, Sendable {
 
     func key(_ id: String) -> AccessKey? { keys.first { $0.id == id } }
 
-    /// The key of an API token and what Belfry keeps of the token.
+    /// The key of an API token, and the part of the token that Belfry keeps.
     func key(ofToken text: String) -> (key: AccessKey, token: AccessKey.APIToken)? {
         let lastCharacters = text.suffix(AccessKey.lastCharactersCount)
         for key in keys {
@@ -52,7 +52,7 @@ package struct AccessKeys: Hashable, Sendable {
 // MARK: - Edits
 
 extension AccessKeys {
-    /// - Returns: The key, and its API token, which is nowhere else; nil for other kinds.
+    /// - Returns: The key, and its API token, which is not kept anywhere; nil for other kinds of keys.
     package mutating func create(
         _ draft: KeyDraft, at now: Instant, _ random: RandomBytes
     ) throws(AccessKeyError) -> (key: AccessKey, token: String?) {
@@ -76,7 +76,7 @@ extension AccessKeys {
         signOuts[SignedOutUser(container: container, user: user)] = now
     }
 
-    /// Revokes all web authentication tokens, by a new secret.
+    /// Revokes all web authentication tokens, by drawing a new secret.
     package mutating func signOutEverybody(_ random: RandomBytes) {
         secret = random(AccessKeys.secretBytes)
         signOuts = [:]

@@ -24,8 +24,8 @@ package struct KeyDraft: Sendable {
     private static let nameRule = "a key's name has 1 to \(nameBytesMax) ASCII letters, digits, '.', '-' and '_'"
     private static let apiTokenBytes = 32
 
-    /// - Returns: The key, and the API token, which nobody can read again later. Nil for other kinds.
-    /// - Throws: If a value is not acceptable.
+    /// - Returns: The key, and the API token, which nobody can read later; nil for other kinds of keys.
+    /// - Throws: ``AccessKeyError`` if a value is not acceptable.
     func key(_ created: Instant, _ random: RandomBytes) throws(AccessKeyError) -> (key: AccessKey, token: String?) {
         try check()
         let token = random(KeyDraft.apiTokenBytes).hexadecimal

@@ -1,6 +1,6 @@
 import CloudKitModel
 
-/// What a key may be used for.
+/// The container, environments and databases that a key may be used for.
 package struct KeyScope: Hashable, Sendable {
     /// Nil: every container.
     package var container: String?

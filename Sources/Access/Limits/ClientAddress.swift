@@ -1,7 +1,7 @@
 import Glibc
 
-/// What the limit of failed attempts takes for one client: an IPv4 address, or the /64 network of an IPv6 address, in which
-/// one customer of a provider may use every address.
+/// The addresses that count as one client for the limit of failed attempts: an IPv4 address, or the /64 network of an
+/// IPv6 address, because one customer of a provider may use every address of that network.
 struct ClientAddress: Hashable, Sendable {
     private let bytes: [UInt8]
 
@@ -9,7 +9,7 @@ struct ClientAddress: Hashable, Sendable {
     /// RFC 4291, section 2.5.5.2: an IPv4 address in the form of IPv6.
     private static let mappedPrefix = [UInt8](repeating: 0, count: 10) + [0xff, 0xff]
 
-    /// A text that is no address stands for itself.
+    /// A text that is not an address counts as a client of its own.
     init(_ text: String) {
         if let address = ClientAddress.parse(text, AF_INET, byteCount: 4) {
             bytes = address

@@ -1,14 +1,15 @@
 import Time
 
-/// Limits failed attempts for each client and each key: a token bucket that a failure takes from and time fills.
+/// Limits failed attempts for each client and each key with token buckets: a failure takes a token, and time gives it
+/// back.
 ///
-/// A client without tokens is refused before anything else is checked. A key without tokens is closed only to clients who
-/// failed themselves a short while ago. Otherwise an attacker with many addresses could lock the key's owner out.
+/// A client without tokens is refused before anything else is checked. A key without tokens refuses only clients that
+/// have failed lately. Otherwise an attacker with many addresses could lock the key's owner out.
 struct FailureLimiter: Sendable {
     struct Limit: Sendable {
-        /// Failures at once.
+        /// How many failures are allowed at once.
         var burst: Int
-        /// For each further failure.
+        /// How long a client waits for each further failure.
         var interval: Duration
     }
 
@@ -54,7 +55,7 @@ struct FailureLimiter: Sendable {
         return wait > .zero ? wait : nil
     }
 
-    /// If the clock went back, a bucket is at most empty.
+    /// After the clock was set back, a bucket counts as empty at most.
     private func refill(_ subject: Subject, at now: Instant) -> Instant {
         let refill = refills[subject] ?? now
         return min(refill, now.advanced(by: subject.limit.interval * subject.limit.burst))

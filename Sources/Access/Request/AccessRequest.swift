@@ -5,7 +5,8 @@ package struct AccessRequest {
     /// As it was sent, without the question mark; empty without a query.
     package var rawQuery: String
     package var body: [UInt8]
-    /// The client's IP address. Behind a proxy: the address that the proxy reports, otherwise all clients share one limit.
+    /// The client's IP address. Behind a proxy: the address that the proxy reports, otherwise all clients share one
+    /// limit.
     package var address: String
     /// All values of the header with this name, which is in lower case.
     package var header: (_ name: String) -> [String]

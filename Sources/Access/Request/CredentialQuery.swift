@@ -1,7 +1,7 @@
 /// The credentials in a query. Other parameters, such as CloudKit JS' `ckjsVersion`, are ignored.
 struct CredentialQuery {
     private(set) var apiToken: String?
-    /// Of `ckWebAuthToken`, or of `ckSession`, which older clients send.
+    /// The value of `ckWebAuthToken`, or of `ckSession`, which older clients send.
     private(set) var webToken: String?
 
     /// Longer than every token that Belfry issues: a user's record name has at most 255 bytes.

@@ -2,7 +2,7 @@
 enum PercentText {
     /// The decoded text; nil if an escape is not two hexadecimal digits, or the result is not UTF-8.
     ///
-    /// A plus sign is a plus sign: Base64 has it, and these texts have no spaces.
+    /// A plus sign stays a plus sign, because Base64 has plus signs and these texts have no spaces.
     static func decoded(_ text: Substring) -> String? {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
         var (bytes, rest) = ([UInt8](), text.utf8[...])

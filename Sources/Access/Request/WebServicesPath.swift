@@ -16,7 +16,7 @@ package struct WebServicesPath: Hashable, Sendable {
     package let environment: ContainerEnvironment
     /// Nil in paths without a database.
     package let database: DatabaseScope?
-    /// All after that, such as `records/modify`; not decoded.
+    /// The rest of the path, such as `records/modify`, not decoded.
     package let action: String
 
     private static let version = "1"
@@ -37,7 +37,7 @@ package struct WebServicesPath: Hashable, Sendable {
         guard !action.isEmpty else { throw WebServicesPath.notFound }
     }
 
-    // The text is what the service of Apple says.
+    // The text of Apple's service.
     private static let notFound = AccessError(.notFound, nil, "could not find handler for endpoint")
 
     private static func container(_ text: Substring) throws(AccessError) -> String {

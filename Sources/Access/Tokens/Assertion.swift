@@ -3,7 +3,8 @@ import JSON
 import Signing
 import Time
 
-/// What the operator's sign-in service says of a user: a JWT (RFC 7519) in compact form, signed with ES256 (RFC 7518).
+/// The statement of the operator's sign-in service about a user: a JWT (RFC 7519) in compact form, signed with ES256
+/// (RFC 7518).
 struct Assertion {
     /// The ID of the sign-in key.
     let issuer: String

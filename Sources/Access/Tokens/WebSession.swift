@@ -1,7 +1,7 @@
 import CloudKitModel
 import Time
 
-/// What a web authentication token says: a user has signed in to a container with an app.
+/// The content of a web authentication token: a user has signed in to a container with an app.
 struct WebSession: Hashable, Sendable {
     var user: String
     var container: String

@@ -6,8 +6,8 @@ import Time
 
 /// A web authentication token: the Base64 of a version, an HMAC and the session as JSON.
 ///
-/// The gateway keeps no tokens. Whoever has the secret can issue a token, and nobody else. The characters and the length are
-/// those of Apple's tokens, which some clients check.
+/// The gateway keeps no tokens. Whoever has the secret can issue a token, and nobody else. The characters and the
+/// length are those of Apple's tokens, which some clients check.
 enum WebToken {
     private static let version: UInt8 = 1
     private static let codeBytes = 32
@@ -48,7 +48,7 @@ extension WebSession {
             }.text.utf8)
     }
 
-    /// Nil for claims of another version of Belfry: nobody else can write claims under the secret.
+    /// Nil for claims that another version of Belfry wrote. Nobody else can sign claims with the secret.
     fileprivate init?(claims: [UInt8]) {
         var parser = JSONParser()
         let session: WebSession? = claims.withUnsafeBytes { text in

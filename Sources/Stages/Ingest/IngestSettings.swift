@@ -2,9 +2,9 @@ import PipelineKit
 
 /// The settings of ``IngestStage`` in a pipeline file.
 package struct IngestSettings: PluginSettings {
-    /// The address at which the host accepts commands from producers; nil: it reads only its own input.
+    /// The address at which the host accepts commands from producers; nil: the host reads only its own input.
     package var door: String?
-    /// Accepts every form of subscription in every database; CloudKit does not.
+    /// Whether every form of subscription is accepted in every database, which CloudKit does not do.
     package var subscriptionsInAnyDatabase = false
     /// Which predicates a saved subscription may have.
     package var predicates = Predicates.cloudKit

@@ -93,8 +93,8 @@ package struct IngestStage: Stage {
         }
     }
 
-    /// The command's own `change` or `before` counts more than the memory, which may have started after the record was
-    /// saved.
+    /// The command's own `change` or `before` takes precedence over the memory, which may have started after the record
+    /// was saved.
     @inline(__always)
     private mutating func appendChange(
         _ command: JSONValue, isDelete: Bool, for participant: JSONValue?, into out: inout Outbox

@@ -2,8 +2,8 @@ import CloudKitModel
 import Events
 import JSON
 
-/// Checks the push in a `push.redrive` and its position in the pushes log. The push must look as the payload stage writes
-/// it, because deliver sends it to the device as it is.
+/// Checks the push in a `push.redrive` and its position in the pushes log. The push must look as the payload stage
+/// writes it, because deliver sends it to the device as it is.
 struct RedriveCheck {
     let command: JSONValue
 

@@ -5,7 +5,7 @@ import JSON
 struct FieldMerge {
     /// The operation's fields.
     let given: JSONValue?
-    /// The record whose other fields stay; nil where none do.
+    /// The record whose other fields stay; nil if no field stays.
     let known: RecordContents?
 
     /// Writes the known fields in their order, replaced where the operation names them, then the operation's others.

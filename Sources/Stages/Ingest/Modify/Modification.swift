@@ -7,7 +7,7 @@ import PipelineKit
 ///
 /// The memory changes only when all operations are accepted: ``changes`` says how.
 struct Modification {
-    /// What the command does with one record.
+    /// The command's effect on one record.
     struct Change {
         let address: RecordAddress
         /// The position of its save in the log; nil where the record does not live afterwards.
@@ -27,7 +27,7 @@ struct Modification {
 
     /// Performs the next operation.
     ///
-    /// - Parameter sequence: Of the next event.
+    /// - Parameter sequence: The sequence of the next event.
     mutating func perform(
         _ operation: JSONValue, on memory: RecordMemory, at sequence: UInt64, into out: inout Outbox
     ) throws(ModelError) {

@@ -2,7 +2,7 @@ import CloudKitModel
 import Events
 import JSON
 
-/// Checks what each operation of a `records.modify` says, without regard to the records that live.
+/// Checks the form of each operation of a `records.modify`, whatever records exist.
 struct OperationCheck {
     let scope: DatabaseScope
     let owner: JSONValue?

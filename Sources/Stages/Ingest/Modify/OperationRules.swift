@@ -6,7 +6,7 @@ import JSON
 struct OperationRules {
     let type: OperationType
     let record: JSONValue
-    /// The record that lives; nil for none.
+    /// The record that lives; nil if none does.
     let known: RecordEntry?
     let key: NamePrint.Key
 

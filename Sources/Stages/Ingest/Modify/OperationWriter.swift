@@ -9,10 +9,10 @@ struct OperationWriter {
     let type: OperationType
     /// Whether a record lived before.
     let isKnown: Bool
-    /// What it contained, if ``needsContents``.
+    /// The contents of that record, if ``needsContents``.
     var contents: RecordContents?
 
-    /// Whether the event repeats something of the record that lived before.
+    /// Whether the event repeats parts of the record that lived before.
     var needsContents: Bool { isKnown && (type.isDelete || type.mergesFields || record[.recordType] == nil) }
 
     /// - Returns: The size of the record dictionary.
@@ -60,7 +60,7 @@ struct OperationWriter {
         FieldMerge(given: record[.fields], known: type.mergesFields ? contents : nil).write(into: &buffer)
     }
 
-    /// Writes what was last known of a deleted record.
+    /// Writes the last known version of a deleted record.
     private func writeLast(into buffer: inout ByteBuffer) {
         if let contents {
             buffer.append(member: .before)

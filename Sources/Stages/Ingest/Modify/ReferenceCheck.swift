@@ -4,7 +4,7 @@ import JSON
 
 /// Finds the references with the action `VALIDATE` in a record's fields.
 ///
-/// Such a reference needs a target that lives. The target's zone is the reference's, or else the record's own.
+/// The target of such a reference must exist. It is in the reference's zone, or else in the record's own zone.
 struct ReferenceCheck {
     let record: JSONValue
     /// Whether a record lives in the database, by its zone and name.

@@ -4,8 +4,8 @@ import Time
 
 /// A 128-bit fingerprint that stands for names, such as those of a record.
 ///
-/// It is SipHash-2-4 with 128 bits of output. Its key comes from the log, so it is the same in every process, and names that
-/// share a fingerprint cannot be prepared without the key.
+/// It is SipHash-2-4 with 128 bits of output. Its key comes from the log, so it is the same in every process, and names
+/// that share a fingerprint cannot be prepared without the key.
 struct NamePrint: Hashable, Sendable {
     let high: UInt64
     let low: UInt64
@@ -39,14 +39,15 @@ extension NamePrint {
             }
         }
 
-        /// A short fingerprint of a record type. Different types of an app have different ones, except with a probability
-        /// of one in four billion.
+        /// A short fingerprint of a record type. Different types of an app have different ones, except with a
+        /// probability of one in four billion.
         @inline(__always)
         func type(_ name: JSONValue) -> UInt32 { name.withText { UInt32(truncatingIfNeeded: print(of: $0).low) } ?? 0 }
     }
 }
 
-// SipHash: Aumasson and Bernstein, "SipHash: a fast short-input PRF"; the 128-bit output is that of their reference code.
+// SipHash: Aumasson and Bernstein, "SipHash: a fast short-input PRF"; the 128-bit output is that of their reference
+// code.
 private struct SipState {
     private var (a, b, c, d): (UInt64, UInt64, UInt64, UInt64)
 

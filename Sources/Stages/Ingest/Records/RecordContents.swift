@@ -30,8 +30,8 @@ struct RecordReader {
 
     /// - Parameters:
     ///   - next: The sequence of the log's next event.
-    ///   - out: Has the last events before that one.
-    /// - Returns: Nil if the event cannot be read, or is another record's: then two fingerprints are the same.
+    ///   - out: The output, which has the newest events before `next`.
+    /// - Returns: Nil if the event cannot be read, or saves another record, whose fingerprint is the same.
     func contents(
         of entry: RecordEntry, at address: RecordAddress, before next: UInt64, _ out: inout Outbox
     ) -> RecordContents? {

@@ -1,4 +1,4 @@
-/// What ingest knows of a record: 32 bytes. Its fields are in the event that saved it.
+/// What ingest remembers of a record, in 32 bytes. The fields are in the event that saved the record.
 struct RecordEntry {
     let print: NamePrint
     /// The record's newest save in the log; 0 only in an empty slot.

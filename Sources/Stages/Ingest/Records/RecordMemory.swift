@@ -1,10 +1,11 @@
 import Events
 import JSON
 
-/// The live records: they distinguish an update from a create, have change tags, and describe a deleted record.
+/// The live records. With them ingest tells an update from a create, checks change tags, and describes a deleted
+/// record.
 ///
-/// As in CloudKit, container, environment, database, owner, zone and name identify a record. If `record.save` saves another
-/// type under the same name, it is a new record.
+/// As in CloudKit, container, environment, database, owner, zone and name identify a record. If `record.save` saves
+/// another type under the same name, it is a new record.
 struct RecordMemory {
     var table = RecordTable()
     var zones = ZoneMemory()
@@ -29,7 +30,7 @@ struct RecordMemory {
 
     /// Remembers a save of the record at an address, and its zone.
     ///
-    /// - Returns: The record that lived there before; nil for none.
+    /// - Returns: The record that lived at the address before; nil if none did.
     @inline(__always)
     @discardableResult
     mutating func save(_ address: RecordAddress, type: UInt32, at sequence: UInt64) -> RecordEntry? {
@@ -43,7 +44,7 @@ struct RecordMemory {
         return before
     }
 
-    /// The record that lives at an address; nil for none.
+    /// The record that lives at an address; nil if none does.
     func find(_ address: RecordAddress) -> RecordEntry? {
         table.place(of: key.prints(of: address).record).entry.flatMap { zones.keeps($0) ? $0 : nil }
     }

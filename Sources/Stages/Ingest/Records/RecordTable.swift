@@ -1,6 +1,6 @@
 /// The entries of all records, by fingerprint.
 ///
-/// Many small parts instead of a large table: a part that grows moves a thousandth of the entries.
+/// It is made of many small hash tables instead of a large one, so that growing moves only a thousandth of the entries.
 struct RecordTable {
     /// Where a fingerprint is, or would be inserted. Valid until the next change.
     struct Place {
@@ -30,7 +30,7 @@ struct RecordTable {
 
     /// Writes an entry to its place.
     ///
-    /// - Parameter zones: Say which entries are dropped when a part must grow.
+    /// - Parameter zones: When a part must grow, entries of deleted zones are dropped.
     @inline(__always)
     mutating func set(_ entry: RecordEntry, at place: Place, _ zones: ZoneMemory) {
         if place.entry == nil {
@@ -52,8 +52,8 @@ struct RecordTable {
 
 /// A hash table with open addressing, whose entries are in the order of their fingerprints.
 ///
-/// An entry is at its home, which is proportional to its fingerprint, or after it without a gap. So a search ends at the
-/// first larger fingerprint, and the order of the entries does not depend on the order of the changes.
+/// An entry is at its home, which is proportional to its fingerprint, or after it without a gap. So a search ends at
+/// the first larger fingerprint, and the order of the entries does not depend on the order of the changes.
 struct RecordTablePart {
     private var slots: ContiguousArray<RecordEntry> = []
     /// The number of homes. A few more slots follow for the entries that come after the last home.
