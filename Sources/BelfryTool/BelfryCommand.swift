@@ -25,6 +25,7 @@ struct BelfryCommand: AsyncParsableCommand {
               belfry apns-server --show device                a local APNs for tests
               belfry conformance python3 plugin.py            does a plugin keep the rules?
               belfry key list keys.json                       the keys of the web services
+              belfry store rebuild Pipelines/quickstart.yaml  make the gateway's store again
               belfry curve make shop.key                      a key for another machine
 
             Data goes to standard output, everything else to standard error. Exit codes: 0 yes; 1 no (a difference, a \
@@ -36,7 +37,7 @@ struct BelfryCommand: AsyncParsableCommand {
             UpCommand.self, RunCommand.self, SendCommand.self, ValidateCommand.self, TapCommand.self, LogCommand.self,
             ReplayCommand.self, WhatIfCommand.self, StateCommand.self, TraceCommand.self, ExplainCommand.self,
             DoctorCommand.self, DeadLettersCommand.self, ConformanceCommand.self, PushCommand.self, KeyCommand.self,
-            CurveCommand.self, APNsServerCommand.self, BenchCommand.self, StageCommand.self,
+            StoreCommand.self, CurveCommand.self, APNsServerCommand.self, BenchCommand.self, StageCommand.self,
             GatewayProgram.self,
         ])
 }

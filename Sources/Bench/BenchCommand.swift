@@ -14,12 +14,14 @@ struct BenchCommand: AsyncParsableCommand {
               belfry bench api                       the gateway for CloudKit Web Services
               belfry bench log                       only appending to a log and reading it
               belfry bench match                     only matching
+              belfry bench memory                    memory for devices, badges, held notifications
               belfry bench payload                   only building payloads
               belfry bench deliver                   only sending pushes
               belfry bench replay                    only replaying recorded logs
             """,
         subcommands: [
             PipelineBenchCommand.self, IngestBenchCommand.self, APIBenchCommand.self, LogBenchCommand.self,
-            MatchBenchCommand.self, PayloadBenchCommand.self, DeliverBenchCommand.self, ReplayBenchCommand.self,
+            MatchBenchCommand.self, MemoryBenchCommand.self, PayloadBenchCommand.self, DeliverBenchCommand.self,
+            ReplayBenchCommand.self,
         ])
 }

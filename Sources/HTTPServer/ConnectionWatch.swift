@@ -1,8 +1,8 @@
 import NIOCore
 import NIOSSL
 
-/// The handler of a connection that is nearest to its socket. It ends a connection without requests, and holds a graceful
-/// end back while an answer is being written. Belongs to its event loop.
+/// The handler of a connection that is nearest to its socket. It ends a connection without requests, and holds a
+/// graceful end back while an answer is being written. Belongs to its event loop.
 final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
@@ -74,8 +74,8 @@ final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
 /// An event that closes a connection, whatever is under way.
 struct ConnectionMustEnd {}
 
-/// Closes a connection one turn of its event loop later: Hummingbird closes one of HTTP/2 while its last answer is on its
-/// way to the encryption.
+/// Closes a connection one turn of its event loop later: Hummingbird closes one of HTTP/2 while its last answer is on
+/// its way to the encryption.
 final class LateClose: ChannelOutboundHandler, RemovableChannelHandler {
     typealias OutboundIn = ByteBuffer
 

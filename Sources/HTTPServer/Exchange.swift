@@ -52,6 +52,8 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         if request == nil { action() } else { request?.whenAnswered.append(action) }
     }
 
+    func note(_ notes: [AccessLogEntry.Note]) { request?.notes = notes }
+
     // MARK: The request
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -85,7 +87,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
-    /// Hummingbird takes the end of the input for the end of a body, so it is told of an error first.
+    /// Hummingbird takes the end of the input for the end of a body, so it gets an error first.
     private func endInput(_ context: ChannelHandlerContext) {
         isInputClosed = true
         if let request, !request.isWhole { context.fireErrorCaught(ChannelError.inputClosed) }
@@ -139,13 +141,13 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         var head = head
         request?.status = head.status.code
         if let ids = options.requestIDs { head.headerFields[ids.header] = request?.id }
-        // A request that is not read to its end ends the connection.
+        // After a request that was not read to its end, the connection is closed.
         if let request, !request.isWhole || request.isLast { closesWhenWritten = true }
         if closesWhenWritten, isHTTP1 { head.headerFields[.connection] = "close" }
         return head
     }
 
-    /// A client may have sent the next request already: that is read as soon as this end is written.
+    /// The client may have sent its next request already. The connection reads it as soon as this end is written.
     private func writeEnd(
         _ part: HTTPResponsePart, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
     ) {
@@ -179,7 +181,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         updatePhase()
     }
 
-    /// Who closes waits until the answer is written.
+    /// Closes when the answers are written.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         guard mode != .input, answersBeingWritten > 0 else {
             return context.close(mode: mode == .input ? .input : .all, promise: promise)

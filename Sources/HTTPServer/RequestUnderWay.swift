@@ -2,19 +2,20 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// What is known of a request until its answer has ended.
+/// A request, from its head to the end of its answer.
 struct RequestUnderWay {
     let method: HTTPRequest.Method
     let id: String?
-    /// Whether its client wants no further one on this connection.
+    /// Whether the client asks to close the connection after the answer.
     let isLast: Bool
-    /// Whether it has come to its end.
+    /// Whether all of it has arrived.
     var isWhole = false
-    /// The answer's; nil until it begins.
+    /// The status of the answer; nil until the answer begins.
     var status: Int?
-    /// Of the answer's body.
+    /// The bytes of the answer's body so far.
     var bytes = 0
     var whenAnswered: [@Sendable () -> Void] = []
+    var notes: [AccessLogEntry.Note] = []
     private let target: String
     private let client: SocketAddress?
     private let start = ContinuousClock.now
@@ -27,7 +28,6 @@ struct RequestUnderWay {
     func entry(isComplete: Bool) -> AccessLogEntry {
         AccessLogEntry(
             requestID: id, client: client?.ipAddress, method: method.rawValue, path: URI(target).path, status: status,
-            bytes: bytes,
-            duration: start.duration(to: .now), isComplete: isComplete)
+            bytes: bytes, duration: start.duration(to: .now), isComplete: isComplete, notes: notes)
     }
 }

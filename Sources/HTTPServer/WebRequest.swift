@@ -41,6 +41,9 @@ package struct WebRequest: Sendable {
         }
     }
 
+    /// Adds members to the request's entry in the access log. Replaces those of an earlier call.
+    package func note(_ notes: [AccessLogEntry.Note]) { withExchange { $0?.note(notes) } }
+
     /// - Parameter body: Gets nil where the connection has ended.
     private func withExchange(_ body: @escaping @Sendable (Exchange?) -> Void) {
         channel.eventLoop.execute { [channel] in

@@ -41,10 +41,10 @@ package struct WebServer: Sendable {
     }
 
     /// Sees whether it could listen there, and takes no connection.
-    package static func tryOut(host: String, port: Int) async throws {
+    package static func tryOut(_ address: ListenAddress) async throws {
         try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .bind(host: host, port: port).get().close()
+            .bind(host: address.host, port: address.port).get().close()
     }
 
     /// Connections that come from now on are encrypted with this certificate.

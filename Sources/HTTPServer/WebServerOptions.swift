@@ -6,7 +6,7 @@ package struct WebServerOptions: Sendable {
     /// 0: any free port.
     package var port: Int
     package var limits = WebServerLimits()
-    /// The limit of bodies that go to this path, in place of `limits.bodyBytesMax`; nil: the usual one. Must not block.
+    /// The limit for bodies to this path, instead of `limits.bodyBytesMax`; nil for the usual limit. Must not block.
     package var bodyBytesMax: @Sendable (_ path: String) -> Int? = { _ in nil }
     /// Nil: HTTP/1.1 without encryption.
     package var certificate: ServerCertificate?
@@ -15,12 +15,15 @@ package struct WebServerOptions: Sendable {
     package var requestIDs: RequestIDs?
     /// Called on an event loop once for each request, after its answer; it must not block.
     package var log: (@Sendable (AccessLogEntry) -> Void)?
-    /// The answer to a request that the server refuses by itself, and whose headers are known where it has come so far.
+    /// Makes the answer to a request that the server refuses by itself. Gets the request's headers, if they had
+    /// arrived.
     package var refuse: @Sendable (WebServerRefusal, HTTPFields) -> WebResponse = { refusal, _ in
         WebResponse(status: refusal.status)
     }
 
     package init(host: String, port: Int) { (self.host, self.port) = (host, port) }
+
+    package init(_ address: ListenAddress) { self.init(host: address.host, port: address.port) }
 }
 
 /// The header that carries a request's ID. A value that a client sends is replaced.
@@ -34,7 +37,7 @@ package struct RequestIDs: Sendable {
 }
 
 package struct WebServerLimits: Sendable {
-    /// A further connection is closed when it comes.
+    /// How many connections may be open. A further connection is closed at once.
     package var connectionsMax = 10_000
     /// Bytes of a path with its query; a longer one is answered 414.
     package var targetBytesMax = 8 << 10
@@ -42,9 +45,9 @@ package struct WebServerLimits: Sendable {
     package var headBytesMax = 80 << 10
     /// Bytes of a body; a longer one is answered 413.
     package var bodyBytesMax = 1 << 20
-    /// A client that sends no whole request in this time is disconnected, also between two requests.
+    /// How long a request may take to arrive, and how long a connection may wait for a request. Then it is closed.
     package var requestWait = Duration.seconds(75)
-    /// A client that does not take an answer in this time is disconnected.
+    /// How long a client may take to receive an answer. Then it is disconnected.
     package var responseWait = Duration.seconds(30)
 
     package init() {}
@@ -67,7 +70,7 @@ package enum WebServerRefusal: Sendable, Hashable {
     }
 }
 
-/// What may be said of a request in a log: no query, no header, no body.
+/// A request in the access log, without its query, headers and body.
 package struct AccessLogEntry: Sendable {
     package let requestID: String?
     package let client: String?
@@ -82,4 +85,14 @@ package struct AccessLogEntry: Sendable {
     package let duration: Duration
     /// False: the client did not take the whole answer.
     package let isComplete: Bool
+    /// What the responder adds to the entry.
+    package let notes: [Note]
+
+    /// A member of the entry.
+    package struct Note: Sendable {
+        package let name: StaticString
+        package let text: String
+
+        package init(_ name: StaticString, _ text: String) { (self.name, self.text) = (name, text) }
+    }
 }

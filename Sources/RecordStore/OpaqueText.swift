@@ -2,10 +2,10 @@ import CloudKitModel
 import Foundation
 import Time
 
-/// Bytes as text for clients: base64url without padding, with a checksum. The checksum covers a purpose that is not in the
-/// text, so a text is refused where it does not belong.
+/// Bytes as text for clients: base64url without padding, with a checksum. The checksum covers a purpose that is not in
+/// the text, so a text is refused where it does not belong.
 ///
-/// This finds mistakes. It is no signature: whoever forges a text reads no more than the request lets them read.
+/// The checksum finds mistakes. It is not a signature: a forged text gives its sender no more than the request allows.
 struct OpaqueText {
     private var content: [UInt8]
 
@@ -56,7 +56,7 @@ extension OpaqueText {
         private let content: [UInt8]
         private var next = 1
 
-        /// Nil if the text was altered, or made for another purpose or version.
+        /// Nil if the text was altered, or was made for another purpose or version.
         init?(_ text: String, version: UInt8, for purpose: [UInt8]) {
             let standard = text.replacing("-", with: "+").replacing("_", with: "/")
             let padding = String(repeating: "=", count: (4 - standard.utf8.count % 4) % 4)

@@ -10,7 +10,7 @@ package enum RecordReadError: Error, Hashable, Sendable {
     case store(RecordStoreError)
 }
 
-/// Why a change token is no longer good.
+/// Why a change token is no longer valid.
 package enum TokenExpiry: Sendable, Hashable {
     /// The token belongs to another log.
     case otherLog

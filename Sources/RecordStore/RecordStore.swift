@@ -6,14 +6,14 @@ import Time
 /// The records, zones, subscriptions and devices that a changes log describes, in an SQLite file (WAL).
 ///
 /// The file is a projection: all of it can be made again from the log. One ``RecordWriter`` applies the log's events;
-/// any number of threads read, each from one state between two calls of the writer. Every read names the one database, or
-/// the one user of a container, that it reads: no other parameter leads to another's rows.
+/// any number of threads read, each from one state between two calls of the writer. Every read names the database, or
+/// the user of a container, whose rows it reads. No other parameter leads to the rows of another database or user.
 package final class RecordStore: Sendable {
     package let path: String
     package let log: LogIdentity
     let pool: DatabasePool
     let searchLimits: SearchLimits
-    /// The indexes that queries lacked since the writer last looked.
+    /// The indexes that queries asked for since the writer last looked.
     let wanted = Mutex<Set<FieldIndex>>([])
 
     /// Opens the store of a log, or makes an empty one.
@@ -34,7 +34,7 @@ package final class RecordStore: Sendable {
         } catch { throw RecordStoreError(error, path: path) }
     }
 
-    /// After a loss of power the last events may be gone: the writer asks for them again.
+    /// After a power cut the last events may be missing from the store. The writer then asks for them again.
     private static func configuration(_ readersMax: Int) -> Configuration {
         var configuration = Configuration()
         configuration.label = "records"
@@ -93,16 +93,20 @@ extension RecordStore.Applied {
 // MARK: - Copies
 
 extension RecordStore {
-    /// Writes a copy of one state of the store to a new file, with which another gateway of the same log can start. The
-    /// writer and readers go on meanwhile.
+    /// Writes a copy of one state of a store to a new file, with which another gateway of the same log can start. The
+    /// store's writer and readers go on meanwhile, in any process.
     ///
-    /// - Parameter target: A path without a file. After an error there is none either, only a part of one beside it, which
-    ///   the next copy removes.
-    package func copy(to target: String) throws(RecordStoreError) {
+    /// - Parameters:
+    ///   - path: The store's file.
+    ///   - target: A path without a file. After an error there is none either, only a part of one beside it, which the
+    ///     next copy removes.
+    package static func copy(_ path: String, to target: String) throws(RecordStoreError) {
         let part = target + ".part"
         do {
             guard !FileManager.default.fileExists(atPath: target) else { throw POSIXError(.EEXIST) }
             try StoreFiles.remove(part)
+            // SQLite writes to an empty file as to none, and leaves its mode.
+            try StoreFiles.prepare(part)
             var configuration = Configuration()
             configuration.readonly = true
             configuration.busyMode = .timeout(5)

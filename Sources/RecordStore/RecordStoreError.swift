@@ -3,16 +3,18 @@ import Time
 
 /// Why a record store cannot be opened, read or written.
 package enum RecordStoreError: Error, Hashable, Sendable {
-    /// The file is no intact record store.
+    /// The file is damaged, or is not a record store.
     case damaged(path: String, reason: String)
     /// The file was made by another version of Belfry.
     case otherVersion(path: String, found: Int, known: Int)
     /// The file holds the content of another log.
     case otherLog(path: String, found: String, expected: LogIdentity)
-    /// Events between the last one applied and the first one given were left out.
+    /// The given events do not follow the last applied event: events between them are missing.
     case missingEvents(applied: UInt64, first: UInt64)
     /// An event of the log does not have the form of its type.
     case badEvent(sequence: UInt64, reason: String)
+    /// Another process uses the store: a gateway, or a command that makes the store again.
+    case inUse(folder: String, process: Int32?)
     /// SQLite cannot read or write the file: the disk is full, the file is locked, …
     case unusable(path: String, reason: String)
 
@@ -20,7 +22,7 @@ package enum RecordStoreError: Error, Hashable, Sendable {
     package var needsRebuild: Bool {
         switch self {
         case .damaged, .otherVersion, .otherLog: true
-        case .missingEvents, .badEvent, .unusable: false
+        case .missingEvents, .badEvent, .inUse, .unusable: false
         }
     }
 }
@@ -37,11 +39,14 @@ extension RecordStoreError: CustomStringConvertible {
         case .missingEvents(let applied, let first):
             "the record store has applied event \(applied) and got event \(first) next: read the log from \(applied + 1)"
         case .badEvent(let sequence, let reason): "event \(sequence) of the changes log: \(reason)"
+        case .inUse(let folder, let process):
+            "\(folder) is used by \(process.map { "process \($0)" } ?? "another process"): stop it first; each gateway needs "
+                + "a store of its own"
         case .unusable(let path, let reason): "\(path): \(reason)"
         }
     }
 
-    private static let remedy = "rebuild it from the changes log"
+    private static let remedy = "`belfry store rebuild` makes it again from the log"
 }
 
 extension RecordStoreError {

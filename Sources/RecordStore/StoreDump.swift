@@ -3,8 +3,8 @@ import JSON
 import Time
 
 extension RecordStore {
-    /// Writes everything that the log says, in a fixed order, one row a line: stores of the same log at the same position
-    /// have the same lines, however they were made. Indexes and rows that no read can find are left out.
+    /// Writes the content of the store in a fixed order, a row on each line. Stores of the same log at the same
+    /// position have the same lines, however they were made. Indexes, and rows that no read can find, are left out.
     package func dump(_ line: (String) throws -> Void) throws(RecordStoreError) {
         try read { db in
             let applied = try Applied(db)

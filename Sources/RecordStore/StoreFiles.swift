@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// The file of a store and what SQLite keeps beside it.
+/// The file of a store, and the files that SQLite keeps beside it.
 package enum StoreFiles {
     private static let ends = ["", "-wal", "-shm"]
     // Only the account of the gateway reads the users' records.
@@ -12,8 +12,16 @@ package enum StoreFiles {
         for end in ends { try removeFile(path + end) }
     }
 
-    /// Makes an empty file, which SQLite takes for a new database. What SQLite left beside a file that is gone must not
-    /// become part of a new one.
+    /// Puts a closed store in the place of another one, which nothing may have open. After a crash in between there is
+    /// no store.
+    package static func replace(_ path: String, by other: String) throws {
+        try remove(path)
+        guard rename(other, path) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        try remove(other)
+    }
+
+    /// Makes an empty file, which SQLite takes for a new database. Files that SQLite left beside an earlier file are
+    /// removed, so that they do not become part of the new database.
     static func prepare(_ path: String) throws {
         guard !FileManager.default.fileExists(atPath: path) else { return }
         try remove(path)

@@ -10,12 +10,12 @@ import Synchronization
 import Time
 import ZeroMQ
 
-/// The gateway for CloudKit Web Services: an HTTP server, a producer at ingest's door, and a store that follows ingest's
-/// log.
+/// The gateway for CloudKit Web Services: an HTTP server, a producer at ingest's door, and a store that follows
+/// ingest's log.
 ///
-/// A write is answered when its events are durable in the changes log and applied to this store. A read is answered when
-/// the store has everything that was acknowledged before the read came. So a client reads what it and others wrote, through
-/// whichever gateway.
+/// A write is answered when its events are durable in the changes log and applied to this store. A read is answered
+/// when the store has everything that was acknowledged before the read came. So a client reads what it and others
+/// wrote, through whichever gateway.
 package final class Gateway: Sendable {
     /// The path of the pipeline file, for messages.
     package let path: String
@@ -28,6 +28,8 @@ package final class Gateway: Sendable {
     private let say: @Sendable (String) -> Void
     private let isStopping = Atomic(false)
     private let haveThreadsEnded = Atomic(false)
+    /// Set while it takes requests.
+    private let server = Mutex<WebServer?>(nil)
     private let signals: Signals
 
     /// How long requests may take to end when the gateway stops.
@@ -71,6 +73,8 @@ package final class Gateway: Sendable {
     /// - Parameter onReady: Called with the address when requests are taken and the store has caught up.
     package func run(onReady: @escaping @Sendable (String) -> Void) async throws {
         try DataFolder.prepare(folder, file.dataMode)
+        let lock = try StoreLock(folder: folder)
+        defer { withExtendedLifetime(lock) {} }
         guard let store = try await openStore() else { return }
         let writes = PendingWrites<AppliedRequest> { [signals] in signals.door.signal() }
         let barrier = ReadBarrier { [signals] in signals.questions.signal() }
@@ -80,7 +84,7 @@ package final class Gateway: Sendable {
         if access.isOpen { say("there are no keys: every client on this machine may name any user") }
         let secret = try ProducerSecret.kept(in: "\(folder)/\(ProducerSecret.fileName)")
         let service = WebService(
-            settings, store, writes, barrier, access, assets: AssetFolder(path: "\(folder)/assets"),
+            settings, store, writes, barrier, access, assets: AssetFolder(path: "\(folder)/\(StoreFolder.assetsName)"),
             tickets: AssetTickets(secret: secret))
         try await withThrowingTaskGroup(of: Void.self) { group in
             defer { endThreads() }
@@ -98,16 +102,20 @@ package final class Gateway: Sendable {
         }
     }
 
-    /// - Throws: `PipelineFileError` if this gateway cannot go on with another pipeline file.
-    package func check(reload file: PipelineFile) throws(PipelineFileError) {
+    /// Goes on with the pipeline file as it is now. Shows a new certificate to clients that connect from then on.
+    ///
+    /// - Throws: `PipelineFileError` if this gateway cannot go on with the file.
+    package func reload(_ file: PipelineFile) throws(PipelineFileError) {
         let next = try GatewaySettings(of: file, path: path)
-        guard next == settings, file.data == self.file.data else {
+        guard next.hasSameRest(as: settings), file.data == self.file.data else {
             throw PipelineFileError([
                 SettingsError(
                     file: path, keyPath: "api", reason: "the settings of the gateway changed",
                     hint: "restart belfry up to use them")
             ])
         }
+        guard let certificate = try next.certificate() else { return }
+        server.withLock { $0 }?.use(certificate)
     }
 
     private func endThreads() {
@@ -122,11 +130,12 @@ package final class Gateway: Sendable {
 // MARK: - Threads
 
 extension Gateway {
-    /// Opens the store of ingest's log, as soon as ingest says which log that is; nil where the gateway is stopped before.
+    /// Opens the store of ingest's log, as soon as ingest says which log that is; nil where the gateway is stopped
+    /// before.
     private func openStore() async throws -> RecordStore? {
         let identity = try await SocketThread.run(name: "api start") { try self.logIdentity() }
         guard let identity else { return nil }
-        return try RecordStore(path: "\(folder)/store.sqlite", log: identity)
+        return try RecordStore(path: "\(folder)/\(StoreFolder.storeName)", log: identity)
     }
 
     private func logIdentity() throws -> LogIdentity? {
@@ -195,10 +204,14 @@ extension Gateway {
         // Requests are taken only when the store has caught up.
         await waitForStore(barrier)
         guard mayServe else { return }
-        let server = try await WebServer.start(service.serverOptions) { await service.answer($0) }
-        try GatewayFile.write(port: server.port, host: settings.host, in: folder, process: getpid())
+        let accessLog = settings.accessLog.map { AccessLogFile(path: $0, mode: file.dataMode, say: say) }
+        let options = service.serverOptions(try settings.certificate(), log: accessLog.map { $0.log })
+        let server = try await WebServer.start(options) { await service.answer($0) }
+        self.server.withLock { $0 = server }
+        try GatewayFile.write(port: server.port, host: settings.address.host, in: folder, process: getpid())
         onReady(service.address(port: server.port))
         for await _ in signals.stop {}
         try await server.stop(within: Self.grace)
+        await accessLog?.close()
     }
 }

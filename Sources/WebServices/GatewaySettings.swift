@@ -1,14 +1,20 @@
 import Access
+import HTTPServer
 import PipelineKit
+import Time
 
 /// The settings of the gateway for CloudKit Web Services, under `api` in a pipeline file.
-package struct GatewaySettings: PluginSettings, Equatable {
+package struct GatewaySettings: PluginSettings {
     /// The stage whose door it sends to and whose log it follows: the source.
     package let from: String
     /// Where clients connect.
-    package let host: String
-    /// 0: any free port.
-    package let port: Int
+    package let address: ListenAddress
+    /// Nil: the gateway speaks plain HTTP.
+    package let tls: CertificateFiles?
+    /// The web pages that may read answers.
+    package let origins: AllowedOrigins
+    /// The file with a line for each request; nil: there is none.
+    package let accessLog: String?
     /// The folder of its store, its producer's secret and its assets; nil: `api` in the pipeline's data folder.
     package let folder: String?
     /// The file of keys that `belfry key` writes; nil: `keys.json` in ``folder``.
@@ -30,7 +36,11 @@ package struct GatewaySettings: PluginSettings, Equatable {
 
     package init(from settings: inout SettingsReader) throws(SettingsError) {
         from = try settings.string("from", default: "ingest")
-        (host, port) = try Self.listen(&settings)
+        address = try ListenAddress(&settings, default: "127.0.0.1:7490")
+        tls = try CertificateFiles(&settings)
+        try CertificateFiles.check(tls, address, of: "the gateway", &settings)
+        origins = try AllowedOrigins(&settings)
+        accessLog = try settings.optionalPath("accessLog")
         folder = try settings.optionalPath("store")
         keys = try settings.optionalPath("keys")
         courier = try settings.optionalString("courier")
@@ -43,20 +53,12 @@ package struct GatewaySettings: PluginSettings, Equatable {
         predicates = try settings.choice("predicates", default: .cloudKit)
     }
 
-    private static func listen(_ settings: inout SettingsReader) throws(SettingsError) -> (String, Int) {
-        let text = try settings.string("listen", default: "127.0.0.1:7490")
-        let colon = text.lastIndex(of: ":") ?? text.endIndex
-        guard colon > text.startIndex, let port = UInt16(text[colon...].dropFirst()) else {
-            throw settings.fail("listen", "expected HOST:PORT, found \(text)", hint: "write one like 127.0.0.1:7490")
-        }
-        return (text[..<colon].trimmingBrackets, Int(port))
-    }
-}
+    package static let fileKeys: Set<String> = [CertificateFiles.certificateKey]
 
-extension Substring {
-    /// `[::1]` is `::1`.
-    fileprivate var trimmingBrackets: String {
-        hasPrefix("[") && hasSuffix("]") ? String(dropFirst().dropLast()) : String(self)
+    package func secretErrors() -> [any Error] { [tls?.mistake()].compactMap(\.self) }
+
+    package func endingCertificates(at now: Instant) -> [EndingCertificate] {
+        [tls?.endingCertificate(at: now, of: "the gateway")].compactMap(\.self)
     }
 }
 
@@ -83,12 +85,23 @@ extension GatewaySettings {
         self = settings
     }
 
-    /// Whether only programs on this machine can connect.
-    var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
+    /// Reads the files of the certificate; nil where the settings name none.
+    func certificate() throws(PipelineFileError) -> ServerCertificate? {
+        do throws(SettingsError) { return try tls?.open() } catch { throw PipelineFileError([error]) }
+    }
+
+    /// Whether everything except the certificate and its key is the same.
+    func hasSameRest(as other: GatewaySettings) -> Bool {
+        (from, address, folder, keys, courier, signIn)
+            == (other.from, other.address, other.folder, other.keys, other.courier, other.signIn)
+            && (courierTransport, apnsTransport, writeTimeout, lagMax, predicates)
+                == (other.courierTransport, other.apnsTransport, other.writeTimeout, other.lagMax, other.predicates)
+            && (origins, accessLog, tls == nil) == (other.origins, other.accessLog, other.tls == nil)
+    }
 
     /// - Throws: If the gateway has no keys, and other machines could connect.
     func check(_ access: AccessControl, path: String) throws(PipelineFileError) {
-        guard access.isOpen, !isLoopback else { return }
+        guard access.isOpen, !address.isLoopback else { return }
         throw PipelineFileError([
             SettingsError(
                 file: path, keyPath: "api.listen", reason: "a gateway without keys listens on loopback only",

@@ -14,6 +14,8 @@ final class WebService: Sendable {
     let ids = RequestIDSource()
     let assets: AssetFolder
     let tickets: AssetTickets
+    /// Nil without a courier.
+    let inbox: CourierInbox?
 
     init(
         _ settings: GatewaySettings, _ store: RecordStore, _ writes: PendingWrites<AppliedRequest>,
@@ -22,33 +24,44 @@ final class WebService: Sendable {
         (self.settings, self.store, self.writes) = (settings, store, writes)
         (self.barrier, self.access) = (barrier, access)
         (self.assets, self.tickets) = (assets, tickets)
+        inbox = settings.courier.map(CourierInbox.init)
     }
 
     func answer(_ request: ServiceRequest) async -> ServiceAnswer {
-        if request.path == OpenAPIDocument.path { return ServiceAnswer(body: Array(OpenAPIDocument.text.utf8)) }
-        do throws(ServiceError) {
-            if request.path.hasPrefix(Self.assetPath) { return try asset(request) }
-            let place = try ServiceError.ofAccess { () throws(AccessError) in try WebServicesPath(request.path) }
-            if place.service == .auth { return try signIn(request, place) }
-            let operation = try Operation(place, method: request.method)
-            // The key file may be removed while the gateway runs.
-            guard settings.isLoopback || !access.isOpen else {
-                throw ServiceError(.accessDenied, "the gateway has no keys; make one with `belfry key create`")
-            }
-            let caller = try ServiceError.ofAccess { () throws(AccessError) in
-                let caller = try access.authenticate(AccessRequest(request), at: request.now)
-                if operation.writes { _ = try caller.requireWriting() }
-                return caller
-            }
-            var answer = try await answer(operation, request, Session(caller, request))
-            if let token = caller.webToken { answer.headers.append((Self.webTokenHeader, token)) }
-            return answer
-        } catch {
-            return error.answer(uuid: request.id)
+        var notes = RequestNotes()
+        var answer: ServiceAnswer
+        do throws(ServiceError) { answer = try await self.answer(request, &notes) } catch {
+            answer = error.answer(uuid: request.id)
+            notes.error = error.code
         }
+        answer.notes = notes
+        return answer
     }
 
-    private static let webTokenHeader = "X-Apple-CloudKit-Web-Auth-Token"
+    private func answer(
+        _ request: ServiceRequest, _ notes: inout RequestNotes
+    ) async throws(ServiceError) -> ServiceAnswer {
+        if request.path == OpenAPIDocument.path { return ServiceAnswer(body: Array(OpenAPIDocument.text.utf8)) }
+        if request.path.hasPrefix(Self.assetPath) { return try asset(request) }
+        let place = try ServiceError.ofAccess { () throws(AccessError) in try WebServicesPath(request.path) }
+        if place.service == .auth { return try signIn(request, place) }
+        let operation = try Operation(place, method: request.method)
+        // The key file may be removed while the gateway runs.
+        guard settings.address.isLoopback || !access.isOpen else {
+            throw ServiceError(.accessDenied, "the gateway has no keys; make one with `belfry key create`")
+        }
+        let caller = try ServiceError.ofAccess { () throws(AccessError) in
+            let caller = try access.authenticate(AccessRequest(request), at: request.now)
+            if operation.writes { _ = try caller.requireWriting() }
+            return caller
+        }
+        (notes.user, notes.key) = (caller.user, caller.keyName)
+        var answer = try await answer(operation, request, Session(caller, request))
+        if let token = caller.webToken { answer.headers.append((Self.webTokenHeader, token)) }
+        return answer
+    }
+
+    static let webTokenHeader = "X-Apple-CloudKit-Web-Auth-Token"
 
     private func answer(
         _ operation: Operation, _ request: ServiceRequest, _ session: Session
@@ -74,6 +87,8 @@ final class WebService: Sendable {
         case .tokensRegister: return try await registerToken(request, session)
         case .usersCaller, .usersCurrent: return try user(session)
         case .assetsUpload: return try assetUploads(request, session)
+        case .notificationsChanges: return try await changesOfNotifications(request, session)
+        case .notificationsRead: return try await markNotificationsRead(request, session)
         }
     }
 
@@ -87,7 +102,8 @@ final class WebService: Sendable {
     }
 
     private func signIn(_ request: ServiceRequest, _ place: WebServicesPath) throws(ServiceError) -> ServiceAnswer {
-        guard place.action == "signin", request.method == "POST" else { throw Operation.unknown }
+        guard place.action == "signin" else { throw Operation.unknown }
+        guard request.method == "POST" else { throw .wrongMethod(allowed: ["POST"]) }
         var body = RequestBody()
         let (assertion, keeps) = try body.read(request.body) { json throws(ServiceError) in
             guard let assertion = try json.optionalText("assertion") else { throw .bad("assertion: is required") }
@@ -168,9 +184,7 @@ extension Operation {
         if let database = place.database, !operation.databases.contains(database) {
             throw .bad("endpoint not applicable in the database type '\(database.word)db'")
         }
-        guard operation.methods.contains(method) else {
-            throw .bad("the method here is \(operation.methods.joined(separator: " or "))")
-        }
+        guard operation.methods.contains(method) else { throw .wrongMethod(allowed: operation.methods) }
         self = operation
     }
 }

@@ -75,6 +75,19 @@ import Testing
         }
     }
 
+    @Test func `bench memory counts the bytes of devices, badges and held notifications`() throws {
+        let (status, output) = try bench(["memory", "--count", "20000", "--json"])
+        #expect(status == 0)
+        try Parsed.check(output) { report in
+            let rows = report["rows"].map { Array($0.elements) } ?? []
+            #expect(rows.count == 3)
+            for row in rows {
+                let (bytes, text) = (row["bytes"]?.double ?? 0, row["textBytes"]?.double ?? 0)
+                #expect(bytes > text / 2 && bytes < text + 4_000, "\(bytes), \(text)")
+            }
+        }
+    }
+
     @Test func `a bench removes its folder`() throws {
         let parent = FileManager.default.temporaryDirectory.appending(path: "bench-test-\(UUID())")
         try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)

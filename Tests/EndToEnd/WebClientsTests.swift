@@ -65,11 +65,99 @@ struct WebClientsTests {
         }
     }
 
+    @Test func `a store is copied while its gateway runs, and rebuilt when it has stopped`() async throws {
+        let folder = try Folder()
+        let (pipeline, copy) = (folder.file("web.yaml"), folder.file("copy"))
+        func belfry(_ arguments: String...) async throws -> Program.Result {
+            try await Program.run("belfry", arguments)
+        }
+        try await withGateway(in: folder) { address in
+            let saved = try await Program.run(
+                "/usr/bin/curl",
+                [
+                    "--silent", "--data",
+                    #"{"operations":[{"operationType":"create","record":{"recordName":"n1","recordType":"Note"}}]}"#,
+                    address
+                        + "/database/1/iCloud.com.example.Shop/development/private/records/modify?ckWebAuthToken=_a",
+                ])
+            #expect(saved.output.contains("recordChangeTag"), "\(saved)")
+            let copied = try await belfry("store", "copy", pipeline, copy)
+            #expect(copied.status == 0 && copied.output.contains(#""records":1"#), "\(copied)")
+            let refused = try await belfry("store", "rebuild", pipeline)
+            #expect(refused.status == 69 && refused.errors.contains("is used by process "), "\(refused)")
+        }
+        let rebuilt = try await belfry("store", "rebuild", pipeline)
+        #expect(rebuilt.status == 0 && rebuilt.output.contains(#""records":1,"zones":1"#), "\(rebuilt)")
+        let checked = try await belfry("doctor", pipeline, "--only", "store")
+        #expect(checked.status == 0 && checked.output.contains(#""code":"store.whole""#), "\(checked)")
+        try Data("no store".utf8).write(to: URL(fileURLWithPath: folder.file("data/api/store.sqlite")))
+        let damaged = try await belfry("doctor", pipeline, "--only", "store")
+        #expect(damaged.status == 1 && damaged.output.contains("belfry store rebuild"), "\(damaged)")
+    }
+
+    /// Opens more connections than the limit of 10,000, sends a request on the first, and prints how many are open.
+    private static let idleConnections = """
+        import socket, sys
+        connections = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(10_050)]
+        connections[0].sendall(b"GET /openapi.json HTTP/1.1\\r\\nhost: localhost\\r\\n\\r\\n")
+        assert connections[0].recv(12) == b"HTTP/1.1 200"
+        def is_open(connection):
+            connection.settimeout(0.0)
+            try: return connection.recv(1) != b""
+            except BlockingIOError: return True
+            except ConnectionResetError: return False
+        connections[-1].settimeout(30)
+        try: assert connections[-1].recv(1) == b""
+        except ConnectionResetError: pass
+        print(sum(map(is_open, connections[1:])))
+        """
+
+    @Test(.full)
+    func `ten thousand idle connections stay open, further ones are closed, and requests go on`() async throws {
+        try await withGateway { address in
+            let port = String(address.split(separator: ":").last ?? "")
+            let result = try await Program.run(Python.program, ["-c", Self.idleConnections, port])
+            #expect(result.status == 0 && result.output == "9999\n", "\(result)")
+        }
+    }
+
+    @Test(arguments: Tier.current == .full ? [1, 2] : [Int.random(in: 1...1_000_000)])
+    func `writers that disagree lose and repeat nothing while the gateway and ingest are killed`(seed: Int) async throws
+    {
+        let isFull = Tier.current == .full
+        let folder = try Folder()
+        let belfry = try Program.folder() + "/belfry"
+        // The gateway that is started again must listen at the same port.
+        let port = try ReservedPort(forServer: true)
+        try await withGateway(in: folder, port: port.number) { _, up in
+            let result = try await Program.run(
+                Python.program,
+                [
+                    Self.scripts + "/web_writers.py", "--ports", "\(port.number)", "--log",
+                    "\(belfry) log show \(folder.file("data/logs/changes"))", "--up", "\(up.pid)", "--kill",
+                    "api,ingest,both", "--writers", isFull ? "64" : "16", "--seconds", isFull ? "40" : "6", "--every",
+                    isFull ? "5" : "2", "--seed", "\(seed)",
+                ])
+            #expect(result.status == 0, "seed \(seed): \(result.output)\(result.errors)")
+        }
+    }
+
     /// Calls `body` with the address of a gateway that `belfry up` started.
     ///
-    /// - Parameter settings: Further settings of the gateway, each after a comma.
-    private func withGateway(_ settings: String = "", _ body: (String) async throws -> Void) async throws {
-        let folder = try Folder()
+    /// - Parameters:
+    ///   - settings: Further settings of the gateway, each after a comma.
+    ///   - folder: The folder of the pipeline file; nil: a new one.
+    private func withGateway(
+        _ settings: String = "", in folder: Folder? = nil, _ body: (String) async throws -> Void
+    ) async throws {
+        try await withGateway(settings, in: folder) { address, _ in try await body(address) }
+    }
+
+    private func withGateway(
+        _ settings: String = "", in folder: Folder? = nil, port: Int = 0,
+        _ body: (String, Program) async throws -> Void
+    ) async throws {
+        let folder = try folder ?? Folder()
         let pipeline = try folder.write(
             """
             pipeline: web
@@ -81,13 +169,13 @@ struct WebClientsTests {
               coalesce: {from: match}
               payload: {from: coalesce}
               deliver: {from: payload, transports: {apns: {use: console}}}
-            api: {listen: "127.0.0.1:0"\(settings)}
+            api: {listen: "127.0.0.1:\(port)"\(settings)}
 
             """, to: "web.yaml")
         let up = try Program("belfry", ["up", pipeline])
         let ready = try #require(await up.error("api: ready, "))
         let address = try #require(ready.split(separator: " ").first { $0.hasPrefix("http://") })
-        try await body(String(address))
+        try await body(String(address), up)
         up.signal(SIGTERM)
         #expect(await up.result().status == 0)
     }

@@ -107,9 +107,11 @@ import Testing
             _ = try await WebServer.start(options) { _ in WebResponse(status: .ok) }
         }
         #expect(error?.errnoCode == EADDRINUSE)
-        await #expect(throws: IOError.self) { try await WebServer.tryOut(host: "127.0.0.1", port: rig.server.port) }
+        await #expect(throws: IOError.self) {
+            try await WebServer.tryOut(ListenAddress(host: "127.0.0.1", port: rig.server.port))
+        }
         try await rig.stop()
-        try await WebServer.tryOut(host: "127.0.0.1", port: rig.server.port)
+        try await WebServer.tryOut(ListenAddress(host: "127.0.0.1", port: rig.server.port))
     }
 }
 

@@ -196,13 +196,15 @@ struct RebuildTests {
     @Test func `a copy has the content of the store, and goes on by itself`() throws {
         let test = try TestStore()
         try test.apply(lines(3, 100))
-        try test.store.copy(to: test.folder.file("copy.sqlite"))
+        try RecordStore.copy(test.store.path, to: test.folder.file("copy.sqlite"))
         let copy = try TestStore(test.folder, "copy.sqlite")
         #expect(try copy.dump == test.dump)
         try copy.apply([Line.save("z")])
         #expect(try copy.dump != test.dump)
         try test.apply([Line.save("z")])
         #expect(try copy.dump == test.dump)
-        #expect(throws: RecordStoreError.self) { try test.store.copy(to: test.folder.file("copy.sqlite")) }
+        #expect(throws: RecordStoreError.self) {
+            try RecordStore.copy(test.store.path, to: test.folder.file("copy.sqlite"))
+        }
     }
 }

@@ -17,13 +17,17 @@ final class GatewayRig: Sendable {
     let process: PipelineProcess
     let gateway: Gateway
     let pushes: PushCollector
+    /// What the gateway told the operator.
+    let said: Told
+    private let text: String
     private let port = Mutex(0)
 
+    static let console = "{use: console}"
     static let container = "iCloud.com.example.Notes"
 
-    private init(_ settings: String) throws {
+    private init(_ settings: String, courier: String) throws {
         folder = try Folder()
-        let text = """
+        text = """
             pipeline: web
             data: \(folder.path)
             log: {sync: never}
@@ -32,23 +36,40 @@ final class GatewayRig: Sendable {
               match: {from: ingest}
               coalesce: {from: match}
               payload: {from: coalesce}
-              deliver: {from: payload, transports: {apns: {use: console}, courier: {use: console}}}
+              deliver: {from: payload, transports: {apns: {use: console}, courier: \(courier)}}
             api: {listen: "127.0.0.1:0"\(settings)}
             """
         let file = try PipelineFile.parse(text, file: "web.yaml", registry: .builtIns)
         let collector = PushCollector()
-        process = try PipelineProcess(
-            file,
-            in: HostSurroundings(registry: .builtIns, context: try HostContext(), sink: { collector.take($0) }))
-        gateway = try Gateway(of: file, path: "web.yaml") { _ in }
-        pushes = collector
+        let context = try HostContext()
+        let surroundings =
+            courier == Self.console
+            ? HostSurroundings(registry: .builtIns, context: context, sink: { collector.take($0) })
+            : HostSurroundings(registry: .builtIns, context: context)
+        process = try PipelineProcess(file, in: surroundings)
+        let told = Told()
+        gateway = try Gateway(of: file, path: "web.yaml") { line in told.lines.withLock { $0.append(line) } }
+        (said, pushes) = (told, collector)
     }
+
+    /// Lines for the operator.
+    final class Told: Sendable {
+        let lines = Mutex<[String]>([])
+    }
+
+    /// The pipeline file.
+    func file() throws -> PipelineFile { try PipelineFile.parse(text, file: "web.yaml", registry: .builtIns) }
 
     /// Starts the pipeline and the gateway, and stops both after `body`.
     ///
-    /// - Parameter settings: Further settings of the gateway, each after a comma.
-    static func with(_ settings: String = "", _ body: (GatewayRig) async throws -> Void) async throws {
-        let rig = try GatewayRig(settings)
+    /// - Parameters:
+    ///   - settings: Further settings of the gateway, each after a comma.
+    ///   - courier: The settings of the transport `courier`. Unless they are the default, transports get the pushes, not
+    ///     ``pushes``.
+    static func with(
+        _ settings: String = "", courier: String = console, _ body: (GatewayRig) async throws -> Void
+    ) async throws {
+        let rig = try GatewayRig(settings, courier: courier)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await rig.process.run() }
             let (ports, ready) = AsyncStream.makeStream(of: Int.self)
@@ -65,6 +86,32 @@ final class GatewayRig: Sendable {
                 break
             }
             rig.stop()
+            while try await group.next() != nil {}
+        }
+    }
+
+    /// Runs another gateway with a store of its own.
+    ///
+    /// - Parameter body: Given what sends a body to an endpoint of the other gateway.
+    func withSecondGateway(
+        store: String, _ body: ((String, String) async throws -> Answer) async throws -> Void
+    ) async throws {
+        let text = text.replacing("api: {", with: "api: {store: \(store), ")
+        let file = try PipelineFile.parse(text, file: "web.yaml", registry: .builtIns)
+        let second = try Gateway(of: file, path: "web.yaml") { _ in }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            let (ports, ready) = AsyncStream.makeStream(of: Int.self)
+            group.addTask {
+                defer { ready.finish() }
+                try await second.run { ready.yield(Int($0.split(separator: ":").last ?? "") ?? 0) }
+            }
+            for await port in ports.prefix(1) {
+                do { try await body { try await self.post($0, $1, port: port) } } catch {
+                    second.stop()
+                    throw error
+                }
+            }
+            second.stop()
             while try await group.next() != nil {}
         }
     }
@@ -111,18 +158,19 @@ final class GatewayRig: Sendable {
     /// Sends a request to an endpoint, such as `private/records/modify`, as a user.
     @discardableResult
     func post(
-        _ endpoint: String, _ body: String = "{}", as user: String? = "_alice", query: String = ""
+        _ endpoint: String, _ body: String = "{}", as user: String? = "_alice", query: String = "", port: Int? = nil
     ) async throws -> Answer {
         let root = endpoint.hasPrefix("tokens/") ? "device" : "database"
         let token = user.map { "ckWebAuthToken=\($0)" } ?? ""
         return try await send(
-            "POST", "/\(root)/1/\(Self.container)/development/\(endpoint)?\(token)\(query)", Data(body.utf8))
+            "POST", "/\(root)/1/\(Self.container)/development/\(endpoint)?\(token)\(query)", Data(body.utf8), port: port
+        )
     }
 
     func send(
-        _ method: String, _ target: String, _ body: Data? = nil, headers: [String: String] = [:]
+        _ method: String, _ target: String, _ body: Data? = nil, headers: [String: String] = [:], port: Int? = nil
     ) async throws -> Answer {
-        let url = try #require(URL(string: "http://127.0.0.1:\(port.withLock(\.self))\(target)"))
+        let url = try #require(URL(string: "http://127.0.0.1:\(port ?? portNumber)\(target)"))
         var request = URLRequest(url: url)
         request.httpMethod = method
         request.httpBody = body
@@ -134,6 +182,8 @@ final class GatewayRig: Sendable {
             status: answer.statusCode, text: String(decoding: data, as: UTF8.self),
             headers: Dictionary(fields) { first, _ in first })
     }
+
+    var portNumber: Int { port.withLock(\.self) }
 
     /// A connection to the gateway that sends what a test says.
     var rawClient: RawClient {

@@ -23,6 +23,7 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
               data           can the data folder be written? is there space? can other users read it?
               logs           does each log exist, and is its end undamaged? are there dead letters?
               health         does every stage answer, if the pipeline is running?
+              store          is the gateway's store intact? which indexes does it have?
               subscriptions  which subscriptions cannot use an index? which can never match?
               apps           which apps are stopped because a transport rejects all their pushes?
 
@@ -51,7 +52,7 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
 
     static let checks: [any DoctorCheck] =
         [
-            FileCheck(), DataCheck(), LogsCheck(), HealthCheck(),
+            FileCheck(), DataCheck(), LogsCheck(), HealthCheck(), StoreCheck(),
         ] + StateCheck.all
 
     func validate() throws {

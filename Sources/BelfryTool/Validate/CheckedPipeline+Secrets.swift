@@ -2,28 +2,29 @@ import BuiltIns
 import PipelineKit
 import PipelineRuntime
 import Time
+import WebServices
 
 extension CheckedPipeline {
     /// Warnings about secrets: first about secrets in the pipeline file itself, then about unusable secret files, then about
-    /// secrets that a transport cannot use.
+    /// secrets that a transport or the gateway cannot use.
     func secretWarnings() throws(PipelineFileError) -> [SettingsError] {
         try file.secretsInClear(under: Registry.builtIns.secretKeys) + file.secretFileErrors()
-            + transportWarnings { settings, reader in
+            + warnings { settings, reader in
                 settings.secretErrors().map { error in
-                    (error as? TransportError)?.mistake ?? reader.fail("use", "\(error)")
+                    (error as? SettingsError) ?? (error as? TransportError)?.mistake ?? reader.fail("use", "\(error)")
                 }
             }
     }
 
-    /// Warnings about certificates of transports that have expired or will expire soon.
+    /// Warnings about certificates of transports and of the gateway that have expired or will expire soon.
     func certificateWarnings(at now: Instant) throws(PipelineFileError) -> [SettingsError] {
-        try transportWarnings { settings, reader in
+        try warnings { settings, reader in
             settings.endingCertificates(at: now).map { reader.fail($0.key, $0.textWithApp, hint: $0.remedy) }
         }
     }
 
-    /// The warnings of `check` for the settings of each transport, in the order of the stages.
-    private func transportWarnings(
+    /// The warnings of `check` for the settings of each transport, in the order of the stages, and of the gateway.
+    private func warnings(
         _ check: (any PluginSettings, SettingsReader) -> [SettingsError]
     ) throws(PipelineFileError) -> [SettingsError] {
         var warnings: [SettingsError] = []
@@ -33,7 +34,8 @@ extension CheckedPipeline {
                 warnings += check(try Self.settings(of: transport, binding.settings), binding.settings)
             }
         }
-        return warnings
+        guard let api = file.api, let gateway = try gateway else { return warnings }
+        return warnings + check(gateway, api)
     }
 
     private static func settings<T: Transport>(

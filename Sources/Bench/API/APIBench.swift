@@ -3,7 +3,8 @@ import PipelineKit
 import PipelineRuntime
 import ZeroMQ
 
-/// Sends requests with `h2load` to a gateway for CloudKit Web Services, which runs with ingest in processes of their own.
+/// Sends requests with `h2load` to a gateway for CloudKit Web Services, which runs with ingest in processes of their
+/// own.
 struct APIBench: Sendable {
     /// How many requests with one operation to send. Longer requests are fewer.
     let requests: Int

@@ -4,8 +4,8 @@ import Logging
 import NIOCore
 import NIOPosix
 
-/// A bare Hummingbird server in this process, which answers every request with the same 300 bytes. It is the baseline of the
-/// bench.
+/// A bare Hummingbird server in this process, which answers every request with the same 300 bytes. It is the baseline
+/// of the bench.
 enum ConstantServer {
     /// - Parameter body: Called with the port.
     static func whileRunning<Value: Sendable>(_ body: @Sendable (Int) async throws -> Value) async throws -> Value {

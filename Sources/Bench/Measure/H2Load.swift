@@ -25,6 +25,8 @@ struct H2Load {
     func run(requests count: Int) throws -> Result {
         let (bodyFile, output, log) = ("\(folder)/body", "\(folder)/h2load.txt", "\(folder)/h2load.log")
         try TextFile.write(body, to: bodyFile)
+        // h2load appends to this file.
+        unlink(log)
         let file = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         defer { close(file) }
         let process: ChildProcess

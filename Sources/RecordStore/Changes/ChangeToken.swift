@@ -3,12 +3,13 @@ import Time
 
 /// How far a client has read the changes of a zone or database.
 ///
-/// It names positions of the log and no rows, so a rebuilt store and other gateways take it.
+/// The token names positions in the log, not rows, so rebuilt stores and other gateways accept it.
 struct ChangeToken: Hashable, Sendable {
     var log: LogIdentity
-    /// The client has all changes up to here.
+    /// The client has all changes up to this sequence.
     var position: UInt64
-    /// Where the log was when the client began to read from nothing: it needs no deletions of before. 0 otherwise.
+    /// The end of the log when a client without a token began to read. The client needs no earlier deletions. 0 for a
+    /// client that began with a token.
     var began: UInt64
     /// Set between the pages of a read in reverse.
     var reverse: Reverse?
@@ -17,11 +18,11 @@ struct ChangeToken: Hashable, Sendable {
     struct Reverse: Hashable, Sendable {
         /// The next page has changes before this one.
         var below: UInt64
-        /// Where the log was at the first page: changes after it are read afterwards.
+        /// The end of the log at the first page. Later changes are read afterwards.
         var top: UInt64
     }
 
-    /// Deletions up to here are of no use to the client.
+    /// The client needs no deletions up to this sequence.
     var settled: UInt64 { max(position, began) }
 
     private static let version: UInt8 = 1
@@ -37,7 +38,7 @@ struct ChangeToken: Hashable, Sendable {
         return out.text(for: ChangeToken.purpose(zone, database))
     }
 
-    /// Nil if the text is not one of ``text(for:in:)`` for the same zone and database.
+    /// Nil if the text was not made by ``text(for:in:)`` for the same zone and database.
     init?(_ text: String, for zone: ZoneKey?, in database: DatabaseID) {
         let purpose = ChangeToken.purpose(zone, database)
         guard var read = OpaqueText.Reader(text, version: ChangeToken.version, for: purpose), let high = read.number(),

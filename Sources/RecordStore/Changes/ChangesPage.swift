@@ -1,6 +1,6 @@
 /// Changed records of a zone.
 package struct ChangesPage: Sendable {
-    /// Each record once, as it is now; deleted ones among them.
+    /// Each changed or deleted record once, as it is now.
     package let records: [StoredRecord]
     /// The token for the next read.
     package let token: String

@@ -1,22 +1,22 @@
 import GRDB
 
-/// One page of a zone's changes, and the token behind it.
+/// One page of a zone's changes, and the token for the next page.
 struct ChangesRead {
     private let from: ChangeToken
     private let applied: UInt64
     private let reverse: ChangeToken.Reverse?
     private var hasMore = false
     private var isBehind = false
-    /// The last row that was taken.
+    /// The sequence of the last row on the page.
     private var last: UInt64?
 
-    /// - Parameter applied: Where the store is.
+    /// - Parameter applied: The last sequence in the store.
     init(from: ChangeToken, applied: UInt64, isReverse: Bool) {
         (self.from, self.applied) = (from, applied)
         reverse = isReverse ? from.reverse ?? ChangeToken.Reverse(below: applied + 1, top: applied) : nil
     }
 
-    /// Calls `body` for each changed record until it returns false, which leaves the row for the next page.
+    /// Calls `body` for each changed record until `body` returns false. That record then comes on the next page.
     mutating func rows(
         of zone: Int64, limit: Int, _ db: Database, _ body: (RecordRow) throws -> Bool
     ) throws {
@@ -50,7 +50,7 @@ struct ChangesRead {
 
     var moreComing: Bool { hasMore || isBehind }
 
-    /// The token for what comes behind the rows that were taken.
+    /// The token for the changes after this page.
     var next: ChangeToken {
         guard hasMore else { return ChangeToken(log: from.log, position: reverse?.top ?? applied, began: 0) }
         var next = from

@@ -3,7 +3,7 @@ import GRDB
 extension RecordStore {
     /// CloudKit Web Services: at most 200 records in an answer.
     package static let changesMax = 200
-    /// Rows that one read looks at: rows of undesired types count.
+    /// How many rows one read looks at, including rows of types that the client does not want.
     private static let rowsMax = 5_000
 
     /// The records of a zone that changed since a token, in the order of their newest changes.
@@ -12,7 +12,7 @@ extension RecordStore {
     ///   - token: Nil for all living records.
     ///   - recordTypes: `desiredRecordTypes`; nil for all.
     ///   - isReverse: Newest first. The token of the last page then leads to changes that came after the first page.
-    /// - Throws: ``RecordReadError`` for a zone that does not live, or a token that is no good.
+    /// - Throws: ``RecordReadError`` for a zone that does not exist, or an invalid token.
     package func changes(
         of zone: ZoneKey, in database: DatabaseID, since token: String?, limit: Int = changesMax,
         recordTypes: Set<String>? = nil, isReverse: Bool = false
@@ -36,7 +36,8 @@ extension RecordStore {
         }
     }
 
-    /// The zones of a database that changed since a token. The default zone has no change feed (CKDatabaseSubscription).
+    /// The zones of a database that changed since a token. The default zone has no change feed
+    /// (CKDatabaseSubscription).
     ///
     /// - Parameter token: Nil for all living zones.
     package func databaseChanges(
@@ -55,7 +56,7 @@ extension RecordStore {
         }
     }
 
-    /// The token of a client that has everything up to now, for `syncToken` in other answers.
+    /// The token of a client that has all changes up to now: `syncToken` in answers to other requests.
     ///
     /// - Parameter zone: Nil for the whole database.
     package func changeToken(of zone: ZoneKey?, in database: DatabaseID) throws(RecordReadError) -> String {

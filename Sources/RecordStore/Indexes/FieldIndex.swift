@@ -9,14 +9,14 @@ struct FieldIndex: Hashable, Sendable {
     let subject: Clause.Subject
 }
 
-/// A row of `fieldIndexes`.
+/// A row of `fieldIndexes`: an index, and how much of it is built. Its entries, a key for each record, are the list.
 struct FieldList {
     let id: Int64
     let index: FieldIndex
-    /// Records with numbers up to this one are in the list.
+    /// Records with IDs up to this one are in the list.
     var builtTo: Int64
 
-    /// Said of a list in which every record is.
+    /// ``builtTo`` of a list with every record.
     static let complete = Int64.max
 
     var isComplete: Bool { builtTo == FieldList.complete }
@@ -62,13 +62,13 @@ struct FieldListCache {
     var count: Int { byZone.values.reduce(0) { $0 + $1.count } }
 }
 
-/// What the keys of a record are made from.
+/// The values of a record from which its keys are made.
 struct IndexedRecord {
     let system: SystemValues
     let fields: [UInt8]
 }
 
-/// A record whose keys come into the lists. Valid while its event is.
+/// A record whose keys are added to the lists. Valid as long as its event.
 struct NewEntry {
     let id: Int64
     let type: String
@@ -89,7 +89,7 @@ extension RecordWriter {
         }
     }
 
-    /// The key of the record in each list; nil in lists where it is not.
+    /// The key of the record in each list; nil for a list without it.
     private func oldKeys(_ old: OldRecord?, _ lists: [FieldList]) throws -> [[UInt8]?] {
         guard let old, let indexed = old.indexed else { return lists.map { _ in nil } }
         return try indexed.fields.withUnsafeBytes { bytes in

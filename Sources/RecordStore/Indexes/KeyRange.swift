@@ -10,8 +10,8 @@ struct KeyRange: Hashable, Sendable {
     /// All keys that begin with these bytes.
     static func prefix(_ start: [UInt8]) -> KeyRange { KeyRange(lower: start, upper: start.successor) }
 
-    /// The ranges that hold the keys of all records for which the comparison is true. They may hold more: the predicate
-    /// decides. Nil for a comparison that does not narrow the records, or not by their keys.
+    /// The ranges that hold the keys of all records for which the comparison is true. They may hold other records too,
+    /// so the predicate is evaluated for each. Nil for a comparison that no range of keys can stand for.
     ///
     /// - Parameter now: The value of `now()`, in milliseconds since 1970.
     static func ranges(_ clause: Clause, now: Int64) -> [KeyRange]? {
@@ -59,7 +59,7 @@ extension Clause.Subject {
 }
 
 extension FieldValue {
-    /// Nil for a value that fields of several kinds equal, or that has no order.
+    /// Nil for a value that has no order, or that equals values of several kinds.
     fileprivate func orderKey(now: Int64) -> [UInt8]? {
         switch self {
         case .integer(let number): OrderKey.of(number)

@@ -6,14 +6,14 @@ import Predicates
 ///
 /// Values of different types come in the order of ``Kind``; a record without the field comes before all others. Numbers
 /// are compared exactly, as predicates compare them. Strings, bytes and references are compared by their first
-/// ``textBytesMax`` bytes. Locations, assets and lists are equal to each other. Records with equal keys come in the order
-/// of their creation.
+/// ``textBytesMax`` bytes. Locations, assets and lists are equal to each other. Records with equal keys come in the
+/// order of their creation.
 enum OrderKey {
     enum Kind: UInt8 {
         case missing, number, text, bytes, reference, other
     }
 
-    /// Of UTF-8, or of Base64 text.
+    /// Bytes of UTF-8, or of Base64 text.
     static let textBytesMax = 256
 
     static let missing: [UInt8] = [Kind.missing.rawValue]

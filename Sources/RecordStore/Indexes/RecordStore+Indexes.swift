@@ -5,7 +5,7 @@ package struct FieldIndexReport: Hashable, Sendable {
     package let database: DatabaseID
     package let zone: ZoneKey
     package let recordType: String
-    /// The field's name; that of a system field begins with an underscore.
+    /// The field's name. The name of a system field begins with an underscore.
     package let field: String
     /// False while it is being built: queries do not use it yet.
     package let isComplete: Bool

@@ -5,10 +5,11 @@ extension RecordWriter {
     /// The most indexes of one store.
     private static let indexesMax = 10_000
 
-    /// Does a part of the work that no event waits for: builds indexes that queries lacked, removes the records of deleted
-    /// zones and deletions that ``forget(before:)`` released. Call it again, between events, as long as it returns true.
+    /// Does a part of the work in the background: builds indexes that queries asked for, and removes the rows of
+    /// deleted zones and of deletions that ``forget(before:)`` released. Call it again, between events, as long as it
+    /// returns true.
     ///
-    /// - Parameter rowsMax: How many rows one call reads or removes, for the time that it takes.
+    /// - Parameter rowsMax: How many rows one call reads or removes, which limits the time that it takes.
     /// - Returns: Whether more work may be left.
     @discardableResult
     package func work(rowsMax: Int = 1_000) throws(RecordStoreError) -> Bool {
@@ -24,7 +25,7 @@ extension RecordWriter {
         }
     }
 
-    /// Releases deletions up to a position: change tokens of before then expire. ``work(rowsMax:)`` removes their rows.
+    /// Releases deletions before a sequence, so that older change tokens expire. ``work(rowsMax:)`` removes their rows.
     package func forget(before sequence: UInt64) throws(RecordStoreError) {
         try transaction { db in
             let applied = try Facts.number(.applied, db)
@@ -46,7 +47,7 @@ extension RecordWriter {
         try lists.load(db)
     }
 
-    /// Adds the next records to a list. The writer keeps those that are in it up to date meanwhile.
+    /// Adds the next records to a list. Meanwhile the writer keeps the records that the list has up to date.
     private func build(_ list: FieldList, _ rowsMax: Int, _ db: Database) throws -> Bool {
         let add = try statements(db).addEntry
         var (last, count) = (list.builtTo, 0)

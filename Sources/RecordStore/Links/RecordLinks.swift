@@ -3,7 +3,7 @@ import JSON
 
 /// What the fields of a record refer to.
 struct RecordLinks {
-    /// Which of its links a record has, as its row says.
+    /// The kinds of links that a record has. Its row has them too.
     struct Kinds: OptionSet {
         let rawValue: Int64
 

@@ -10,8 +10,8 @@ package struct RecordAddress: Hashable, Sendable {
 }
 
 extension RecordStore {
-    /// The living records with a DELETE_SELF reference to a record that was deleted, or whose zone was: they have to be
-    /// deleted too. The oldest come first, from every database.
+    /// The living records with a DELETE_SELF reference to a record that was deleted, by itself or with its zone. They
+    /// must be deleted too. The oldest come first, from every database.
     package func orphans(limit: Int = 200) throws(RecordStoreError) -> [RecordAddress] {
         try read { db in
             try db.prepared(
@@ -52,7 +52,7 @@ extension RecordStore {
         }
     }
 
-    /// Those of the given checksums that no living record refers to, whose files may be removed.
+    /// The given checksums to which no living record refers. Their files may be removed.
     package func unreferencedAssets(among checksums: [String]) throws(RecordStoreError) -> [String] {
         try read { db in
             let find = try db.prepared(

@@ -9,7 +9,7 @@ extension RecordStore {
         }
     }
 
-    /// - Returns: Whether the zone lives. The default zone always does.
+    /// - Returns: Whether the zone exists. The default zone always does.
     package func hasZone(_ zone: ZoneKey, in database: DatabaseID) throws(RecordStoreError) -> Bool {
         try read { db in
             do {
@@ -97,7 +97,7 @@ extension RecordStore {
         }
     }
 
-    /// Whether some event names the user: as an owner, an origin, a subscriber or the holder of a device.
+    /// Whether an event names the user as an owner, an origin, a subscriber or the holder of a device.
     package func knows(_ account: AccountID) throws(RecordStoreError) -> Bool {
         try read { db in
             try db.prepared("SELECT 1 FROM accounts WHERE container = ? AND environment = ? AND user = ?").first(
@@ -106,7 +106,7 @@ extension RecordStore {
         }
     }
 
-    /// The users that are known in a container, by name, behind `name`.
+    /// The known users of a container, sorted by name, from the first one after `name`.
     package func users(
         of container: String, _ environment: ContainerEnvironment, after name: String = "", limit: Int = 200
     ) throws(RecordStoreError) -> [String] {

@@ -16,9 +16,9 @@ struct StoredZone {
         ]) { $0.int(0) }
     }
 
-    /// Nil for the default zone of a database without records in it: every database has that zone.
+    /// Nil for a default zone without records, which has no row yet: every database has a default zone.
     ///
-    /// - Throws: ``RecordReadError/zoneNotFound(_:)`` for any other zone that does not live.
+    /// - Throws: ``RecordReadError/zoneNotFound(_:)`` for any other zone that does not exist.
     static func find(_ key: ZoneKey, in database: DatabaseID, _ db: Database) throws -> StoredZone? {
         guard let stored = key.stored(in: database) else { throw RecordReadError.zoneNotFound(key) }
         if let id = try self.database(database, db), let zone = try find(stored, id, db) { return zone }
@@ -33,7 +33,7 @@ struct StoredZone {
             ]) { StoredZone(id: $0.int(0), key: key) }
     }
 
-    /// Those that live, in the order of their names.
+    /// The living zones of a database, in the order of their names.
     static func all(in database: DatabaseID, _ db: Database) throws -> [StoredZone] {
         guard let id = try self.database(database, db) else { return [] }
         return try db.prepared(
@@ -50,7 +50,7 @@ struct StoredZone {
 }
 
 extension ZoneKey {
-    /// - Parameter column: That of the name; the owner's follows.
+    /// - Parameter column: The column of the name. The column of the owner follows it.
     init(stored row: SQLRow, _ column: Int) {
         let owner = row.text(column + 1)
         self.init(name: row.text(column), owner: owner.isEmpty ? nil : owner)

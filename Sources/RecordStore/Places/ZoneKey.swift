@@ -5,12 +5,12 @@ import JSON
 /// Names a zone within its database.
 package struct ZoneKey: Hashable, Sendable {
     package let name: String
-    /// Nil if the owner follows from the database, as in every database but a shared one.
+    /// Nil if the owner follows from the database, as in every database except a shared one.
     package let owner: String?
 
     package static let defaultZone = ZoneKey(name: ZoneID.defaultZone.description)
 
-    /// - Parameter owner: A placeholder (`__defaultOwner__`, `_defaultOwner`) counts as none.
+    /// - Parameter owner: A placeholder (`__defaultOwner__`, `_defaultOwner`) means the same as nil.
     package init(name: String, owner: String? = nil) {
         let isGiven = owner.map { $0 != ZoneID.currentUser.description && $0 != ZoneID.defaultOwner.description }
         (self.name, self.owner) = (name, isGiven == true ? owner : nil)

@@ -1,4 +1,4 @@
-/// The text of a position in a query: opaque, and refused for another query.
+/// The text of a position in a query's results. It is opaque, and another query refuses it.
 enum QueryMarker {
     private static let version: UInt8 = 1
 

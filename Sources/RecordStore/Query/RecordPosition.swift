@@ -1,6 +1,6 @@
 /// The place of a record in the order of a query.
 struct RecordPosition: Hashable, Sendable {
-    /// One for each element of `sortBy`.
+    /// A key for each element of `sortBy`.
     let keys: [[UInt8]]
     let id: Int64
 }
@@ -19,7 +19,7 @@ struct RecordOrder: Sendable {
         return left.id != right.id && (left.id < right.id) == isAscending
     }
 
-    /// Whether any record with this first key and number comes before the position. Other keys may still decide against it.
+    /// Whether a record with this first key and number may come before the position. The other keys decide.
     func mayPrecede(firstKey key: [UInt8], id: Int64, _ position: RecordPosition) -> Bool {
         let order = directions.isEmpty ? 0 : RecordOrder.compare(key, position.keys[0])
         if order != 0 { return (order < 0) == isAscending }
@@ -32,11 +32,11 @@ struct RecordOrder: Sendable {
     }
 }
 
-/// The first records behind a position, of all that are offered.
+/// Of all records that are offered, the first ones after a position.
 struct FirstPositions {
     let order: RecordOrder
     let limit: Int
-    /// Only records behind it are kept.
+    /// Only records after this position are kept.
     let start: RecordPosition?
     /// In order.
     private(set) var positions: [RecordPosition] = []
@@ -65,7 +65,7 @@ struct FirstPositions {
         return low
     }
 
-    /// Whether neither this record nor one behind it by its first key can come into the list.
+    /// Whether neither this record, nor any record whose first key is later, can come into the list.
     func isClosed(toFirstKey key: [UInt8], id: Int64) -> Bool {
         guard isFull, let last = positions.last else { return false }
         return !order.mayPrecede(firstKey: key, id: id, last)

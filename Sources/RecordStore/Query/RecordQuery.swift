@@ -26,7 +26,7 @@ package struct RecordQuery: Sendable {
     let canonical: [UInt8]
 
     /// - Parameters:
-    ///   - query: `{"recordType":…,"filterBy":…,"sortBy":…}`; its `predicate` and `arguments` may stand for `filterBy`.
+    ///   - query: `{"recordType":…,"filterBy":…,"sortBy":…}`; its `predicate` and `arguments` may replace `filterBy`.
     ///   - limit: `resultsLimit`; nil for the most.
     ///   - marker: `continuationMarker`, if the request has one.
     /// - Throws: The first rule that the query breaks.
@@ -56,6 +56,6 @@ package struct RecordQuery: Sendable {
 /// One page of a query's results.
 package struct QueryPage: Sendable {
     package let records: [StoredRecord]
-    /// The text that continues the query behind these records; nil behind the last one.
+    /// The text that continues the query after these records; nil after the last record.
     package let marker: String?
 }

@@ -4,9 +4,9 @@ import Time
 extension RecordStore {
     /// Runs a query.
     ///
-    /// Matching records come in the order of `sortBy`: see ``OrderKey`` for values of several types and for records without
-    /// the field. Records with equal keys, and all records of a query without `sortBy`, come in the order of their
-    /// creation; with a descending first key in the opposite order.
+    /// Matching records come in the order of `sortBy`: see ``OrderKey`` for values of several types and for records
+    /// without the field. Records with equal keys, and all records of a query without `sortBy`, come in the order of
+    /// their creation; with a descending first key in the opposite order.
     ///
     /// - Parameter now: The value of `now()` in predicates.
     /// - Throws: ``RecordReadError/zoneNotFound(_:)``, or ``RecordReadError/badQuery(_:)`` for a marker.
@@ -44,7 +44,7 @@ private struct QueryRun {
     let query: RecordQuery
     let zones: [Int64: ZoneKey]
     let positions: [RecordPosition]
-    /// Indexes that would have made it faster.
+    /// Indexes that would have made the query faster.
     private(set) var lacking: [FieldIndex] = []
 
     init(
@@ -52,7 +52,7 @@ private struct QueryRun {
         _ db: Database
     ) throws {
         (self.query, self.zones) = (query, Dictionary(zones.map { ($0.id, $0.key) }) { first, _ in first })
-        // One more, to know whether there is more.
+        // One record more than wanted shows whether there is another page.
         var found = FirstPositions(query.order, limit: query.limit + 1, after: start)
         var test = RecordTest(query, now: now)
         for zone in zones where !query.predicate.isNever {

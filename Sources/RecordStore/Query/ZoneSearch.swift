@@ -1,13 +1,14 @@
 import GRDB
 import Predicates
 
-/// Where a search changes its way. The results are the same.
+/// The numbers of rows at which a search changes its method. The results are the same with any limits.
 package struct SearchLimits: Sendable {
-    /// A query that looks at more rows than this wants an index.
+    /// A query that looks at more rows than this asks for an index.
     var rowsWithoutIndex = 1_000
-    /// So many records are sorted in memory, even if the order has an index.
+    /// Up to this number, records are sorted in memory, even if there is an index in the wanted order.
     var rowsToSort = 2_000
-    /// So many records are known by their numbers while the index of the order is read.
+    /// Up to this number, the IDs of the records that may match are kept in memory while the index in the wanted order
+    /// is read.
     var numbers = 50_000
 
     package init() {}
@@ -30,7 +31,7 @@ struct ZoneSearch {
         lists = Dictionary(known.map { ($0.index.subject, $0.id) }) { first, _ in first }
     }
 
-    /// - Returns: The indexes that would have made it faster.
+    /// - Returns: The indexes that would have made the search faster.
     mutating func run(_ test: inout RecordTest, into found: inout FirstPositions) throws -> [FieldIndex] {
         let numbers = try narrowest()
         if let list = sortList, numbers.map({ $0.count > limits.rowsToSort }) ?? true {
@@ -59,8 +60,8 @@ struct ZoneSearch {
         }
     }
 
-    /// The numbers of the records that the most selective comparison leaves, in ascending order; nil if all comparisons
-    /// leave more than ``SearchLimits/numbers``, or none has an index.
+    /// The IDs of the records that the most selective comparison leaves, in ascending order. Nil if no comparison has
+    /// an index, or if each leaves more than ``SearchLimits/numbers`` records.
     private func narrowest() throws -> [Int64]? {
         var best: (count: Int, list: Int64, ranges: [KeyRange])?
         for clause in query.predicate.clauses {
@@ -96,7 +97,7 @@ struct ZoneSearch {
         return count
     }
 
-    // MARK: Ways to search
+    // MARK: Methods of searching
 
     /// Looks at all records of the type, in the order of their creation.
     private mutating func scan(_ test: inout RecordTest, _ found: inout FirstPositions) throws {
@@ -114,7 +115,7 @@ struct ZoneSearch {
         }
     }
 
-    /// Looks at records by their numbers.
+    /// Looks at records by their IDs.
     private mutating func look(
         at numbers: [Int64], _ test: inout RecordTest, _ found: inout FirstPositions
     ) throws {
@@ -147,7 +148,8 @@ struct ZoneSearch {
         }
     }
 
-    /// Where the index is read from. Records with the marker's first key come before the marker if other keys say so.
+    /// The key at which reading the index begins. It is the marker's first key, because records with that key may come
+    /// after the marker by their other keys.
     private func walkStart(_ start: RecordPosition?, _ isAscending: Bool) -> ([UInt8], Int64) {
         guard let start else { return isAscending ? ([], .min) : ([0xFF], .max) }
         guard query.sort.count > 1 else { return (start.keys[0], start.id) }

@@ -11,7 +11,7 @@ package struct RecordDictionaries: ~Copyable {
     private let assetURL: AssetURL?
     private var parser = JSONParser(limits: StoredJSON.limits)
 
-    /// Makes the address of the file with a checksum.
+    /// Makes the address of the file that has a checksum.
     package typealias AssetURL = @Sendable (_ checksum: String) -> String
 
     /// - Parameter assetURL: Makes the `downloadURL` of assets; nil: they get none.
@@ -149,6 +149,6 @@ extension RecordStamp {
 
 /// The JSON in the store.
 enum StoredJSON {
-    /// An event has at most 2 MB; its record less.
+    /// An event has at most 2 MB, and its record has less.
     static let limits = JSONLimits(bytesMax: 16 << 20)
 }

@@ -9,7 +9,7 @@ package struct RecordStamp: Hashable, Sendable {
     package var device: String?
 }
 
-/// What the store itself knows of a record.
+/// The values of a record that the store keeps in columns of their own.
 struct SystemValues: Hashable, Sendable {
     var name: String
     /// The newest save or delete.
@@ -18,7 +18,7 @@ struct SystemValues: Hashable, Sendable {
     var modified: RecordStamp
 }
 
-/// A record as it is now, or the trace of a deleted one.
+/// A record as it is now, or the trace of a deleted record.
 package struct StoredRecord: Hashable, Sendable {
     package let database: DatabaseID
     package let zone: ZoneKey
@@ -32,7 +32,7 @@ package struct StoredRecord: Hashable, Sendable {
 
     package var name: String { system.name }
     package var isDeleted: Bool { fields == nil }
-    /// The newest save; for a deleted record its delete.
+    /// The sequence of the newest save, or of a deleted record's delete.
     package var sequence: UInt64 { system.sequence }
     package var changeTag: ChangeTag { ChangeTag(sequence: sequence) }
     package var created: RecordStamp { system.created }

@@ -63,7 +63,7 @@ struct Prepared {
     }
 }
 
-/// The present row of a statement. Valid until its statement goes on.
+/// The present row of a statement. Valid until the statement's next row.
 struct SQLRow {
     fileprivate let handle: SQLiteStatement
 

@@ -18,7 +18,7 @@ enum SQLValue {
     static func sequence(_ sequence: UInt64) -> SQLValue { .int(Int64(sequence)) }
 }
 
-/// Makes SQLite copy what is bound.
+/// Makes SQLite copy a bound value.
 private let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
 extension SQLValue {

@@ -1,7 +1,7 @@
 import GRDB
 import Time
 
-/// The tables. A file of another version is not converted: it is made again from the log.
+/// The tables. A file of another version is not converted but made again from the log.
 enum Schema {
     static let version = 1
     /// "Belf" in ASCII: SQLite keeps it in the file's header.
@@ -11,17 +11,22 @@ enum Schema {
     ///
     /// - Throws: ``RecordStoreError``, if the file is not a store of this version and log.
     static func prepare(_ db: Database, path: String, log: LogIdentity) throws {
-        let found = try number("user_version", db)
-        if found == 0, try isEmpty(db) { return try make(db, log) }
-        guard try number("application_id", db) == applicationID else {
-            throw RecordStoreError.damaged(path: path, reason: "it is no record store")
-        }
-        guard found == version else {
-            throw RecordStoreError.otherVersion(path: path, found: found, known: version)
-        }
+        if try number("user_version", db) == 0, try isEmpty(db) { return try make(db, log) }
+        try check(db, path: path)
         let identity = try Facts.text(.log, db) ?? ""
         guard identity == log.description else {
             throw RecordStoreError.otherLog(path: path, found: identity, expected: log)
+        }
+    }
+
+    /// - Throws: ``RecordStoreError``, if the file is not a store of this version.
+    static func check(_ db: Database, path: String) throws {
+        guard try number("application_id", db) == applicationID else {
+            throw RecordStoreError.damaged(path: path, reason: "it is no record store")
+        }
+        let found = try number("user_version", db)
+        guard found == version else {
+            throw RecordStoreError.otherVersion(path: path, found: found, known: version)
         }
     }
 
@@ -40,15 +45,17 @@ enum Schema {
         try Facts.set(.log, .text(log.description), db)
     }
 
-    /// - `zones.id`: the sequence of the event that created the zone; so a zone that is made again has a new one.
+    /// - `zones.id`: the sequence of the event that created the zone. A zone that is made again has another ID.
     ///   `changed` is the sequence of its newest change. `deleted` is null while the zone lives. A deleted zone
-    ///   `isReplaced` once another of its name was made.
-    /// - `records.id`: the sequence of the first save in this life of the record, so its order is that of creation.
-    ///   `sequence` is that of the newest save or delete. A deleted record keeps its row, without `fields`.
+    ///   `isReplaced` once another zone with its name exists.
+    /// - `records.id`: the sequence of the first save since the record's last delete, so IDs are in the order of
+    ///   creation. `sequence` is the sequence of the newest save or delete. A deleted record keeps its row, without
+    ///   `fields`.
     /// - `records.links`: ``RecordLinks/Kinds``. `others`: members of the record that Belfry does not use.
-    /// - `deleteReferences`: references with the action DELETE_SELF, by their target. One whose target was deleted
-    ///   `isBroken`.
-    /// - `fieldIndexes`: the lists that ``FieldEntries`` keeps; `builtTo` is the last record in the list.
+    /// - `deleteReferences`: references with the action DELETE_SELF, by their target. A reference `isBroken` after its
+    ///   target was deleted.
+    /// - `fieldIndexes`: the indexes, whose entries are in `fieldEntries`. `builtTo` is the ID of the last record in
+    ///   the index.
     private static let tables = """
         CREATE TABLE facts(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
         CREATE TABLE databases(
@@ -100,7 +107,7 @@ enum Schema {
 enum Facts: String {
     /// The identity of the log.
     case log
-    /// The last event that is in the tables.
+    /// The sequence of the last event that is in the tables.
     case applied
     /// The time of that event's batch, in microseconds.
     case appliedTime

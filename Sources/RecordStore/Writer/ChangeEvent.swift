@@ -3,7 +3,7 @@ import GRDB
 import JSON
 import Time
 
-/// An event that is being applied. Valid while its line is.
+/// An event that is being applied. Valid as long as its line.
 struct ChangeEvent {
     let event: JSONValue
     let sequence: UInt64
@@ -28,7 +28,7 @@ struct ChangeEvent {
 
     private func bad(_ reason: String) -> RecordStoreError { .badEvent(sequence: sequence, reason: reason) }
 
-    /// Who made the change, by the event's `origin`.
+    /// The user and device of the event's `origin`.
     var stamp: RecordStamp {
         let origin = event[.origin]
         return RecordStamp(

@@ -12,8 +12,8 @@ struct ZoneRow {
     let targetPrefix: [UInt8]
 }
 
-/// Finds the rows of databases, zones and accounts that events name. Remembers those that it has found: most events come
-/// from few places.
+/// Finds the rows of databases, zones and accounts that events name, and remembers them, because most events come from
+/// few places.
 struct PlaceCache {
     // Millions of users may each have a database: forgetting all of them costs less than keeping their order.
     private static let countMax = 100_000
@@ -34,7 +34,7 @@ struct PlaceCache {
         return zone
     }
 
-    /// Nil without a living zone. Leaves the zone's key in `key`.
+    /// Nil if there is no such living zone. Leaves the zone's key in `key`.
     mutating func livingZone(_ zoneID: JSONValue?, of event: JSONValue, _ db: Database) throws -> ZoneRow? {
         beginKey(event, .container, .environment, .database)
         append(event.scope == .public ? nil : event[.owner])
@@ -150,7 +150,8 @@ extension ZoneRow {
 }
 
 extension ZoneKey {
-    /// The texts that distinguish a zone from others of its database; nil for the default zone and for a database's owner.
+    /// The texts that distinguish a zone from others of its database; nil for the default zone and for a database's
+    /// owner.
     static func parts(_ zoneID: JSONValue?, in scope: DatabaseScope) -> (name: JSONValue?, owner: JSONValue?) {
         guard let zoneID else { return (nil, nil) }
         let name = zoneID[.zoneName].flatMap { $0.equals(ZoneID.defaultZone) ? nil : $0 }

@@ -9,7 +9,7 @@ extension RecordWriter {
         let isDeleted: Bool
         let links: RecordLinks.Kinds
         let type: String
-        /// Only where the zone has indexes, and for a living record.
+        /// Nil for a deleted record, and in a zone without indexes.
         let indexed: IndexedRecord?
     }
 
@@ -91,14 +91,15 @@ extension RecordWriter {
         try reindex(zone, old, NewEntry(id: old.id, type: old.type, system: system, fields: fields), change)
     }
 
-    /// Takes the row away, for a record that begins a new life.
+    /// Removes the row of a deleted record that is created again.
     private func remove(_ old: OldRecord, _ zone: ZoneRow, _ change: ChangeEvent) throws {
         try removeLinks(of: old, change)
         try reindex(zone, old, nil, change)
         try change.statements.removeRecord.run([.int(old.id)])
     }
 
-    /// The delete of a record that does not live, or that names another type, changes nothing: so does ingest.
+    /// A delete changes nothing if the record does not exist or the event names another type. Ingest follows the same
+    /// rule.
     func delete(_ change: ChangeEvent) throws {
         let record = try change.needed(.record)
         try rememberUsers(of: change)
@@ -152,7 +153,7 @@ extension JSONValue {
                     start: JSONValue.noFields.utf8Start, count: JSONValue.noFields.utf8CodeUnitCount))
     }
 
-    /// The members that Belfry keeps for clients and does not use.
+    /// The members that Belfry keeps for clients without using them.
     fileprivate var othersValue: SQLValue {
         guard self["parent"] != nil || self["share"] != nil || self["shortGUID"] != nil else { return .null }
         var buffer = ByteBuffer()

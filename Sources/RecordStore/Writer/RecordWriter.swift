@@ -8,7 +8,7 @@ import Time
 package final class RecordWriter {
     let store: RecordStore
     private var parser = JSONParser(limits: StoredJSON.limits)
-    /// For the fields that a record had before.
+    /// Parses the fields that a record had before an event.
     var oldParser = JSONParser(limits: StoredJSON.limits)
     private var prepared: WriterStatements?
     var places = PlaceCache()
@@ -21,11 +21,11 @@ package final class RecordWriter {
 
     /// Applies events in one transaction: after an error, or a crash, none of them is applied.
     ///
-    /// Events that the store has applied before are passed over, so a batch may be given again. An empty store accepts a log
-    /// whose first events were removed; it then refuses change tokens of before.
+    /// Events that the store has applied before are skipped, so a batch may be given again. An empty store accepts a
+    /// log whose first events were removed; it then refuses change tokens that are older than the log's first event.
     ///
-    /// - Returns: The events that name a request, in order. Those that were passed over are not among them.
-    /// - Throws: ``RecordStoreError``, for a gap with ``RecordStoreError/missingEvents(applied:first:)``.
+    /// - Returns: The events that name a request, in order, without the skipped ones.
+    /// - Throws: ``RecordStoreError``; after a gap in the events ``RecordStoreError/missingEvents(applied:first:)``.
     package func apply(_ batches: [EventBatch]) throws(RecordStoreError) -> [AppliedRequest] {
         try transaction { db in
             requests = []
@@ -36,7 +36,7 @@ package final class RecordWriter {
         }
     }
 
-    /// Runs a transaction. What was remembered of the tables is forgotten with a transaction that fails.
+    /// Runs a transaction. If it fails, everything remembered about the tables is forgotten.
     func transaction<Value>(_ body: (Database) throws -> Value) throws(RecordStoreError) -> Value {
         do {
             return try store.pool.write { db in

@@ -1,6 +1,7 @@
 import GRDB
 
-/// The statements of the writer, prepared once: looking them up by their text would cost more than some of them.
+/// The statements of the writer, prepared once. Looking a statement up by its text would take longer than running some
+/// of them.
 struct WriterStatements {
     let findRecord: Prepared
     let insertRecord: Prepared

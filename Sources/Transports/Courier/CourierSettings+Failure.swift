@@ -13,7 +13,7 @@ extension CourierSettings {
             code == EADDRINUSE
             ? "port in use: another process listens there (`ss -ltnp` shows which); stop it or choose"
             : "\(reason); choose"
-        var failure = TransportError("transports.\(name).listen: \(host):\(port): \(cause) another `listen`")
+        var failure = TransportError("transports.\(name).listen: \(address): \(cause) another `listen`")
         failure.isUnavailable = true
         return failure
     }

@@ -47,7 +47,7 @@ package final class CourierTransport: Transport {
         guard let store = settings.store ?? context.folder.map({ "\($0)/\(context.name).sqlite" }) else {
             throw TransportError("the courier needs a folder: give it a store")
         }
-        let tls = try settings.tls?.open()
+        let tls = try certificate(of: settings)
         do { try await storeQueue.open(plan(store)) } catch {
             throw TransportError("\(store): \(error); free its disk, or choose another store")
         }
@@ -61,7 +61,7 @@ package final class CourierTransport: Transport {
     /// Shows a changed certificate to clients that connect from then on. Returns nil for other changes, so that the courier
     /// is replaced. If the address changes, it first checks that the courier can listen there.
     package func change(to settings: CourierSettings) async throws(TransportError) -> TransportChange? {
-        let tls = try settings.tls?.open()
+        let tls = try certificate(of: settings)
         if let tls, let server = server.withLock({ $0 }), settings.hasSameRest(as: self.settings) {
             let isSame = present.withLock { $0.certificate?.own } == tls.own
             return TransportChange(said: isSame ? [] : ["another certificate"]) { [self] in
@@ -69,24 +69,27 @@ package final class CourierTransport: Transport {
                 present.withLock { $0 = (tls, settings) }
             }
         }
-        guard (settings.host, settings.port) != (self.settings.host, self.settings.port) else { return nil }
-        do { try await WebServer.tryOut(host: settings.host, port: settings.port) } catch {
+        guard settings.address != self.settings.address else { return nil }
+        do { try await WebServer.tryOut(settings.address) } catch {
             throw settings.failure(toListen: error, as: context.name)
         }
         return nil
+    }
+
+    private func certificate(of settings: CourierSettings) throws(TransportError) -> ServerCertificate? {
+        do throws(SettingsError) { return try settings.tls?.open() } catch { throw TransportError(error) }
     }
 
     /// The port that clients connect to; nil while closed.
     var port: Int? { server.withLock { $0?.port } }
 
     private func listen(_ certificate: ServerCertificate?) async throws {
-        let origins = Origins(names: settings.origins)
-        let service = Service(storeQueue: storeQueue, pollTimeout: settings.pollTimeout, origins: origins)
-        var options = WebServerOptions(host: settings.host, port: settings.port)
+        let service = Service(storeQueue: storeQueue, pollTimeout: settings.pollTimeout, origins: settings.origins)
+        var options = WebServerOptions(settings.address)
         (options.limits, options.certificate) = (CourierLimits.server, certificate)
         options.refuse = { refusal, headers in
             var answer = WebResponse.refusal(refusal)
-            origins.addHeaders(to: &answer.headers, of: headers)
+            service.complete(&answer, to: headers)
             return answer
         }
         let started = try await WebServer.start(options) { await service.answer($0) }

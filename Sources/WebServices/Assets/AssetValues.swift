@@ -5,7 +5,8 @@ import StageTool
 
 /// Checks the assets in the fields that a client saves, and leaves out what only clients need.
 ///
-/// A field has an asset either with the receipt of an upload, or as the client read it from a record of the same database.
+/// A field has an asset either with the receipt of an upload, or as the client read it from a record of the same
+/// database.
 struct AssetValues {
     let tickets: AssetTickets
     let store: RecordStore

@@ -2,7 +2,8 @@ import Foundation
 import JSON
 import RecordStore
 
-/// Assets: `assets/upload` gives an address to which the client sends the file; the answer there becomes a field's value.
+/// Assets: `assets/upload` gives an address to which the client sends the file; the answer there becomes a field's
+/// value.
 ///
 /// CloudKit Web Services Reference, "Uploading Assets (assets/upload)". A record has only the file's checksum and size.
 extension WebService {
@@ -36,7 +37,7 @@ extension WebService {
         switch request.method {
         case "POST", "PUT": return try saveAsset(request, ticket)
         case "GET", "HEAD": return try loadAsset(request, ticket)
-        default: throw .bad("the method here is GET or POST")
+        default: throw .wrongMethod(allowed: ["GET", "HEAD", "POST", "PUT"])
         }
     }
 
@@ -85,7 +86,7 @@ extension WebService {
 
     /// The address that the client used for the gateway.
     func address(of request: ServiceRequest) -> String {
-        let scheme = request.header("x-forwarded-proto").first ?? "http"
+        let scheme = request.header("x-forwarded-proto").first ?? scheme
         return "\(scheme)://\(request.header("host").first ?? "127.0.0.1")"
     }
 }

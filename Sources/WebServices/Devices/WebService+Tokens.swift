@@ -47,7 +47,7 @@ extension WebService {
         }
     }
 
-    /// - Parameter name: The client's name for the device; nil: its token is its name too.
+    /// - Parameter name: The client's name for the device; nil: the token is the name too.
     private func register(
         _ session: Session, name: String?, _ transport: String, _ token: String
     ) async throws(ServiceError) {

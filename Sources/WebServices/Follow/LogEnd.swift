@@ -2,12 +2,12 @@ import Events
 import JSON
 import Time
 
-/// What ingest's answer to a question about its health says about the changes log.
+/// The end of the changes log, from ingest's answer to a question about its health.
 struct LogEnd {
     let identity: LogIdentity
     let last: UInt64
 
-    /// Nil while ingest has no log, or for another text.
+    /// Nil while ingest has no log, or if the text is not such an answer.
     init?(_ answer: String) {
         var parser = JSONParser(limits: JSONLimits(bytesMax: 1 << 20))
         let end = Array(answer.utf8).withUnsafeBytes { bytes -> LogEnd? in

@@ -13,7 +13,7 @@ final class LogEndQuestions {
     private var socket: ClientSocket
     private var poller = ZMQPoller()
 
-    /// After this silence the question is asked again.
+    /// How long an answer may take. After that the question is asked again.
     private static let patience = Duration.milliseconds(500)
 
     init(_ barrier: ReadBarrier, _ plan: HostPlan, _ context: HostContext, _ wake: WakeSignal) throws {
@@ -54,7 +54,7 @@ final class LogEndQuestions {
         }
     }
 
-    /// A late answer on the old socket would be an older sequence than the next question wants.
+    /// A new socket, because a late answer on the old one would name an older sequence than the next question asks for.
     private func startAgain() throws {
         socket.close()
         socket = try ProducerSocket.make(plan, context)

@@ -2,9 +2,9 @@ import Synchronization
 
 /// Lets a read pass when the store has every change that was acknowledged to anyone before the read came.
 ///
-/// The read waits until ingest has been asked, after the read came, for the last sequence of the changes log, and until the
-/// store has applied it. So no client, of this gateway or another one, gets an older answer than one it has seen. Reads
-/// that come while a question is under way share the next one. A read that waits too long is refused.
+/// The read waits until ingest has been asked, after the read came, for the last sequence of the changes log, and until
+/// the store has applied it. So no client, of this gateway or another one, gets an older answer than one it has seen.
+/// Reads that come while a question is under way share the next one. A read that waits too long is refused.
 final class ReadBarrier: Sendable {
     fileprivate struct Read {
         let deadline: ContinuousClock.Instant
@@ -13,7 +13,7 @@ final class ReadBarrier: Sendable {
 
     fileprivate struct State {
         var applied: UInt64 = 0
-        /// The log's last sequence, as far as ingest has told.
+        /// The log's last sequence in ingest's newest answer.
         var last: UInt64 = 0
         /// Reads that came after the last question.
         var arrived: [Read] = []
@@ -32,18 +32,18 @@ final class ReadBarrier: Sendable {
 
     /// The last sequence in the store.
     var applied: UInt64 { state.withLock { $0.applied } }
-    /// How many reads wait.
+    /// The number of waiting reads.
     var count: Int {
         state.withLock { state in
             state.arrived.count + state.asked.count + state.awaited.reduce(0) { $0 + $1.reads.count }
         }
     }
-    /// How many changes the store lacks, as far as ingest has told.
+    /// How many events the store lacks, by ingest's newest answer.
     var lag: UInt64 { state.withLock { $0.last - min($0.applied, $0.last) } }
 
     /// Waits until the store is new enough.
     ///
-    /// - Returns: False where that did not happen in time.
+    /// - Returns: False if the deadline came first.
     func pass(until deadline: ContinuousClock.Instant) async -> Bool {
         await withCheckedContinuation { continuation in
             let isOpen = state.withLock { state in
@@ -66,7 +66,7 @@ final class ReadBarrier: Sendable {
         }
     }
 
-    /// The answer to the question: the log's last sequence.
+    /// Takes the answer to the question: the log's last sequence.
     func answer(last: UInt64) {
         resume(
             state.withLock { state in
@@ -82,7 +82,7 @@ final class ReadBarrier: Sendable {
         resume(state.withLock { $0.takeReads { $0.deadline <= now } }, false)
     }
 
-    /// Refuses all reads, and lets no more pass.
+    /// Refuses all waiting and later reads.
     func close() {
         resume(
             state.withLock { state in

@@ -13,12 +13,12 @@ final class StoreFollower {
     private let barrier: ReadBarrier
     private let onRecordDeleted: () throws -> Void
 
-    /// Batches that have arrived are applied in one transaction, up to this size.
+    /// How many bytes of arrived batches are applied in one transaction.
     private static let transactionBytesMax = 4 << 20
 
     /// - Parameters:
     ///   - applied: The last event in the store.
-    ///   - onRecordDeleted: Called at first, and after events that may have deleted records or zones were applied.
+    ///   - onRecordDeleted: Called at the start, and after each transaction, which may have deleted records or zones.
     init(
         _ writer: RecordWriter, applied: UInt64, _ socket: ClientSocket, endpoint: String,
         _ writes: PendingWrites<AppliedRequest>, _ barrier: ReadBarrier, onRecordDeleted: @escaping () throws -> Void
@@ -35,7 +35,7 @@ final class StoreFollower {
         poller.add(client.socket)
         poller.add(wake)
         var hasWork = true
-        // A gateway may have stopped between a delete and those that follow from it.
+        // The gateway may have stopped between a delete and the deletes that it causes.
         try onRecordDeleted()
         while goesOn() {
             _ = try poller.poll(timeoutMilliseconds: hasWork ? 0 : Int(client.patience / .milliseconds(1)))
@@ -47,7 +47,7 @@ final class StoreFollower {
         try client.close()
     }
 
-    /// - Returns: Whether there was something to apply.
+    /// - Returns: Whether any batch had arrived.
     private func applyArrived() throws -> Bool {
         var (batches, bytes, last): ([EventBatch], Int, UInt64) = ([], 0, 0)
         while bytes < Self.transactionBytesMax, let arrival = try client.receive() {

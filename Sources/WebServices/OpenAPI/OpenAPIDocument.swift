@@ -3,7 +3,7 @@ import JSON
 
 /// Describes every endpoint of the gateway in the OpenAPI format (version 3.1.0), for tools that make or test clients.
 package enum OpenAPIDocument {
-    /// The path at which a gateway gives it.
+    /// The path at which a gateway answers with the document.
     package static let path = "/openapi.json"
 
     package static var text: String {
@@ -31,7 +31,7 @@ package enum OpenAPIDocument {
         }.text
     }
 
-    /// Of CloudKit's codes, and of paths and headers that the server does not read to their end.
+    /// The statuses of CloudKit's codes, and the statuses for paths and headers that are too long for the server.
     private static let errorStatuses = Set(ServerErrorCode.allCases.map(\.status)).union([414, 431]).sorted()
 
     private static func write(_ operation: Operation, into json: inout ByteBuffer) {

@@ -33,6 +33,8 @@ extension Operation {
         case .tokensRegister: .object([])
         case .usersCaller, .usersCurrent: .object([.required("userRecordName", .text)])
         case .assetsUpload: .object([Self.list("tokens", [Self.upload])])
+        case .notificationsChanges: .object([Self.list("notifications", [Self.notification])] + Self.position)
+        case .notificationsRead: .object([Self.list("notificationIDs", [.text]), Self.list("unknown", [.text])])
         }
     }
 
@@ -40,6 +42,9 @@ extension Operation {
     private static let changedRecords = records(["AnsweredRecord", "DeletedRecord"])
     /// A saved subscription, or `{"subscriptionID":…,"deleted":true}`.
     private static let subscription = Schema.object([.required("subscriptionID", .text), .optional("deleted", .flag)])
+    private static let notification = Schema.object([
+        .required("notificationID", .text), .required("isRead", .flag), .required("payload", .object([])),
+    ])
     private static let upload = Schema.object([
         .required("recordName", .text), .required("fieldName", .text), .required("url", .text),
     ])

@@ -21,7 +21,10 @@ extension Operation {
         case .tokensCreate: #"{"apnsEnvironment":"development","clientId":"browser"}"#
         case .tokensRegister: #"{"apnsEnvironment":"development","apnsToken":"6a0f","clientId":"phone"}"#
         case .assetsUpload: #"{"tokens":[{"recordType":"Photo","fieldName":"file"}]}"#
-        case .changesDatabase, .zonesChanges, .zonesList, .subscriptionsList, .usersCaller, .usersCurrent: "{}"
+        case .notificationsRead: #"{"notificationIDs":["9620b1ab-0000-4000-8000-000000000000"]}"#
+        case .changesDatabase, .zonesChanges, .zonesList, .subscriptionsList, .usersCaller, .usersCurrent,
+            .notificationsChanges:
+            "{}"
         }
     }
 }

@@ -3,7 +3,8 @@ import Predicates
 
 /// The dictionaries of CloudKit Web Services.
 ///
-/// A schema of a request takes at least what the gateway takes; a schema of an answer has every member that is always there.
+/// The schema of a request allows everything that the gateway accepts. The schema of an answer requires every member
+/// that is always there.
 extension Schema {
     /// The schemas that others refer to, by name.
     static let named: [(name: String, schema: Schema)] = [
@@ -67,10 +68,10 @@ extension Schema {
         .required("serverErrorCode", .word(ServerErrorCode.allCases.map(\.rawValue))), .required("reason", .text),
         .optional("retryAfter", .number), .optional("redirectURL", .text),
     ]
-    /// Of a whole request.
+    /// The error of a whole request.
     private static let error = Schema.object(errorMembers + [.required("uuid", .text)])
 
-    /// Of an item, which `member` names.
+    /// The error of one item, which `member` names.
     private static func item(_ member: String, _ schema: Schema) -> Schema {
         .object([.required(member, schema)] + errorMembers)
     }
@@ -97,6 +98,8 @@ extension Operation {
         case .tokensRegister: "Registers a device's APNs token."
         case .usersCaller, .usersCurrent: "Tells who the user is."
         case .assetsUpload: "Gives addresses to which the client sends the files of assets."
+        case .notificationsChanges: "Lists the user's notifications that came or were read since a token."
+        case .notificationsRead: "Marks notifications as read, for all devices of the user."
         }
     }
 
@@ -139,7 +142,10 @@ extension Operation {
                     .list(.object([.required("zoneID", .named("ZoneID"))] + Self.changes), atLeast: 1, atMost: 200)),
                 Self.limit,
             ])
-        case .changesDatabase, .zonesChanges: .object([.optional("syncToken", .text), Self.limit])
+        case .changesDatabase, .zonesChanges, .notificationsChanges:
+            .object([.optional("syncToken", .text), Self.limit])
+        case .notificationsRead:
+            .object([.required("notificationIDs", .list(.text, atMost: WebService.notificationsMax))])
         case .zonesLookup: .object([.required("zones", .list(.named("ZoneID"), atLeast: 1, atMost: 200))])
         case .zonesModify: Self.operations(["create", "delete"], "zone", .named("Zone"))
         case .subscriptionsLookup:

@@ -3,18 +3,18 @@ import JSON
 /// A part of a JSON Schema, as an OpenAPI document (version 3.1) has it.
 indirect enum Schema: Sendable {
     case text
-    /// A text that a regular expression describes as a whole.
+    /// A text that matches a regular expression from its start to its end.
     case name(String)
     case word([String])
     case count(atMost: Int?)
     case number
     case flag
-    /// The value true alone.
+    /// Only the value true.
     case yes
     case null
     case any
     case list(Schema, atLeast: Int = 0, atMost: Int?)
-    /// An object with further members that are not listed.
+    /// An object that may have members beyond the listed ones.
     case object([Member])
     /// An object whose keys a regular expression describes.
     case map(keys: String, Schema)

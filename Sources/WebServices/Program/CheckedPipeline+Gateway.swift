@@ -6,7 +6,8 @@ extension CheckedPipeline {
     /// Checks the settings of the gateway, if the file has one.
     package func checkGateway() throws(PipelineFileError) { _ = try gateway }
 
-    private var gateway: GatewaySettings? {
+    /// The settings of the gateway; nil without one.
+    package var gateway: GatewaySettings? {
         get throws(PipelineFileError) { file.api == nil ? nil : try GatewaySettings(of: file, path: path) }
     }
 

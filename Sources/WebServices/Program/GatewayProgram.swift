@@ -61,7 +61,7 @@ private struct GatewayReloads: Sendable {
     private func goesOn(with text: PipelineText) -> Bool {
         do {
             let file = try PipelineFile.parse(text, registry: .builtInStages)
-            try gateway.check(reload: file)
+            try gateway.reload(file)
             return true
         } catch {
             StandardError.write("api: \(error)")

@@ -61,7 +61,7 @@ struct ModifyRequest: Sendable {
     }
 }
 
-/// The members of a request that hold for all its operations.
+/// The members of a request that apply to all its operations.
 private struct Common {
     let zoneID: JSONValue?
     let isAtomic: Bool
@@ -116,7 +116,7 @@ private struct ReadOperation {
         text = try Self.text(operation, record, recordName, zoneID, assets)
     }
 
-    /// The same for two operations on one record.
+    /// Equal for two operations on the same record.
     var key: ModifyRequest.Key { ModifyRequest.Key(zone: zone, recordName: recordName) }
 
     func item(line: Int, indexInLine: Int) -> ModifyRequest.Item {
@@ -125,8 +125,8 @@ private struct ReadOperation {
             indexInLine: indexInLine)
     }
 
-    /// Members of a record that the client got from the gateway, such as `created`, are left out; so are those of a zone
-    /// ID that the model does not know, because the request's zone ID is repeated in each of its operations.
+    /// Members of a record that the client got from the gateway, such as `created`, are left out; so are those of a
+    /// zone ID that the model does not know, because the request's zone ID is repeated in each of its operations.
     private static func text(
         _ operation: OperationType, _ record: JSONValue, _ recordName: String, _ zone: ZoneID?,
         _ assets: AssetValues

@@ -37,8 +37,8 @@ extension WebService {
 extension WebService {
     private typealias Refusal = WriteLedger<String, AppliedRequest>.Refusal
 
-    /// The lines that would change another user's record in the public database. Only its creator may change a record there,
-    /// as in CloudKit's default security roles.
+    /// The lines that would change another user's record in the public database. Only its creator may change a record
+    /// there, as in CloudKit's default security roles.
     private func denials(of modify: ModifyRequest, _ session: Session) async throws(ServiceError) -> [Int: Refusal] {
         let items = modify.items.filter { $0.operation != .create }
         guard session.database == .public, !items.isEmpty else { return [:] }
@@ -56,7 +56,7 @@ extension WebService {
         return denied
     }
 
-    /// The records that operations on one zone would change; nil for each that does not live.
+    /// The records that operations on one zone would change; nil for a record that does not exist.
     private func living(
         _ items: [ModifyRequest.Item], _ zone: ZoneKey, _ session: Session
     ) throws(ServiceError) -> [StoredRecord?] {
@@ -123,7 +123,7 @@ private struct ModifyAnswer {
         }
     }
 
-    /// The refusal of a line names the operation that caused it, or none where it refuses the line as a whole; the line's
+    /// The refusal of a line names the operation that caused it, unless the line as a whole is refused. The line's
     /// other operations did not happen either.
     private func error(
         of item: ModifyRequest.Item, _ refusal: WriteLedger<String, AppliedRequest>.Refusal
@@ -136,7 +136,7 @@ private struct ModifyAnswer {
 extension WriteLedger.Refusal {
     private static var operations: String { "operations[" }
 
-    /// The index of the operation that broke a rule; nil where the whole line did.
+    /// The index of the operation that broke a rule; nil if the line as a whole did.
     fileprivate var operation: Int? {
         guard path.hasPrefix(Self.operations) else { return nil }
         return Int(path.dropFirst(Self.operations.count).prefix { $0 != "]" })
@@ -147,7 +147,7 @@ extension ServiceError {
     /// The door's refusal in CloudKit's terms.
     init<ID, Event>(_ refusal: WriteLedger<ID, Event>.Refusal) {
         let place = refusal.path.replacing(/^operations\[[0-9]+\]\.?/, with: "")
-        // The door's commands have other names than a client's requests.
+        // The door's commands have other member names than requests of clients.
         let text = refusal.reason.replacing("save it with zone.save first", with: "create it with zones/modify first")
         let reason = place.isEmpty ? text : "\(place): \(text)"
         self.init(Self.code(of: refusal.code), reason)

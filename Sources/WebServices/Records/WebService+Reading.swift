@@ -37,7 +37,7 @@ extension WebService {
 
     /// A token for the changes after this read, if the client asks for it with `getCurrentSyncToken=true` in the query.
     ///
-    /// The token comes from before the read. So a change in between is read twice rather than never.
+    /// The token is taken before the read. So a change between the two is read twice, not missed.
     private func currentToken(
         of zone: ZoneKey, _ request: ServiceRequest, _ session: Session
     ) throws(ServiceError) -> String? {
@@ -49,7 +49,7 @@ extension WebService {
         }
     }
 
-    /// Reads the queries of clients.
+    /// Reads the predicates of queries.
     private var predicates: PredicateReader {
         PredicateReader(settings.predicates == .extended ? .extended : .cloudKit)
     }
@@ -83,7 +83,7 @@ extension WebService {
     }
 }
 
-/// The members of a request that say which records to answer with, and how.
+/// The members of a request that choose the zone, the fields and the form of records in the answer.
 struct RecordOptions {
     let zone: ZoneKey
     private let desiredKeys: [String]?

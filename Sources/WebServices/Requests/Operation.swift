@@ -1,6 +1,6 @@
 import CloudKitModel
 
-/// What a request asks for: the last two parts of its path.
+/// The operation that a request asks for: the last two parts of its path.
 ///
 /// CloudKit Web Services Reference. `notifications/*` are Belfry's own.
 enum Operation: String, CaseIterable, Sendable {
@@ -22,6 +22,8 @@ enum Operation: String, CaseIterable, Sendable {
     case usersCaller = "users/caller"
     case usersCurrent = "users/current"
     case assetsUpload = "assets/upload"
+    case notificationsChanges = "notifications/changes"
+    case notificationsRead = "notifications/read"
 
     /// The databases in which it can be called.
     var databases: Set<DatabaseScope> {
@@ -35,15 +37,18 @@ enum Operation: String, CaseIterable, Sendable {
     /// Whether it changes something, so that a key that may only read cannot call it.
     var writes: Bool {
         switch self {
-        case .recordsModify, .zonesModify, .subscriptionsModify, .tokensCreate, .tokensRegister, .assetsUpload: true
+        case .recordsModify, .zonesModify, .subscriptionsModify, .tokensCreate, .tokensRegister, .assetsUpload,
+            .notificationsRead:
+            true
         default: false
         }
     }
 
-    /// Whether it belongs to a user's device and not to a database.
+    /// Whether its path begins with `/device`, and names no database.
     var isOfDevice: Bool { self == .tokensCreate || self == .tokensRegister }
 
-    /// Lists and questions about the user may be asked with GET. Some clients send `POST` and `{}`, so that is taken too.
+    /// Lists and questions about the user may be asked with GET. Some clients send `POST` and `{}`, so that is taken
+    /// too.
     var methods: [String] {
         switch self {
         case .zonesList, .subscriptionsList, .usersCaller, .usersCurrent: ["GET", "POST"]

@@ -10,7 +10,7 @@ struct RequestBody: ~Copyable {
     static let bytesMax = 4_000_000
     private static let limits = JSONLimits(bytesMax: bytesMax, refusesDuplicateKeys: true)
 
-    /// - Throws: `BAD_REQUEST` where the bytes are no JSON object and not empty.
+    /// - Throws: `BAD_REQUEST` if the bytes are neither empty nor a JSON object.
     static func check(_ bytes: [UInt8]) throws(ServiceError) {
         var body = RequestBody()
         try body.read(bytes) { (_: JSONValue) throws(ServiceError) in }
@@ -18,7 +18,7 @@ struct RequestBody: ~Copyable {
 
     /// Calls `body` with the object that the bytes hold; an empty body is an empty object.
     ///
-    /// - Throws: `BAD_REQUEST` where the bytes are no JSON object; what `body` throws.
+    /// - Throws: `BAD_REQUEST` if the bytes are not a JSON object, and the errors of `body`.
     mutating func read<Result>(
         _ bytes: [UInt8], _ body: (JSONValue) throws(ServiceError) -> Result
     ) throws(ServiceError) -> Result {
@@ -51,7 +51,7 @@ extension ServiceError {
 extension JSONValue {
     /// The elements of the required array under `key`.
     ///
-    /// - Throws: `BAD_REQUEST` where it is missing, is no array, or has more elements.
+    /// - Throws: `BAD_REQUEST` if it is missing, is not an array, or has more elements.
     func elements(_ key: StaticString, atMost limit: Int) throws(ServiceError) -> [JSONValue] {
         let list = try ServiceError.check { () throws(ModelError) in
             let list = try required(key)

@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// Draws names that are unique among all gateways of a pipeline.
+/// Makes names that are unique among all gateways of a pipeline.
 final class RequestIDSource: Sendable {
     private let prefix: String
     private let next = Atomic<UInt64>(0)
 
-    /// - Parameter random: Tells this run of this gateway from all others.
+    /// - Parameter random: Distinguishes this run of this gateway from all others.
     init(random: UInt64 = .random(in: .min ... .max)) { prefix = String(random, radix: 36) }
 
     /// A request ID for a line at ingest's door: at most 27 bytes.

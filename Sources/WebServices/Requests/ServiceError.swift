@@ -12,12 +12,20 @@ struct ServiceError: Error, Hashable, Sendable {
     var retryAfter: Int?
     /// Where a user signs in, with `AUTHENTICATION_REQUIRED`.
     var redirectURL: String?
+    /// The methods of the path, where the request has another one. RFC 9110, section 15.5.6.
+    var allowedMethods: [String] = []
 
     init(_ code: ServerErrorCode, _ reason: String, retryAfter: Int? = nil, redirectURL: String? = nil) {
         (self.code, self.reason, self.retryAfter, self.redirectURL) = (code, reason, retryAfter, redirectURL)
     }
 
     static func bad(_ reason: String) -> ServiceError { ServiceError(.badRequest, reason) }
+
+    static func wrongMethod(allowed: [String]) -> ServiceError {
+        var error = ServiceError(.badRequest, "the method here is \(allowed.joined(separator: " or "))")
+        error.allowedMethods = allowed
+        return error
+    }
 
     static let outcomeUnknown = ServiceError(
         .tryAgainLater, "the write was sent and not confirmed in time; fetch the record before you send it again",
@@ -36,6 +44,10 @@ extension ServiceError {
 
     /// The error as a whole answer.
     func answer(uuid: String) -> ServiceAnswer {
-        ServiceAnswer(status: code.status, body: ByteBuffer.object { write(into: &$0, uuid: uuid) })
+        let body = ByteBuffer.object { write(into: &$0, uuid: uuid) }
+        guard !allowedMethods.isEmpty else { return ServiceAnswer(status: code.status, body: body) }
+        var answer = ServiceAnswer(status: 405, body: body)
+        answer.headers = [("Allow", allowedMethods.joined(separator: ", "))]
+        return answer
     }
 }

@@ -1,3 +1,4 @@
+import CloudKitModel
 import Foundation
 import JSON
 import Time
@@ -7,7 +8,7 @@ struct ServiceRequest: Sendable {
     var method: String
     /// Percent-encoded, without the query.
     var path: String
-    /// What follows `?`, without it; empty without a query.
+    /// The text after `?`; empty without a query.
     var query: String
     /// All values of the header with this name, which is in lower case.
     var header: @Sendable (String) -> [String]
@@ -33,8 +34,9 @@ struct ServiceAnswer: Sendable {
     var status = 200
     var body: [UInt8]
     var contentType = "application/json; charset=UTF-8"
-    /// Beside those of every answer.
+    /// Headers beyond those that every answer has.
     var headers: [(name: String, value: String)] = []
+    var notes = RequestNotes()
 
     init(status: Int = 200, body: [UInt8]) { (self.status, self.body) = (status, body) }
 
@@ -46,4 +48,12 @@ struct ServiceAnswer: Sendable {
     static func object(_ write: (inout ByteBuffer) throws -> Void) rethrows -> ServiceAnswer {
         ServiceAnswer(body: try ByteBuffer.object(write))
     }
+}
+
+/// The parts of an entry in the access log that the HTTP server does not know.
+struct RequestNotes: Sendable {
+    var user: String?
+    /// The name of the key that the request was made with.
+    var key: String?
+    var error: ServerErrorCode?
 }

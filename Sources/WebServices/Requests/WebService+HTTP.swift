@@ -5,30 +5,45 @@ import Time
 
 /// The gateway at the HTTP server.
 extension WebService {
-    var serverOptions: WebServerOptions {
-        var options = WebServerOptions(host: settings.host, port: settings.port)
+    /// - Parameter log: Gets an entry for each request; nil: nobody does.
+    func serverOptions(
+        _ certificate: ServerCertificate?, log: (@Sendable (AccessLogEntry) -> Void)?
+    ) -> WebServerOptions {
+        var options = WebServerOptions(settings.address)
         options.limits.bodyBytesMax = RequestBody.bytesMax
         options.bodyBytesMax = { [tickets] path in
             tickets.allowsUpload(to: path, at: .wall()) ? AssetFolder.bytesMax : nil
         }
+        (options.certificate, options.log) = (certificate, log)
         options.eventLoopThreads = 2
         options.requestIDs = RequestIDs(header: Self.requestIDHeader) { [ids] in ids.uuid() }
-        options.refuse = { [ids] refusal, headers in
-            Self.refusal(refusal, uuid: headers[Self.requestIDHeader] ?? ids.uuid())
+        options.refuse = { [ids, origins = settings.origins] refusal, headers in
+            var answer = Self.refusal(refusal, uuid: headers[Self.requestIDHeader] ?? ids.uuid())
+            origins.addHeaders(to: &answer.headers, of: headers, Self.permissions)
+            return answer
         }
         return options
     }
 
-    func address(port: Int) -> String {
-        "http://\(settings.host.contains(":") ? "[\(settings.host)]" : settings.host):\(port)"
-    }
+    func address(port: Int) -> String { "\(scheme)://\(settings.address.text(port: port))" }
+
+    var scheme: String { settings.tls == nil ? "http" : "https" }
 
     func answer(_ request: WebRequest) async -> WebResponse {
+        let isPreflight = request.isPreflight && !settings.origins.names.isEmpty
+        var response = isPreflight ? WebResponse(status: .noContent) : await answerBeyondPreflights(request)
+        settings.origins.addHeaders(
+            to: &response.headers, of: request.headers, Self.permissions, isPreflight: isPreflight)
+        return response
+    }
+
+    private func answerBeyondPreflights(_ request: WebRequest) async -> WebResponse {
         let answer = await answer(
             ServiceRequest(
                 method: request.method.rawValue, path: request.path, query: request.query ?? "",
                 header: { request.values(ofHeader: $0) }, body: request.body, client: request.client ?? "",
                 id: request.id ?? "", now: .wall()))
+        if settings.accessLog != nil { request.note(answer.notes.members) }
         return WebResponse(answer, status: HTTPResponse.Status(code: answer.status))
     }
 
@@ -38,11 +53,26 @@ extension WebService {
         return WebResponse(ServiceError(code, refusal.reason).answer(uuid: uuid), status: refusal.status)
     }
 
-    private static let requestIDHeader =
-        HTTPField.Name("X-Apple-Request-UUID") ?? .date
+    private static let requestIDName = "X-Apple-Request-UUID"
+    private static let requestIDHeader = HTTPField.Name(requestIDName) ?? .date
+    private static let permissions = AllowedOrigins.Permissions(
+        methods: "GET, POST, PUT", headers: "content-type",
+        exposedHeaders: "\(requestIDName), \(webTokenHeader), retry-after")
+}
+
+extension RequestNotes {
+    fileprivate var members: [AccessLogEntry.Note] {
+        [
+            user.map { AccessLogEntry.Note("user", $0) }, key.map { AccessLogEntry.Note("key", $0) },
+            error.map { AccessLogEntry.Note("serverErrorCode", $0.rawValue) },
+        ].compactMap(\.self)
+    }
 }
 
 extension WebRequest {
+    // The Fetch standard, section 3.3.2: a CORS preflight.
+    fileprivate var isPreflight: Bool { method == .options && headers[.accessControlRequestMethod] != nil }
+
     /// - Parameter name: In lower case.
     func values(ofHeader name: String) -> [String] {
         let fields = HTTPField.Name(name).map { headers[values: $0] } ?? []

@@ -3,8 +3,8 @@ import RecordStore
 
 /// Deletes the records whose DELETE_SELF reference lost its target.
 ///
-/// CloudKit: CKRecord.ReferenceAction.deleteSelf. Each gateway sends these deletes. A delete names the change tag that its
-/// gateway saw. So of several gateways' deletes one has an effect, and none if somebody saved the record again.
+/// CloudKit: CKRecord.ReferenceAction.deleteSelf. Each gateway sends these deletes. A delete names the change tag that
+/// its gateway saw. So of several gateways' deletes one has an effect, and none if somebody saved the record again.
 final class CascadedDeletes {
     private let store: RecordStore
     private let ids: RequestIDSource

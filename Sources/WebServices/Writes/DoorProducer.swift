@@ -7,10 +7,10 @@ struct DoorProducer<StoredEvent: Sendable>: Sendable {
     let wake: WakeSignal
     let isStopped: @Sendable () -> Bool
 
-    /// The door answers at most 1,000 refusals in one answer, so a parcel has at most so many lines.
+    /// An answer of the door has at most 1,000 refusals, so a parcel has at most 1,000 lines.
     private static var linesMax: Int { 1_000 }
     private static var bytesMax: Int { 1 << 20 }
-    /// How often waits are checked against their deadlines.
+    /// How often deadlines are checked.
     private static var checkInterval: Duration { .milliseconds(100) }
 
     /// Returns when the gateway stops.

@@ -6,8 +6,8 @@ struct PendingLine: Sendable {
     let id: String
     let bytes: [UInt8]
 
-    /// - Parameter json: The line's JSON. Line feeds in it, which a client may have put between two tokens, become spaces:
-    ///   the door would take what follows them for a command of its own.
+    /// - Parameter json: The line's JSON. Line feeds in it, which a client may have put between two tokens, become
+    ///   spaces: the door would take what follows them for a command of its own.
     init(id: String, bytes json: [UInt8]) {
         self.id = id
         bytes = json.contains(where: Self.endsLine) ? json.map { Self.endsLine($0) ? UInt8(ascii: " ") : $0 } : json
@@ -26,7 +26,7 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
     enum Result: Sendable {
         case stored([StoredEvent])
         case refused(Ledger.Refusal)
-        /// It may be stored later, or never: the request has waited long enough, or the gateway stops.
+        /// The line may be stored later, or never. The request has waited long enough, or the gateway stops.
         case unknown
     }
 
@@ -64,7 +64,7 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
     /// - Parameter wake: Called when ``takeLines(first:countMax:bytesMax:)`` has something to take.
     init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
-    /// The number of requests that wait.
+    /// The number of waiting requests.
     var count: Int { state.withLock { $0.requests.count } }
 
     /// Sends a request's lines, and waits until each is stored or refused.
@@ -78,7 +78,7 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
         }
     }
 
-    /// Sends lines that nobody waits for.
+    /// Sends lines without waiting for them.
     func send(_ lines: [PendingLine]) {
         state.withLock { state in
             guard !state.isClosed else { return }
@@ -113,7 +113,7 @@ extension PendingWrites {
         state.withLock { $0.ledger = Ledger(answered: answered, applied: max(applied, $0.applied)) }
     }
 
-    /// Takes the next lines for the door, of at most so many bytes, but at least one if there is one.
+    /// Takes the next lines for the door: at most `bytesMax` bytes, but always one line if any waits.
     ///
     /// - Parameter first: The number at the door of the first line.
     func takeLines(first: UInt64, countMax: Int, bytesMax: Int) -> [PendingLine] {
@@ -135,7 +135,7 @@ extension PendingWrites {
 
     func passed(through line: UInt64, last: UInt64) { advance { $0.passed(through: line, last: last) } }
 
-    /// Ends the waits whose time has passed. Their lines are still followed.
+    /// Ends the waits whose deadlines have passed. Their lines are followed to their ends.
     func expire(at now: ContinuousClock.Instant) {
         resume(
             state.withLock { state in
@@ -185,7 +185,7 @@ extension PendingWrites.State {
         return true
     }
 
-    /// - Returns: The requests to answer, and whether a line is to be sent again.
+    /// - Returns: The requests to answer, and whether a line must be sent again.
     fileprivate mutating func perform(_ actions: [PendingWrites.Ledger.Action]) -> ([PendingWrites.Answer], Bool) {
         var (answers, sendsAgain): ([PendingWrites.Answer], Bool) = ([], false)
         for action in actions {

@@ -1,9 +1,9 @@
 /// Follows each write of the gateway from ingest's door to the gateway's store, and says when and how it ended.
 ///
-/// A write is one line at the door with a request ID, which ingest copies to each event that the line makes. It ends when
-/// its events are in the store, or when the door refuses its line. While ingest restarts, the door's answer may be lost: then
-/// the store decides. A write whose events are not in the store by the sequence that the door has named was refused, so it
-/// can be sent again without being applied twice.
+/// A write is one line at the door with a request ID, which ingest copies to each event that the line makes. It ends
+/// when its events are in the store, or when the door refuses its line. While ingest restarts, the door's answer may be
+/// lost: then the store decides. A write whose events are not in the store by the sequence that the door has named was
+/// refused, so it can be sent again without being applied twice.
 ///
 /// | state | event | next state |
 /// |---|---|---|
@@ -40,7 +40,7 @@ struct WriteLedger<ID: Hashable & Sendable, StoredEvent: Sendable> {
         var isUnknown = false
     }
 
-    /// Writes without an answer of the door, by line.
+    /// Writes that the door has not answered, by line.
     private var atDoor: [UInt64: Write] = [:]
     /// Writes whose events the store must have once it has applied this sequence, in the order of the sequences.
     private var awaited: [(last: UInt64, write: Write)] = []

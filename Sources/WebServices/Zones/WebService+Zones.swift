@@ -40,7 +40,7 @@ extension WebService {
         }
     }
 
-    /// `zones/lookup`. A zone stands there as its ID, or as `{"zoneID": …}`.
+    /// `zones/lookup`. A request names a zone by its ID, or as `{"zoneID": …}`.
     func lookUpZones(_ request: ServiceRequest, _ session: Session) throws(ServiceError) -> ServiceAnswer {
         var body = RequestBody()
         let wanted = try body.read(request.body) { json throws(ServiceError) in

@@ -8,7 +8,7 @@ import Synchronization
 struct Service: Sendable {
     let storeQueue: CourierStoreQueue
     let pollTimeout: Duration
-    let origins: Origins
+    let origins: AllowedOrigins
     let pages = PagesUnderWay()
 
     func answer(_ request: WebRequest) async -> WebResponse {
@@ -16,8 +16,18 @@ struct Service: Sendable {
         do throws(Route.Refusal) { answer = await self.answer(try Route(request), to: request) } catch {
             answer = .refusal(error.status, error.code, error.reason)
         }
-        origins.addHeaders(to: &answer.headers, of: request.headers, isPreflight: request.method == .options)
+        complete(&answer, to: request.headers, isPreflight: request.method == .options)
         return answer
+    }
+
+    private static let permissions = AllowedOrigins.Permissions(methods: "GET, POST", headers: "content-type")
+
+    /// Adds the headers of every answer.
+    ///
+    /// - Parameter request: The request's headers.
+    func complete(_ answer: inout WebResponse, to request: HTTPFields, isPreflight: Bool = false) {
+        answer.headers[.cacheControl] = "no-store"
+        origins.addHeaders(to: &answer.headers, of: request, Self.permissions, isPreflight: isPreflight)
     }
 
     private func answer(_ route: Route, to request: WebRequest) async -> WebResponse {

@@ -1,0 +1,106 @@
+import ArgumentParser
+import Inspect
+import PipelineKit
+import RecordStore
+import WebServices
+
+struct StoreCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "store",
+        abstract: "Looks after the record store of the gateway for CloudKit Web Services.",
+        discussion: """
+            The store is an SQLite file that the gateway makes from ingest's log. It holds nothing that the log has not.
+
+              belfry store rebuild Pipelines/quickstart.yaml       make it again from the log
+              belfry store copy Pipelines/quickstart.yaml /srv/b   a store for another gateway
+              belfry doctor Pipelines/quickstart.yaml --only store its size, its position and its indexes
+            """,
+        subcommands: [StoreRebuildCommand.self, StoreCopyCommand.self])
+}
+
+struct StoreRebuildCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rebuild",
+        abstract: "Makes the gateway's store again from ingest's log.",
+        discussion: """
+            The gateway must not run; ingest may. The old store stays until the new one is whole, so an interrupted rebuild \
+            changes nothing. Change tokens of clients stay valid, unless they are older than the log's first event. Indexes \
+            are made again when queries need them.
+
+              belfry store rebuild Pipelines/quickstart.yaml
+            """)
+
+    @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
+    var pipeline: String
+
+    @OptionGroup var output: JSONOption
+
+    func run() throws {
+        let folder = try StoreFolder(pipeline: pipeline)
+        var progress = ReadingProgress(total: try folder.changesLog()?.bytes ?? 0)
+        let summary = try StoreFolder.explained { try folder.rebuild { progress.add($0) } }
+        progress.end()
+        try output.print(summary, "rebuilt")
+    }
+}
+
+struct StoreCopyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "copy",
+        abstract: "Copies the gateway's store and assets to a new folder.",
+        discussion: """
+            Another gateway of the same pipeline starts with the copy: set `store:` to the folder in the pipeline file on its \
+            machine. It then reads only the events after the copy. The gateway may run meanwhile. The copy has no secret and \
+            no keys; copy the key file too, or share it.
+
+              belfry store copy Pipelines/quickstart.yaml /srv/belfry/api2
+            """)
+
+    @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
+    var pipeline: String
+
+    @Argument(help: "The new folder. It may exist, without a store.", completion: .directory)
+    var folder: String
+
+    @OptionGroup var output: JSONOption
+
+    func run() throws {
+        let source = try StoreFolder(pipeline: pipeline)
+        try output.print(StoreFolder.explained { try source.copy(to: folder) }, "copied to")
+    }
+}
+
+extension StoreFolder {
+    /// - Throws: ``ToolFailure`` with 78 if the file has no gateway.
+    init(pipeline: String) throws {
+        try PipelineArgument.check(pipeline)
+        let checked = try CheckedPipeline(path: pipeline)
+        guard let gateway = try checked.gateway else {
+            throw ToolFailure(.configuration, "\(pipeline) has no gateway: there is no `api` beside `stages`")
+        }
+        self.init(gateway, of: checked.file)
+    }
+
+    /// Gives errors the exit status of their kind.
+    static func explained<Value>(_ work: () throws -> Value) throws -> Value {
+        do { return try work() } catch let error as RecordStoreError {
+            switch error {
+            case .inUse: throw ToolFailure(.unavailable, "\(error)")
+            case .damaged, .otherVersion, .otherLog, .missingEvents, .badEvent: throw ToolFailure(.badData, "\(error)")
+            case .unusable: throw ToolFailure(.inputOutput, "\(error)")
+            }
+        } catch let error as StoreFolderError {
+            switch error {
+            case .noLog: throw ToolFailure(.noInput, "\(error)")
+            case .exists: throw ToolFailure(.cannotCreate, "\(error)")
+            }
+        }
+    }
+}
+
+extension JSONOption {
+    /// - Parameter verb: What was done, as `rebuilt`.
+    fileprivate func print(_ summary: StoreSummary, _ verb: String) throws {
+        try StandardOutput.write(line: isWanted ? summary.json : "\(verb) \(summary.text)")
+    }
+}

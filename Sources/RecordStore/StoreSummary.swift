@@ -1,0 +1,75 @@
+import Foundation
+import GRDB
+
+/// What a store's file holds, for the operator. It can be read while a gateway uses the store.
+package struct StoreSummary: Hashable, Sendable {
+    /// An index on a field, which the gateway makes when a query first needs it.
+    package struct Index: Hashable, Sendable {
+        package let recordType: String
+        package let field: String
+        /// The zone's database, as `private _alice`, and its name.
+        package let database: String
+        package let zone: String
+        /// How many of the records are in the index, from 0 to 1.
+        package let share: Double
+        package var isComplete: Bool { share == 1 }
+    }
+
+    package let path: String
+    /// The log that the store is made from.
+    package let log: String
+    /// The last event in the store.
+    package let applied: UInt64
+    package let records: Int
+    package let zones: Int
+    package let bytes: UInt64
+    /// In the order in which they were asked for.
+    package let indexes: [Index]
+
+    /// - Throws: ``RecordStoreError`` if the file is no intact store of this version.
+    package init(path: String) throws(RecordStoreError) {
+        do {
+            var configuration = Configuration()
+            configuration.readonly = true
+            configuration.busyMode = .timeout(5)
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            self = try queue.read { db in
+                try Schema.check(db, path: path)
+                return try StoreSummary(path: path, db)
+            }
+            try queue.close()
+        } catch { throw RecordStoreError(error, path: path) }
+    }
+
+    private init(path: String, _ db: Database) throws {
+        func count(_ sql: String) throws -> Int { Int(try db.prepared(sql).first { $0.int(0) } ?? 0) }
+        self.path = path
+        log = try Facts.text(.log, db) ?? ""
+        applied = try RecordStore.Applied(db).sequence
+        records = try count(
+            """
+            SELECT count(*) FROM records r JOIN zones z ON z.id = r.zone AND z.deleted IS NULL WHERE r.fields IS NOT NULL
+            """)
+        zones = try count("SELECT count(*) FROM zones WHERE deleted IS NULL")
+        indexes = try Self.indexes(db)
+        let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber
+        bytes = size?.uint64Value ?? 0
+    }
+
+    private static func indexes(_ db: Database) throws -> [Index] {
+        try db.prepared(
+            """
+            SELECT i.type, i.field, d.scope, d.owner, z.name, i.builtTo,
+                (SELECT max(id) FROM records r WHERE r.zone = i.zone AND r.type = i.type AND r.fields IS NOT NULL)
+            FROM fieldIndexes i JOIN zones z ON z.id = i.zone AND z.deleted IS NULL JOIN databases d ON d.id = z.database
+            ORDER BY i.id
+            """
+        ).all { row in
+            let (built, last, owner) = (row.int(5), row.int(6), row.text(3))
+            return Index(
+                recordType: row.text(0), field: row.text(1),
+                database: row.text(2) + (owner.isEmpty ? "" : " \(owner)"), zone: row.text(4),
+                share: built == FieldList.complete || last <= built ? 1 : Double(built) / Double(last))
+        }
+    }
+}

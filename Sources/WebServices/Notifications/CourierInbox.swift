@@ -1,0 +1,64 @@
+import Foundation
+import FoundationNetworking
+
+/// The courier's inboxes over HTTP. The inbox of a user has the user's whole notifications, and each courier token of
+/// the user opens it.
+struct CourierInbox: Sendable {
+    enum Answer: Sendable {
+        /// The body of a 200.
+        case body([UInt8])
+        /// The courier does not know the token, or not yet.
+        case unknownToken
+        /// The change token is of another log, or ahead of this one.
+        case expired
+        /// Seconds to wait, if the courier says so.
+        case unavailable(retryAfter: Int?)
+    }
+
+    // RFC 9110, sections 15.5.4, 15.5.11: the courier's answers to an unknown token and to an expired one.
+    private static let (forbidden, gone) = (403, 410)
+    private static let timeout: TimeInterval = 10
+
+    private let address: String
+    private let session = URLSession(configuration: .ephemeral)
+
+    /// - Parameter address: The courier's address, such as `http://127.0.0.1:7480`.
+    init(address: String) { self.address = address }
+
+    /// The notifications that came or were read since `changeToken`.
+    ///
+    /// - Parameter changeToken: Nil for all notifications.
+    func changes(of token: String, since changeToken: String?, limit: Int) async -> Answer {
+        guard var components = URLComponents(string: "\(address)/courier/\(token)/notifications") else {
+            return .unavailable(retryAfter: nil)
+        }
+        components.queryItems =
+            [URLQueryItem(name: "limit", value: "\(limit)")]
+            + [changeToken.map { URLQueryItem(name: "since", value: $0) }].compactMap(\.self)
+        return await answer(to: components.url.map { URLRequest(url: $0) })
+    }
+
+    /// - Parameter body: `{"notificationIDs":[…]}`.
+    func markRead(of token: String, _ body: [UInt8]) async -> Answer {
+        var request = URL(string: "\(address)/courier/\(token)/read").map { URLRequest(url: $0) }
+        request?.httpMethod = "POST"
+        request?.httpBody = Data(body)
+        return await answer(to: request)
+    }
+
+    private func answer(to request: URLRequest?) async -> Answer {
+        guard var request else { return .unavailable(retryAfter: nil) }
+        request.timeoutInterval = Self.timeout
+        do {
+            let (data, response) = try await session.data(for: request)
+            let answer = response as? HTTPURLResponse
+            switch answer?.statusCode {
+            case 200: return .body(Array(data))
+            case Self.forbidden: return .unknownToken
+            case Self.gone: return .expired
+            default:
+                return .unavailable(retryAfter: answer?.value(forHTTPHeaderField: "retry-after").flatMap { Int($0) })
+            }
+        } catch { return .unavailable(retryAfter: nil) }
+    }
+}

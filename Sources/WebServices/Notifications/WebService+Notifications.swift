@@ -1,0 +1,96 @@
+import CloudKitModel
+import Events
+import JSON
+import RecordStore
+
+/// `notifications/changes` and `notifications/read`: CKFetchNotificationChangesOperation and
+/// CKMarkNotificationsReadOperation, which have no call in CloudKit Web Services. The courier answers, for one of the
+/// user's courier devices.
+extension WebService {
+    // The courier's own limits: see the manual's page on the courier.
+    static let notificationsMax = 400
+
+    func changesOfNotifications(_ request: ServiceRequest, _ session: Session) async throws(ServiceError)
+        -> ServiceAnswer
+    {
+        var body = RequestBody()
+        let (token, limit) = try body.read(request.body) { json throws(ServiceError) in
+            let limit = try json.optionalCount("resultsLimit", atMost: Self.notificationsMax)
+            return (try json.optionalText("syncToken"), limit ?? Self.notificationsMax)
+        }
+        if let token { try Self.check(token) }
+        let page = try await askCourier(session) { await $0.changes(of: $1, since: token, limit: limit) }
+        return try Self.answer(page) { page, json in
+            json.append("notifications", page["notifications"])
+            json.append("syncToken", page["serverChangeToken"])
+            json.append("moreComing", page["moreComing"])
+        }
+    }
+
+    func markNotificationsRead(_ request: ServiceRequest, _ session: Session) async throws(ServiceError)
+        -> ServiceAnswer
+    {
+        var body = RequestBody()
+        let ids = try body.read(request.body) { json throws(ServiceError) in
+            try json.elements("notificationIDs", atMost: Self.notificationsMax).map { id throws(ServiceError) in
+                guard let text = id.string else { throw .bad("notificationIDs: expected a list of strings") }
+                return text
+            }
+        }
+        let marks = ByteBuffer.object { $0.append("notificationIDs", ids) }
+        let answer = try await askCourier(session) { await $0.markRead(of: $1, Array(marks.bytes)) }
+        return try Self.answer(answer) { answer, json in
+            json.append("notificationIDs", answer["notificationIDs"])
+            json.append("unknown", answer["unknown"])
+        }
+    }
+
+    /// Asks for the first courier device of the user that the courier knows. The courier learns of a device a moment
+    /// after it was registered.
+    private func askCourier(
+        _ session: Session, _ ask: (CourierInbox, String) async -> CourierInbox.Answer
+    ) async throws(ServiceError) -> [UInt8] {
+        guard let inbox else {
+            throw .bad("this gateway has no courier, which keeps notifications: `api: courier` in its pipeline file")
+        }
+        let account = try session.account()
+        let devices = try ServiceError.ofStore { () throws(RecordStoreError) in try store.devices(of: account) }
+        let tokens = devices.filter { $0.transport == settings.courierTransport }.map(\.token)
+        guard !tokens.isEmpty else {
+            throw .bad("no device of the user polls the courier, which keeps notifications; see tokens/create")
+        }
+        for token in tokens {
+            switch await ask(inbox, token) {
+            case .body(let bytes): return bytes
+            case .unknownToken: continue
+            case .expired:
+                throw ServiceError(.changeTokenExpired, "syncToken: is of another log; fetch without a token")
+            case .unavailable(let seconds):
+                throw ServiceError(.tryAgainLater, "the courier does not answer", retryAfter: seconds ?? 1)
+            }
+        }
+        throw ServiceError(.tryAgainLater, "the courier does not know the user's devices yet", retryAfter: 1)
+    }
+
+    /// The courier refuses other texts as malformed.
+    private static func check(_ token: String) throws(ServiceError) {
+        guard token.utf8.count <= 200, token.wholeMatch(of: /[0-9A-Za-z]+-[0-9]+-[0-9]+/) != nil else {
+            throw .bad("syncToken: is not one that this service gave")
+        }
+    }
+
+    /// - Parameter write: Writes the members of the answer from the courier's.
+    private static func answer(
+        _ bytes: [UInt8], _ write: (JSONValue, inout ByteBuffer) -> Void
+    ) throws(ServiceError) -> ServiceAnswer {
+        var parser = JSONParser(limits: JSONLimits(bytesMax: 16 << 20))
+        let answer = bytes.withUnsafeBytes { bytes -> ServiceAnswer? in
+            do throws(JSONError) {
+                let json = try parser.parse(bytes)
+                return .object { write(json, &$0) }
+            } catch { return nil }
+        }
+        guard let answer else { throw ServiceError(.tryAgainLater, "the courier's answer is not JSON", retryAfter: 1) }
+        return answer
+    }
+}

@@ -1,0 +1,101 @@
+import EventLog
+import Foundation
+import PipelineKit
+import PipelineRuntime
+import RecordStore
+import StageTool
+
+/// The folder of a gateway's store, for commands that look after it.
+package struct StoreFolder: Sendable {
+    package let path: String
+    /// The folder of the log that the store is made from.
+    private let changes: String
+    private let mode: DataMode
+
+    package var store: String { "\(path)/\(Self.storeName)" }
+
+    static let storeName = "store.sqlite"
+    static let assetsName = "assets"
+
+    /// How many bytes of events one transaction applies.
+    private static let transactionBytes = 4 << 20
+
+    package init(_ settings: GatewaySettings, of file: PipelineFile) {
+        (path, mode) = (settings.folder(of: file), file.dataMode)
+        changes = "\(file.data)/logs/\(file.sourceStage.logName)"
+    }
+
+    /// The log that the store is made from; nil before ingest's first start.
+    package func changesLog() throws(EventLogError) -> LogSummary? {
+        try EventLogs.isLog(directory: changes) ? EventLogs.summary(directory: changes) : nil
+    }
+
+    /// Makes the store again from the changes log, up to the log's present end. The old store stays until the new one
+    /// is whole.
+    ///
+    /// A log whose first events were removed still has every live record, because retention keeps the events that live
+    /// records need. The new store refuses change tokens from before the log's first event.
+    ///
+    /// - Parameter onBatch: Called with the bytes of each batch that was read.
+    /// - Throws: ``RecordStoreError/inUse(folder:process:)`` while a gateway runs.
+    package func rebuild(_ onBatch: (UInt64) throws -> Void) throws -> StoreSummary {
+        try DataFolder.prepare(path, mode)
+        let lock = try StoreLock(folder: path)
+        defer { withExtendedLifetime(lock) {} }
+        guard let log = try changesLog() else { throw StoreFolderError.noLog(changes) }
+        let part = "\(store).part"
+        try StoreFiles.remove(part)
+        let writer = RecordWriter(try RecordStore(path: part, log: log.identity))
+        try apply(through: log.lastSequence, to: writer, onBatch)
+        try writer.close()
+        try StoreFiles.replace(store, by: part)
+        return try StoreSummary(path: store)
+    }
+
+    private func apply(through last: UInt64, to writer: RecordWriter, _ onBatch: (UInt64) throws -> Void) throws {
+        let reader = try EventLogReader(directory: changes, from: .beginning)
+        var (batches, bytes): ([EventBatch], Int) = ([], 0)
+        while let batch = try reader.next(through: last) {
+            batches.append(
+                EventBatch(firstSequence: batch.header.firstSequence, now: batch.header.now, lines: Array(batch.body)))
+            bytes += batch.body.count
+            if bytes >= Self.transactionBytes {
+                _ = try writer.apply(batches)
+                (batches, bytes) = ([], 0)
+            }
+            try onBatch(UInt64(batch.body.count))
+        }
+        _ = try writer.apply(batches)
+    }
+
+    /// Copies the store and its assets to a new folder, with which another gateway of the pipeline can start. The
+    /// gateway may run meanwhile. Its secret is not copied, because each gateway is a producer of its own.
+    package func copy(to folder: String) throws -> StoreSummary {
+        let target = "\(folder)/\(Self.storeName)"
+        guard !FileManager.default.fileExists(atPath: target) else { throw StoreFolderError.exists(target) }
+        try DataFolder.prepare(folder, mode)
+        try RecordStore.copy(store, to: target)
+        try copyAssets(to: "\(folder)/\(Self.assetsName)")
+        return try StoreSummary(path: target)
+    }
+
+    private func copyAssets(to folder: String) throws {
+        let assets = "\(path)/\(Self.assetsName)"
+        guard FileManager.default.fileExists(atPath: assets) else { return }
+        try FileManager.default.copyItem(atPath: assets, toPath: folder)
+    }
+}
+
+package enum StoreFolderError: Error, Hashable, CustomStringConvertible {
+    /// There is no changes log.
+    case noLog(String)
+    /// The target of a copy has a store.
+    case exists(String)
+
+    package var description: String {
+        switch self {
+        case .noLog(let folder): "\(folder): there is no log yet; a store is made from ingest's log"
+        case .exists(let path): "\(path) exists already; copy to a new folder"
+        }
+    }
+}

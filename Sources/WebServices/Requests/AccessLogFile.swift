@@ -1,0 +1,138 @@
+import Dispatch
+import EventLog
+import Glibc
+import HTTPServer
+import JSON
+import Synchronization
+import Time
+
+/// The access log: a line of JSON for each request, without anything secret.
+///
+/// A queue writes the lines, because event loops must not wait for a disk. While the disk is slower than the requests,
+/// lines are dropped and counted. A file that was renamed or removed is made again, so that it can be rotated.
+final class AccessLogFile: Sendable {
+    private struct Pending: ~Copyable {
+        var lines = ByteBuffer()
+        var dropped = 0
+        /// Whether the queue will write.
+        var isScheduled = false
+    }
+
+    private let path: String
+    private let mode: DataMode
+    private let say: @Sendable (String) -> Void
+    private let pending = Mutex(Pending())
+    /// Only the queue uses the file.
+    private let file = Mutex<OpenFile?>(nil)
+    private let queue = DispatchQueue(label: "belfry.api.access-log")
+
+    static let pendingBytesMax = 1 << 20
+
+    /// - Parameter say: Tells the operator, once for each time that the file cannot be written.
+    init(path: String, mode: DataMode, say: @escaping @Sendable (String) -> Void) {
+        (self.path, self.mode, self.say) = (path, mode, say)
+        schedule()
+    }
+
+    func log(_ entry: AccessLogEntry) {
+        let time = Instant.wall()
+        let isFirst = pending.withLock { pending in
+            if pending.lines.count < Self.pendingBytesMax {
+                entry.write(at: time, into: &pending.lines)
+            } else {
+                pending.dropped += 1
+            }
+            defer { pending.isScheduled = true }
+            return !pending.isScheduled
+        }
+        if isFirst { schedule() }
+    }
+
+    /// Returns when all lines are written.
+    func close() async {
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                write()
+                file.withLock { $0 = nil }
+                continuation.resume()
+            }
+        }
+    }
+
+    private func schedule() { queue.async { [self] in write() } }
+
+    private func write() {
+        var (lines, dropped) = pending.withLock { pending in
+            defer { pending = Pending() }
+            return (Array(pending.lines.bytes), pending.dropped)
+        }
+        if dropped > 0 {
+            let note = ByteBuffer.object {
+                $0.append("time", Instant.wall().rfc3339)
+                $0.append("dropped", dropped)
+            }
+            lines += Array(note.bytes) + [UInt8(ascii: "\n")]
+        }
+        file.withLock { file in
+            let hasFailed = file?.hasFailed ?? false
+            if file?.isStill(at: path) != true { file = OpenFile(path, mode) }
+            if let reason = file?.append(lines), !hasFailed {
+                say("the access log \(path) cannot be written: \(reason); requests go on without it")
+            }
+        }
+    }
+}
+
+/// A file that is open for appending, or the reason why it is not.
+private struct OpenFile: ~Copyable {
+    private let descriptor: CInt
+    private var failure: CInt?
+
+    var hasFailed: Bool { failure != nil }
+
+    init(_ path: String, _ mode: DataMode) {
+        descriptor = uninterrupted { mode.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC) }
+        failure = descriptor < 0 ? errno : nil
+    }
+
+    deinit { if descriptor >= 0 { Glibc.close(descriptor) } }
+
+    /// Whether the path still names this file.
+    func isStill(at path: String) -> Bool {
+        var (own, present) = (stat(), stat())
+        guard failure == nil, fstat(descriptor, &own) == 0, stat(path, &present) == 0 else { return false }
+        return (own.st_dev, own.st_ino) == (present.st_dev, present.st_ino)
+    }
+
+    /// - Returns: Why the bytes are not in the file, in the system's words; nil after success.
+    mutating func append(_ bytes: [UInt8]) -> String? {
+        var written = 0
+        while failure == nil, written < bytes.count {
+            let count = bytes.withUnsafeBytes { bytes in
+                uninterrupted { Glibc.write(descriptor, bytes.baseAddress! + written, bytes.count - written) }
+            }
+            if count < 0 { failure = errno } else { written += count }
+        }
+        return failure.map { String(cString: strerror($0)) }
+    }
+}
+
+extension AccessLogEntry {
+    /// Writes the entry as a line. The path of an asset is a ticket, which is secret.
+    fileprivate func write(at time: Instant, into buffer: inout ByteBuffer) {
+        let isAsset = path.hasPrefix(WebService.assetPath)
+        buffer.object { json in
+            json.append("time", time.rfc3339)
+            json.append("requestID", requestID)
+            json.append("client", client)
+            json.append("method", method)
+            json.append("path", isAsset ? WebService.assetPath + "…" : path)
+            json.append("status", status)
+            json.append("bytes", bytes)
+            json.append("microseconds", Int(duration / .microseconds(1)))
+            for note in notes { json.append(note.name, note.text) }
+            if !isComplete { json.append("isComplete", false) }
+        }
+        buffer.append("\n")
+    }
+}

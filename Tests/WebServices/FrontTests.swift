@@ -1,0 +1,180 @@
+import BuiltIns
+import Foundation
+import PipelineKit
+import TestSupport
+import Testing
+
+@testable import PipelineTestKit
+@testable import WebServices
+
+/// What stands before the endpoints: encryption, pages of other sites, methods, and the access log.
+@Suite("The gateway's front", .serialized, .timeLimit(.minutes(3)))
+struct FrontTests {
+    private static let lookup = "/database/1/\(GatewayRig.container)/development/private/records/lookup"
+
+    // MARK: Encryption
+
+    @Test(.enabled(if: TestCertificates.isPossible, "needs openssl"))
+    func `with a certificate clients choose HTTP 2 or HTTP 1, and a reload shows them a new one`() async throws {
+        let certificates = try TestCertificates()
+        try certificates.make("one")
+        let files = ", certificate: \(certificates.certificate), key: {$file: \(certificates.key)}"
+        try await GatewayRig.with(files) { rig in
+            func curl(_ options: String...) async throws -> String {
+                let url = "https://127.0.0.1:\(rig.portNumber)\(Self.lookup)?ckWebAuthToken=_alice"
+                let fixed = ["--silent", "--max-time", "60", "--data", #"{"records":[{"recordName":"n1"}]}"#]
+                let said = ["--cacert", certificates.certificate, "--write-out", " %{http_version} %{http_code}", url]
+                return await (try TestProgram("/usr/bin/curl", fixed + options + said)).answer()
+            }
+            #expect(try await curl("--http2").hasSuffix(" 2 200"))
+            #expect(try await curl("--http1.1").hasSuffix(" 1.1 200"))
+            try certificates.make("two")
+            #expect(try await curl("--http2").hasSuffix(" 000"), "the old certificate is not trusted any more")
+            try rig.gateway.reload(rig.file())
+            #expect(try await curl("--http2").hasSuffix(" 2 200"))
+        }
+    }
+
+    @Test(arguments: [
+        (#"listen: "0.0.0.0:7490""#, "other machines reach 0.0.0.0, and the gateway does not encrypt what it sends"),
+        (#"listen: "127.0.0.1:7490", certificate: /nowhere.pem"#, "api.key: required"),
+        (#"listen: "127.0.0.1:7490", key: {$env: KEY}"#, "is the key of no certificate"),
+        (#"listen: "127.0.0.1:7490", origins: ["app.example.com"]"#, "app.example.com is no origin"),
+    ])
+    func `a mistake in the settings of the front is named`(settings: String, reason: String) throws {
+        let error = #expect(throws: PipelineFileError.self) { try Self.settings("{\(settings)}") }
+        #expect("\(error.map { "\($0)" } ?? "")".contains(reason), "\(String(describing: error))")
+    }
+
+    @Test func `a certificate that cannot be read is named with its file`() throws {
+        let settings = try Self.settings("{certificate: /nowhere.pem, key: {$env: PATH}}")
+        let error = #expect(throws: PipelineFileError.self) { try settings.certificate() }
+        #expect(
+            error?.first.keyPath == "api.certificate"
+                && error?.first.reason == "/nowhere.pem cannot be read, or holds no certificate in PEM")
+    }
+
+    private static func settings(_ api: String) throws -> GatewaySettings {
+        let file = try PipelineFile.parse(
+            "pipeline: web\nstages: {ingest: {}}\napi: \(api)\n", file: "web.yaml", registry: .builtIns)
+        return try GatewaySettings(of: file, path: "web.yaml")
+    }
+
+    @Test func `a reload may change the certificate and nothing else of the settings`() throws {
+        let standard = try Self.settings("{}")
+        for change in [
+            "listen: 127.0.0.1:7491", "store: elsewhere", "keys: other.json", "courier: http://127.0.0.1:7480",
+            "courierTransport: c", "apnsTransport: a", "signIn: https://app.example", "writeTimeout: 21s",
+            "lagMax: 3s", "predicates: extended", "origins: [https://app.example]", "accessLog: a.log",
+            "certificate: c.pem, key: {$env: KEY}",
+        ] {
+            #expect(try !Self.settings("{\(change)}").hasSameRest(as: standard), "\(change)")
+        }
+        let (one, two) = (
+            try Self.settings("{certificate: a.pem, key: {$env: A}}"),
+            try Self.settings("{certificate: b.pem, key: {$env: B}}")
+        )
+        #expect(one.hasSameRest(as: two))
+    }
+
+    // MARK: Pages of other sites
+
+    @Test func `pages of the allowed origins may read answers, also of refused requests`() async throws {
+        try await GatewayRig.with(#", origins: ["http://localhost:8080"]"#) { rig in
+            func headers(_ origin: String, _ method: String, _ more: [String: String] = [:]) async throws
+                -> (status: Int, headers: [String: String])
+            {
+                let answer = try await rig.send(
+                    method, Self.lookup, method == "POST" ? Data("{}".utf8) : nil,
+                    headers: more.merging(["Origin": origin]) { $1 })
+                return (answer.status, answer.headers)
+            }
+            let asked = ["Access-Control-Request-Method": "POST"]
+            let preflight = try await headers("http://localhost:8080", "OPTIONS", asked)
+            #expect(preflight.status == 204)
+            #expect(preflight.headers["access-control-allow-origin"] == "http://localhost:8080")
+            #expect(preflight.headers["access-control-allow-methods"] == "GET, POST, PUT")
+            let refused = try await headers("http://localhost:8080", "POST")
+            #expect(refused.status == 421 || refused.status == 401, "\(refused)")
+            #expect(refused.headers["access-control-allow-origin"] == "http://localhost:8080")
+            #expect(refused.headers["access-control-expose-headers"]?.contains("X-Apple-Request-UUID") == true)
+            #expect(refused.headers["vary"] == "origin")
+            let other = try await headers("http://localhost:9090", "OPTIONS", asked)
+            #expect(other.status == 204 && other.headers["access-control-allow-origin"] == nil)
+        }
+    }
+
+    // MARK: Methods
+
+    @Test(arguments: [
+        ("PUT", lookup, "POST"),
+        ("DELETE", "/database/1/\(GatewayRig.container)/development/private/zones/list", "GET, POST"),
+        ("GET", "/auth/1/\(GatewayRig.container)/development/signin", "POST"),
+        ("DELETE", "/assets/none", "GET, HEAD, POST, PUT"),
+    ])
+    func `a method that a path does not have is refused with those that it has`(
+        method: String, path: String, allowed: String
+    ) async throws {
+        try await GatewayRig.with { rig in
+            let answer = try await rig.send(method, path)
+            #expect(answer.status == 405 && answer.headers["allow"] == allowed, "\(answer)")
+            #expect(answer["serverErrorCode"] == "BAD_REQUEST")
+        }
+    }
+
+    // MARK: The access log
+
+    @Test func `the access log has a line for each request and nothing secret`() async throws {
+        let folder = try Folder()
+        let path = folder.path + "/access.log"
+        try await GatewayRig.with(", accessLog: \(path)") { rig in
+            _ = try await rig.modify("create", "n1", as: "_secretive")
+            _ = try await rig.send("POST", Self.lookup + "?ckAPIToken=secret-key", Data("{}".utf8))
+            let upload = try await rig.post(
+                "private/assets/upload", #"{"tokens":[{"recordType":"Note","fieldName":"picture"}]}"#)
+            let url = try #require(upload["tokens.0.url"])
+            let ticket = try #require(url.split(separator: "/").last)
+            #expect(try await rig.send("POST", "/assets/\(ticket)", Data("picture".utf8)).status == 200)
+            let text = try await Self.lines(4, of: path)
+            #expect(
+                !text.contains(ticket) && !text.contains("secret-key") && !text.contains("ckWebAuthToken"), "\(text)")
+            let lines = try text.split(separator: "\n").map { try JSONSerialization.jsonObject(with: Data($0.utf8)) }
+            let entries = lines.compactMap { $0 as? [String: Any] }
+            #expect(entries.map { $0["status"] as? Int }.first == 200 && entries.count == 4)
+            #expect(entries[0]["user"] as? String == "_secretive")
+            #expect((entries[0]["path"] as? String)?.hasSuffix("/private/records/modify") == true)
+            #expect(entries[1]["serverErrorCode"] as? String != nil)
+            #expect(entries[3]["path"] as? String == "/assets/…")
+            #expect(entries.allSatisfy { ($0["requestID"] as? String)?.count == 36 && $0["microseconds"] is Int })
+
+            try FileManager.default.moveItem(atPath: path, toPath: path + ".1")
+            _ = try await rig.modify("create", "n2")
+            #expect(try await Self.lines(1, of: path).contains("records/modify"), "the file was rotated")
+        }
+    }
+
+    @Test func `an access log that cannot be written stops no request`() async throws {
+        try await GatewayRig.with(", accessLog: /nowhere/access.log") { rig in
+            for name in ["n1", "n2"] {
+                let answer = try await rig.modify("create", name)
+                #expect(answer.status == 200)
+            }
+            #expect(
+                rig.said.lines.withLock { $0.filter { $0.contains("/nowhere/access.log cannot be written: No such") } }
+                    .count == 1)
+        }
+    }
+
+    /// What a file has when it has so many lines.
+    private static func lines(_ count: Int, of path: String) async throws -> String {
+        for _ in 0..<1_000 {
+            if let text = try? String(contentsOfFile: path, encoding: .utf8),
+                text.split(separator: "\n").count >= count
+            {
+                return text
+            }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return ""
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import PipelineTestKit
+@testable import WebServices
+
+/// `notifications/changes` and `notifications/read`, which a real courier answers.
+@Suite("Notifications at the gateway", .timeLimit(.minutes(3)))
+struct NotificationsTests {
+    private static let subscription =
+        #"{"operations":[{"operationType":"create","subscription":{"subscriptionID":"notes","subscriptionType":"query","#
+        + #""query":{"recordType":"Note"},"firesOn":["create"],"notificationInfo":{"alertBody":"A note"}}}]}"#
+
+    private static func withCourier(_ body: (GatewayRig) async throws -> Void) async throws {
+        let port = try ReservedPort(forServer: true)
+        let address = "127.0.0.1:\(port.number)"
+        try await GatewayRig.with(
+            #", courier: "http://\#(address)""#, courier: #"{use: courier, listen: "\#(address)"}"#, body)
+    }
+
+    @Test func `notifications are fetched since a token and marked as read`() async throws {
+        try await Self.withCourier { rig in
+            func changes(_ token: String? = nil) async throws -> GatewayRig.Answer {
+                try await rig.post(
+                    "private/notifications/changes", token.map { #"{"syncToken":"\#($0)"}"# } ?? "{}")
+            }
+            let early = try await changes()
+            #expect(early["serverErrorCode"] == "BAD_REQUEST" && early["reason"]?.contains("tokens/create") == true)
+            _ = try await rig.post("tokens/create", #"{"apnsEnvironment":"development","clientId":"browser"}"#)
+            _ = try await rig.post("private/subscriptions/modify", Self.subscription)
+            _ = try await rig.modify("create", "n1")
+            var first = try await changes()
+            for _ in 0..<500 where first.count("notifications") == 0 {
+                try await Task.sleep(for: .milliseconds(10))
+                first = try await changes()
+            }
+            #expect(first["notifications.0.payload.ck.qry.rid"] == "n1" && first["notifications.0.isRead"] == "0")
+            let (id, token) = (
+                try #require(first["notifications.0.notificationID"]), try #require(first["syncToken"])
+            )
+            let nothing = try await changes(token)
+            #expect(nothing.count("notifications") == 0 && nothing["moreComing"] == "0", "\(nothing)")
+            let read = try await rig.post(
+                "private/notifications/read", #"{"notificationIDs":["\#(id)","unknown"]}"#)
+            #expect(read["notificationIDs.0"] == id && read["unknown.0"] == "unknown", "\(read)")
+            let after = try await changes(token)
+            #expect(after["notifications.0.notificationID"] == id && after["notifications.0.isRead"] == "1")
+
+            let other = try await rig.post("private/notifications/changes", as: "_bob")
+            #expect(other["serverErrorCode"] == "BAD_REQUEST", "another user has no notifications: \(other)")
+            #expect(try await changes("none of ours")["serverErrorCode"] == "BAD_REQUEST")
+            let expired = try await changes("0-1-1")
+            #expect(expired.status == 410 && expired["serverErrorCode"] == "CHANGE_TOKEN_EXPIRED", "\(expired)")
+        }
+    }
+
+    @Test func `without a courier the answer names the setting, and a courier that is away is tried later`()
+        async throws
+    {
+        try await GatewayRig.with { rig in
+            let answer = try await rig.post("private/notifications/changes")
+            #expect(answer.status == 400 && answer["reason"]?.contains("api: courier") == true, "\(answer)")
+        }
+        let nobody = try ReservedPort()
+        try await GatewayRig.with(#", courier: "http://127.0.0.1:\#(nobody.number)""#) { rig in
+            _ = try await rig.post("tokens/create", #"{"apnsEnvironment":"development"}"#)
+            let answer = try await rig.post("private/notifications/changes")
+            #expect(answer.status == 503 && answer["retryAfter"] == "1", "\(answer)")
+        }
+    }
+}

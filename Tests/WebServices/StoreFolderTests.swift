@@ -1,0 +1,117 @@
+import Foundation
+import RecordStore
+import TestSupport
+import Testing
+
+@testable import PipelineTestKit
+@testable import WebServices
+
+/// The store of a gateway, rebuilt from the log and copied for another gateway.
+@Suite("A gateway's store folder", .timeLimit(.minutes(3)))
+struct StoreFolderTests {
+    private static func storeFolder(_ rig: GatewayRig) throws -> StoreFolder {
+        let file = try rig.file()
+        return StoreFolder(try GatewaySettings(of: file, path: "web.yaml"), of: file)
+    }
+
+    private static func dump(_ path: String, _ rig: GatewayRig) throws -> [String] {
+        let log = try #require(try storeFolder(rig).changesLog())
+        let store = try RecordStore(path: path, log: log.identity)
+        var lines: [String] = []
+        try store.dump { lines.append($0) }
+        try store.close()
+        return lines
+    }
+
+    /// Creates, changes and deletes records of two users, and deletes a zone.
+    private static func change(_ rig: GatewayRig, _ seed: UInt64) async throws {
+        var draw = Seeded(seed)
+        for zone in ["Work", "Home"] {
+            try await rig.post(
+                "private/zones/modify",
+                #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"\#(zone)"}}}]}"#)
+        }
+        for _ in 0..<40 {
+            let (name, zone) = ("n\(draw.below(8))", draw.one(of: ["Work", "Home", "_defaultZone"]))
+            let operation = draw.one(of: ["forceUpdate", "forceReplace", "forceDelete"])
+            _ = try await rig.modify(
+                operation, name, fields: operation == "forceDelete" ? nil : #"{"title":{"value":"\#(name)"}}"#,
+                zone: zone)
+        }
+        try await rig.post(
+            "private/zones/modify",
+            #"{"operations":[{"operationType":"delete","zone":{"zoneID":{"zoneName":"Home"}}}]}"#)
+        _ = try await rig.modify("create", "b1", as: "_bob")
+    }
+
+    @Test(arguments: Seeded.seeds)
+    func `a rebuilt store has the content of the old one`(seed: UInt64) async throws {
+        var stopped: GatewayRig?
+        try await GatewayRig.with { rig in
+            try await Self.change(rig, seed)
+            stopped = rig
+        }
+        let rig = try #require(stopped)
+        let folder = try Self.storeFolder(rig)
+        let before = try Self.dump(folder.store, rig)
+        #expect(before.contains { $0.hasPrefix("record|") && $0.contains(#""b1""#) }, "seed \(seed)")
+        let summary = try folder.rebuild { _ in }
+        #expect(try Self.dump(folder.store, rig) == before, "seed \(seed)")
+        #expect(summary.records == before.count { $0.hasPrefix("record|") && $0.hasSuffix(#"}""#) }, "seed \(seed)")
+    }
+
+    @Test func `an interrupted rebuild leaves the old store`() async throws {
+        struct Interrupted: Error {}
+        var stopped: GatewayRig?
+        try await GatewayRig.with { rig in
+            _ = try await rig.modify("create", "n1")
+            stopped = rig
+        }
+        let rig = try #require(stopped)
+        let folder = try Self.storeFolder(rig)
+        let before = try Self.dump(folder.store, rig)
+        #expect(throws: Interrupted.self) { try folder.rebuild { _ in throw Interrupted() } }
+        #expect(try Self.dump(folder.store, rig) == before)
+        _ = try folder.rebuild { _ in }
+        #expect(try Self.dump(folder.store, rig) == before)
+    }
+
+    @Test func `a store that a gateway uses is not rebuilt, and no second gateway starts with it`() async throws {
+        try await GatewayRig.with { rig in
+            let folder = try Self.storeFolder(rig)
+            let inUse = RecordStoreError.inUse(folder: folder.path, process: getpid())
+            #expect(throws: inUse) { try folder.rebuild { _ in } }
+            let second = try Gateway(of: rig.file(), path: "web.yaml") { _ in }
+            await #expect(throws: inUse) { try await second.run { _ in } }
+        }
+    }
+
+    @Test func `another gateway starts with a copy that was made while writes went on`() async throws {
+        try await GatewayRig.with { rig in
+            let writes = Task {
+                for number in 0..<60 { _ = try await rig.modify("create", "n\(number)") }
+            }
+            while try await rig.post("private/records/lookup", #"{"records":[{"recordName":"n10"}]}"#)[
+                "records.0.created.timestamp"] == nil
+            {}
+            let copy = rig.folder.path + "/second"
+            let copied = try Self.storeFolder(rig).copy(to: copy)
+            #expect(copied.records > 10)
+            #expect(throws: StoreFolderError.exists(copy + "/store.sqlite")) {
+                try Self.storeFolder(rig).copy(to: copy)
+            }
+            try await writes.value
+            let all = #"{"query":{"recordType":"Note"}}"#
+            let first = try await rig.post("private/records/query", all)
+            try await rig.withSecondGateway(store: copy) { send in
+                let second = try await send("private/records/query", all)
+                #expect(second.text == first.text && first.count("records") == 60)
+            }
+            #expect(FileManager.default.fileExists(atPath: copy + "/producer.secret"))
+            let secrets = try ["second", "api"].map { name in
+                try String(contentsOfFile: "\(rig.folder.path)/\(name)/producer.secret", encoding: .utf8)
+            }
+            #expect(secrets[0] != secrets[1], "each gateway is a producer of its own")
+        }
+    }
+}
