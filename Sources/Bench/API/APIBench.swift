@@ -9,6 +9,8 @@ struct APIBench: Sendable {
     /// How many requests with one operation to send. Longer requests are fewer.
     let requests: Int
     let connections: Int
+    /// How many records the zone has before the requests.
+    let records: Int
     /// The setting `log.sync` of the pipeline file.
     let sync: String
     let interruption: Interruption
@@ -66,12 +68,12 @@ struct APIBench: Sendable {
         return checked
     }
 
-    /// Saves 10,000 records, of which 200 have known names.
+    /// Saves the records, of which 200 have known names.
     private func fill(port: Int, in folder: String) throws {
         let named = APIBenchBody.modify(200, areNamed: true)
         _ = try load(.modify200, port: port, in: folder, body: named).run(requests: 1)
         let others = APIBenchBody.modify(200)
-        _ = try load(.modify200, port: port, in: folder, body: others).run(requests: 49)
+        _ = try load(.modify200, port: port, in: folder, body: others).run(requests: max(1, records / 200 - 1))
     }
 
     /// Measures a request, and checks that its operations are in the log.

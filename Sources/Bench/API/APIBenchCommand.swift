@@ -6,7 +6,7 @@ struct APIBenchCommand: AsyncParsableCommand {
         abstract: "Measures the gateway for CloudKit Web Services over HTTP.",
         discussion: """
             Starts ingest and the gateway as processes, with a log on the disk, and sends requests with the load generator \
-            h2load over HTTP/1.1 connections that stay open: a lookup and a query among 10,000 records, and writes that \
+            h2load over HTTP/1.1 connections that stay open: a lookup and a query among many records, and writes that \
             create 1, 10 and 200 records. A write is answered when its events are in ingest's log and in the gateway's \
             store. The bench checks that each operation made an event. The baseline is a bare Hummingbird server that answers a \
             constant. Load generator, gateway and ingest share the machine's cores.
@@ -15,6 +15,7 @@ struct APIBenchCommand: AsyncParsableCommand {
 
               belfry bench api
               belfry bench api --connections 128 --sync always --json
+              belfry bench api --records 1000000 --connections 1
             """)
 
     @Option(help: "How many requests to send with one operation; longer requests are fewer.")
@@ -22,6 +23,9 @@ struct APIBenchCommand: AsyncParsableCommand {
 
     @Option(help: "How many connections to open. Each sends its next request after an answer.")
     var connections = 64
+
+    @Option(help: "How many records to save first.")
+    var records = 10_000
 
     @Option(help: "The setting log.sync of the pipeline file.")
     var sync = "interval 50ms"
@@ -32,6 +36,9 @@ struct APIBenchCommand: AsyncParsableCommand {
         guard (1_000...100_000_000).contains(requests) else {
             throw ValidationError("--requests takes a number from 1000 to 100000000")
         }
+        guard (400...100_000_000).contains(records) else {
+            throw ValidationError("--records takes a number from 400 to 100000000")
+        }
         guard (1...1_000).contains(connections) else {
             throw ValidationError("--connections takes a number from 1 to 1000")
         }
@@ -39,15 +46,19 @@ struct APIBenchCommand: AsyncParsableCommand {
 
     func run() async throws {
         BuildKind.warn()
-        let bench = APIBench(requests: requests, connections: connections, sync: sync, interruption: .watch())
+        let bench = APIBench(
+            requests: requests, connections: connections, records: records, sync: sync, interruption: .watch())
         let runs = try await common.measure(by: \.perSecond) { try await bench.run(in: $0.path) }
-        try common.print(APIBenchReport(results: runs.median, connections: connections, sync: sync, runs: common.runs))
+        try common.print(
+            APIBenchReport(
+                results: runs.median, connections: connections, records: records, sync: sync, runs: common.runs))
     }
 }
 
 struct APIBenchReport: BenchReport {
     let results: [APIBench.Result]
     let connections: Int
+    let records: Int
     let sync: String
     let runs: Int
 
@@ -61,7 +72,8 @@ struct APIBenchReport: BenchReport {
                 milliseconds(latency.p50), milliseconds(latency.p99))
         }
         return [
-            "\(connections.of("connection")), log.sync: \(sync), \(runs.of("run")), \(BuildKind.word) build", "",
+            "\(connections.of("connection")), \(records.of("record")), log.sync: \(sync), \(runs.of("run")), \(BuildKind.word) build",
+            "",
         ] + table.lines
     }
 
@@ -76,7 +88,8 @@ struct APIBenchReport: BenchReport {
     var json: ReportValue {
         .object([
             "bench": .text("api"), "build": .text(BuildKind.word), "runs": .count(runs),
-            "connections": .count(connections), "sync": .text(sync), "rows": .list(results.map(json)),
+            "connections": .count(connections), "records": .count(records), "sync": .text(sync),
+            "rows": .list(results.map(json)),
         ])
     }
 

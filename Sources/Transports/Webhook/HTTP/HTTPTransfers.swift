@@ -4,7 +4,7 @@ import CCurl
 final class HTTPTransfers {
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    /// The longest sleep. libcurl's timers and the inbox's bell end it earlier.
+    /// The longest sleep. libcurl's timers, and new orders in the inbox, end it earlier.
     private static let sleepMilliseconds: CInt = 60_000
 
     private let multi: UnsafeMutableRawPointer
