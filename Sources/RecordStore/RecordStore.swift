@@ -16,14 +16,18 @@ package final class RecordStore: Sendable {
     /// The indexes that queries asked for since the writer last looked.
     let wanted = Mutex<Set<FieldIndex>>([])
 
+    /// How many threads read at once, unless a store is opened for another number.
+    package static let readersMax = 4
+
     /// Opens the store of a log, or makes an empty one.
     ///
     /// - Parameters:
     ///   - path: The file. Its folder exists. SQLite keeps two more files beside it.
-    ///   - readersMax: How many threads read at once; others wait.
+    ///   - readersMax: How many threads read at once. Further threads wait.
     /// - Throws: ``RecordStoreError``. If it `needsRebuild`, remove the files and open again.
     package init(
-        path: String, log: LogIdentity, readersMax: Int = 4, searchLimits: SearchLimits = SearchLimits()
+        path: String, log: LogIdentity, readersMax: Int = RecordStore.readersMax,
+        searchLimits: SearchLimits = SearchLimits()
     ) throws(RecordStoreError) {
         (self.path, self.log, self.searchLimits) = (path, log, searchLimits)
         do {

@@ -28,6 +28,7 @@ package final class Gateway: Sendable {
     private let say: @Sendable (String) -> Void
     private let isStopping = Atomic(false)
     private let haveThreadsEnded = Atomic(false)
+    let reads = ReadThreads()
     /// Set while it takes requests.
     private let server = Mutex<WebServer?>(nil)
     private let signals: Signals
@@ -84,7 +85,8 @@ package final class Gateway: Sendable {
         if access.isOpen { say("there are no keys: every client on this machine may name any user") }
         let secret = try ProducerSecret.kept(in: "\(folder)/\(ProducerSecret.fileName)")
         let service = WebService(
-            settings, store, writes, barrier, access, assets: AssetFolder(path: "\(folder)/\(StoreFolder.assetsName)"),
+            settings, store, writes, barrier, access, reads,
+            assets: AssetFolder(path: "\(folder)/\(StoreFolder.assetsName)"),
             tickets: AssetTickets(secret: secret))
         try await withThrowingTaskGroup(of: Void.self) { group in
             defer { endThreads() }
@@ -179,7 +181,7 @@ extension Gateway {
             let cascades = CascadedDeletes(store, service.ids, service.writes)
             let follower = try StoreFollower(
                 RecordWriter(store), applied: applied, socket, endpoint: plan.bind, service.writes, barrier
-            ) { try cascades.send() }
+            ) { try cascades.send(afterDelete: $0) }
             try follower.run(wake: signals.store) { goesOn }
         }
     }

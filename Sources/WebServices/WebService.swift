@@ -11,6 +11,7 @@ final class WebService: Sendable {
     let writes: PendingWrites<AppliedRequest>
     private let access: AccessControl
     private let barrier: ReadBarrier
+    private let reads: ReadThreads
     let ids = RequestIDSource()
     let assets: AssetFolder
     let tickets: AssetTickets
@@ -19,10 +20,11 @@ final class WebService: Sendable {
 
     init(
         _ settings: GatewaySettings, _ store: RecordStore, _ writes: PendingWrites<AppliedRequest>,
-        _ barrier: ReadBarrier, _ access: AccessControl, assets: AssetFolder, tickets: AssetTickets
+        _ barrier: ReadBarrier, _ access: AccessControl, _ reads: ReadThreads, assets: AssetFolder,
+        tickets: AssetTickets
     ) {
         (self.settings, self.store, self.writes) = (settings, store, writes)
-        (self.barrier, self.access) = (barrier, access)
+        (self.barrier, self.access, self.reads) = (barrier, access, reads)
         (self.assets, self.tickets) = (assets, tickets)
         inbox = settings.courier.map(CourierInbox.init)
     }
@@ -42,7 +44,9 @@ final class WebService: Sendable {
         _ request: ServiceRequest, _ notes: inout RequestNotes
     ) async throws(ServiceError) -> ServiceAnswer {
         if request.path == OpenAPIDocument.path { return ServiceAnswer(body: Array(OpenAPIDocument.text.utf8)) }
-        if request.path.hasPrefix(Self.assetPath) { return try asset(request) }
+        if request.path.hasPrefix(Self.assetPath) {
+            return try await reads.run { () throws(ServiceError) in try asset(request) }
+        }
         let place = try ServiceError.ofAccess { () throws(AccessError) in try WebServicesPath(request.path) }
         if place.service == .auth { return try signIn(request, place) }
         let operation = try Operation(place, method: request.method)
@@ -72,11 +76,17 @@ final class WebService: Sendable {
         if operation.methods.contains("GET") { try RequestBody.check(request.body) }
         switch operation {
         case .recordsModify: return try await modifyRecords(request, session)
-        case .recordsQuery: return try queryRecords(request, session)
+        case .recordsQuery:
+            return try await reads.run { () throws(ServiceError) in try queryRecords(request, session) }
         case .recordsLookup: return try lookUpRecords(request, session)
-        case .recordsChanges: return try changesOfZone(request, session)
-        case .changesZone: return try changesOfZones(request, session)
-        case .changesDatabase, .zonesChanges: return try changesOfDatabase(request, session, operation)
+        case .recordsChanges:
+            return try await reads.run { () throws(ServiceError) in try changesOfZone(request, session) }
+        case .changesZone:
+            return try await reads.run { () throws(ServiceError) in try changesOfZones(request, session) }
+        case .changesDatabase, .zonesChanges:
+            return try await reads.run { () throws(ServiceError) in
+                try changesOfDatabase(request, session, operation)
+            }
         case .zonesList: return try listZones(session)
         case .zonesLookup: return try lookUpZones(request, session)
         case .zonesModify: return try await modifyZones(request, session)

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Testing
 
@@ -330,6 +331,28 @@ struct GatewayTests {
             }
         }
     }
+
+    @Test func `queries that take long delay neither lookups nor writes`() async throws {
+        try await GatewayRig.with { rig in
+            _ = try await rig.modify("create", "n1")
+            let release = DispatchSemaphore(value: 0)
+            for _ in 0..<ReadThreads.count {
+                Task(executorPreference: rig.gateway.reads) { Self.block(release) }
+            }
+            async let query = rig.post("private/records/query", #"{"query":{"recordType":"Note"}}"#)
+            for number in 0..<10 {
+                let found = try await rig.post("private/records/lookup", #"{"records":[{"recordName":"n1"}]}"#)
+                #expect(found.count("records") == 1)
+                let saved = try await rig.modify("create", "later\(number)")
+                #expect(saved.status == 200)
+            }
+            for _ in 0..<ReadThreads.count { release.signal() }
+            let found = try await query
+            #expect(found.count("records") == 11, "the query waited behind the others: \(found)")
+        }
+    }
+
+    private static func block(_ semaphore: DispatchSemaphore) { semaphore.wait() }
 
     @Test func `a request that is refused as a whole says why at each operation`() async throws {
         try await GatewayRig.with { rig in

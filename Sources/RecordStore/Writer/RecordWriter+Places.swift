@@ -16,6 +16,7 @@ extension RecordWriter {
         let zoneID = try change.needed(.zoneID)
         guard let zone = try places.livingZone(zoneID, of: change.event, change.db) else { return }
         places.forget(zone: zone.id)
+        hasDeleted = true
         changedZones[zone.id] = nil
         try change.db.prepared("UPDATE zones SET deleted = ?, changed = ? WHERE id = ?").run([
             .sequence(change.sequence), .sequence(change.sequence), .int(zone.id),

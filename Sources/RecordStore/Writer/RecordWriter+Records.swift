@@ -108,6 +108,7 @@ extension RecordWriter {
             (record[.recordType] ?? change.event[.recordType])?.equals(old.type) ?? true
         else { return }
         changedZones[zone.id] = change.sequence
+        hasDeleted = true
         try removeLinks(of: old, change)
         try reindex(zone, old, nil, change)
         try change.statements.buryRecord.run([.sequence(change.sequence)] + change.stampValues + [.int(old.id)])

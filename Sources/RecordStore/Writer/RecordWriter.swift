@@ -16,6 +16,8 @@ package final class RecordWriter {
     /// The newest change of each zone that this transaction changes.
     var changedZones: [Int64: UInt64] = [:]
     private var requests: [AppliedRequest] = []
+    /// Whether the newest call of ``apply(_:)`` deleted a record or a zone.
+    package internal(set) var hasDeleted = false
 
     package init(_ store: RecordStore) { self.store = store }
 
@@ -28,7 +30,7 @@ package final class RecordWriter {
     /// - Throws: ``RecordStoreError``; after a gap in the events ``RecordStoreError/missingEvents(applied:first:)``.
     package func apply(_ batches: [EventBatch]) throws(RecordStoreError) -> [AppliedRequest] {
         try transaction { db in
-            requests = []
+            (requests, hasDeleted) = ([], false)
             var progress = Progress(try Facts.number(.applied, db))
             for batch in batches { try apply(batch, &progress, db) }
             try end(progress, db)

@@ -11,20 +11,22 @@ final class StoreFollower {
     private let client: LinkClient
     private let writes: PendingWrites<AppliedRequest>
     private let barrier: ReadBarrier
-    private let onRecordDeleted: () throws -> Void
+    private let onApplied: (_ hasDeleted: Bool) throws -> Void
 
     /// How many bytes of arrived batches are applied in one transaction.
     private static let transactionBytesMax = 4 << 20
 
     /// - Parameters:
     ///   - applied: The last event in the store.
-    ///   - onRecordDeleted: Called at the start, and after each transaction, which may have deleted records or zones.
+    ///   - onApplied: Called at the start and after each transaction. `hasDeleted` says whether records or zones may
+    ///     have been deleted.
     init(
         _ writer: RecordWriter, applied: UInt64, _ socket: ClientSocket, endpoint: String,
-        _ writes: PendingWrites<AppliedRequest>, _ barrier: ReadBarrier, onRecordDeleted: @escaping () throws -> Void
+        _ writes: PendingWrites<AppliedRequest>, _ barrier: ReadBarrier,
+        onApplied: @escaping (_ hasDeleted: Bool) throws -> Void
     ) throws {
         (self.writer, self.writes, self.barrier) = (writer, writes, barrier)
-        self.onRecordDeleted = onRecordDeleted
+        self.onApplied = onApplied
         client = try LinkClient(socket, endpoint: endpoint, name: PipelineFile.gatewayName, after: applied)
         barrier.applied(through: applied)
     }
@@ -36,7 +38,7 @@ final class StoreFollower {
         poller.add(wake)
         var hasWork = true
         // The gateway may have stopped between a delete and the deletes that it causes.
-        try onRecordDeleted()
+        try onApplied(true)
         while goesOn() {
             _ = try poller.poll(timeoutMilliseconds: hasWork ? 0 : Int(client.patience / .milliseconds(1)))
             var wasIdle = true
@@ -61,7 +63,7 @@ final class StoreFollower {
         try client.grant(bytes)
         writes.stored(through: last, events: applied.map { ($0.request, $0) })
         barrier.applied(through: last)
-        try onRecordDeleted()
+        try onApplied(writer.hasDeleted)
         return true
     }
 }

@@ -15,7 +15,26 @@ final class RequestIDSource: Sendable {
     }
 
     /// A name for something that a client has not named.
-    func uuid() -> String { UUID().uuidString.lowercased() }
+    func uuid() -> String {
+        let bytes = UUID().uuid
+        return withUnsafeBytes(of: bytes) { bytes in
+            String(unsafeUninitializedCapacity: 36) { text in
+                var end = 0
+                for (index, byte) in bytes.enumerated() {
+                    if [4, 6, 8, 10].contains(index) {
+                        text[end] = UInt8(ascii: "-")
+                        end += 1
+                    }
+                    text[end] = Self.digits[Int(byte >> 4)]
+                    text[end + 1] = Self.digits[Int(byte & 15)]
+                    end += 2
+                }
+                return end
+            }
+        }
+    }
+
+    private static let digits = Array("0123456789abcdef".utf8)
 
     /// A token of 64 hexadecimal digits, whose holder may read a user's notifications.
     func courierToken() -> String {

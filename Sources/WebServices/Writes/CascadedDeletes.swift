@@ -17,7 +17,10 @@ final class CascadedDeletes {
     }
 
     /// Sends a delete for each record that lost its target and has not been deleted yet.
-    func send() throws {
+    ///
+    /// - Parameter isAfterDelete: Whether records or zones may have been deleted since the last call.
+    func send(afterDelete isAfterDelete: Bool) throws {
+        guard isAfterDelete || !sent.isEmpty else { return }
         let orphans = Set(try store.orphans())
         sent.formIntersection(orphans)
         let fresh = orphans.subtracting(sent)
