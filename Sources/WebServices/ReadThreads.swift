@@ -1,19 +1,28 @@
-import Foundation
+import Dispatch
 import RecordStore
+import Synchronization
 
-/// Threads for work that may take long: queries that look at all records of a type, and the files of assets. Tasks
-/// share only as many threads as the machine has cores, so one such request would delay all others there.
+/// Threads for work that may take long: queries that look at all records of a type, and the files of assets. Tasks share
+/// only as many threads as the machine has cores, so one such request would delay all others there.
 final class ReadThreads: TaskExecutor {
     /// One reader of the store stays free for requests that take little time.
     static let count = RecordStore.readersMax - 1
 
-    private let queue = OperationQueue()
-
-    init() { queue.maxConcurrentOperationCount = ReadThreads.count }
+    private let queues = (0..<count).map { DispatchQueue(label: "belfry.api.reads.\($0)") }
+    /// The jobs of each queue that have not ended.
+    private let loads = Mutex([Int](repeating: 0, count: count))
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        queue.addOperation { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        let index = loads.withLock { loads in
+            let index = loads.indices.min { loads[$0] < loads[$1] } ?? 0
+            loads[index] += 1
+            return index
+        }
+        queues[index].async { [self] in
+            job.runSynchronously(on: asUnownedTaskExecutor())
+            loads.withLock { $0[index] -= 1 }
+        }
     }
 
     /// Runs `body` on one of the threads.
