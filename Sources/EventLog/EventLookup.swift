@@ -3,8 +3,8 @@ import Time
 
 /// Reads single events of a log by their sequences, in any order, also while a writer appends.
 ///
-/// It remembers where batches begin, so that a lookup near an earlier one reads a few kilobytes. Belongs to one thread at a
-/// time.
+/// It remembers where batches begin, so that a lookup near an earlier one reads a few kilobytes. Belongs to one thread
+/// at a time.
 package final class EventLookup {
     private let directory: LogDirectory
     private var identity: LogIdentity?
@@ -118,12 +118,13 @@ extension SegmentLookup {
         let index = places.partitioningIndex { $0.sequence > sequence || $0.offset > size } - 1
         guard index >= 0 else { return nil }
         var low = places[index]
+        if let header = try header(at: low.offset), header.holds(sequence) { return (low.offset, header) }
         try narrow(&low, below: index + 1 < places.count ? places[index + 1].offset : size, to: sequence)
         while low.offset < size {
             guard let header = try header(at: low.offset) else { return nil }
             guard header.firstSequence <= sequence else { return nil }
-            if header.firstSequence + UInt64(header.count) > sequence {
-                note(low, behind: index)
+            if header.holds(sequence) {
+                note(low)
                 return (low.offset, header)
             }
             low = Place(
@@ -133,6 +134,7 @@ extension SegmentLookup {
     }
 
     /// Moves a place forwards by bisection, so that few batches are between it and the one that is looked for.
+    /// Remembers the batches that it meets before that one: the batches after it may still be cut off.
     private func narrow(_ low: inout Place, below end: UInt64, to sequence: UInt64) throws(EventLogError) {
         var end = end
         while end > low.offset, end - low.offset > SegmentLookup.stepBytes {
@@ -143,6 +145,9 @@ extension SegmentLookup {
             }
             if header.firstSequence <= sequence {
                 low = Place(sequence: header.firstSequence, offset: offset)
+                note(low)
+                // Bisecting the batch itself would read most of it.
+                if header.holds(sequence) { return }
             } else {
                 end = middle
             }
@@ -150,9 +155,10 @@ extension SegmentLookup {
     }
 
     /// Remembers a place, unless one is near.
-    private func note(_ place: Place, behind index: Int) {
-        let isNear = place.offset - places[min(index, places.count - 1)].offset < SegmentLookup.stepBytes
-        if !isNear { places.insert(place, at: index + 1) }
+    private func note(_ place: Place) {
+        let next = places.partitioningIndex { $0.offset > place.offset }
+        let isNear = next > 0 && place.offset - places[next - 1].offset < SegmentLookup.stepBytes
+        if !isNear { places.insert(place, at: next) }
     }
 
     private func header(at offset: UInt64) throws(EventLogError) -> FixedHeader? {
@@ -271,5 +277,11 @@ extension Array {
             if isLater(self[middle]) { high = middle } else { low = middle + 1 }
         }
         return low
+    }
+}
+
+extension FixedHeader {
+    fileprivate func holds(_ sequence: UInt64) -> Bool {
+        firstSequence <= sequence && sequence < firstSequence + UInt64(count)
     }
 }
