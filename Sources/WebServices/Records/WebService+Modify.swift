@@ -108,6 +108,8 @@ private struct ModifyAnswer {
                 desiredKeys: item.desiredKeys, numbersAsStrings: modify.numbersAsStrings, assetURL: assetURL)
             return dictionaries.append(record, to: &json)
         }
+        // A save always makes an event, so without one it was refused, and the refusal was lost while ingest restarted.
+        guard item.operation.isDelete else { return write(item, error: .outcomeUnknown, into: &json) }
         json.object { json in
             json.append(.recordName, item.recordName)
             json.append("deleted", true)
