@@ -58,7 +58,7 @@ var libraries: [Target] {
         .target(name: "EventLog", dependencies: ["CCRC32C", "CSyncFileRange", "Time"]),
         .target(name: "CloudKitModel", dependencies: ["JSON", "Events"]),
         .target(name: "Predicates", dependencies: ["JSON", "Time", "CloudKitModel"]),
-        .target(name: "Access", dependencies: ["JSON", "Time", "Signing", "EventLog", "CloudKitModel"]),
+        .target(name: "Access", dependencies: ["JSON", "Time", "Events", "Signing", "EventLog", "CloudKitModel"]),
         .target(
             name: "RecordStore",
             dependencies: [

@@ -1,3 +1,4 @@
+import Events
 import GRDB
 import JSON
 import Time
@@ -64,7 +65,8 @@ private enum StoreDump {
             name: "asset", columns: 8,
             sql: "SELECT \(place), x.checksum, x.record FROM assets x JOIN \(living) ORDER BY x.record, x.checksum"),
         Table(
-            name: "user", columns: 3, sql: "SELECT container, environment, user FROM accounts ORDER BY 1, 2, 3"),
+            name: "\(Member.user)", columns: 3,
+            sql: "SELECT container, environment, user FROM accounts ORDER BY 1, 2, 3"),
         Table(
             name: "subscription", columns: 7,
             sql: """

@@ -1,4 +1,5 @@
 import CloudKitModel
+import Events
 import JSON
 import Signing
 import Time
@@ -66,7 +67,7 @@ extension AccessKey.Kind {
             buffer.append("signInURL", token.signInURL)
         case .server(let key, let user):
             buffer.append("publicKey", key.der.hexadecimal)
-            buffer.append("user", user)
+            buffer.append(.user, user)
         case .signIn(let key): buffer.append("publicKey", key.der.hexadecimal)
         }
     }
@@ -78,7 +79,7 @@ extension AccessKey.Kind {
         }
         switch word {
         case 0: self = .api(try AccessKey.APIToken(json))
-        case 1: self = .server(try json.publicKey("publicKey"), user: try json.text("user"))
+        case 1: self = .server(try json.publicKey("publicKey"), user: try json.text(.user))
         default: self = .signIn(try json.publicKey("publicKey"))
         }
     }

@@ -1,4 +1,5 @@
 import CloudKitModel
+import Events
 import JSON
 import Signing
 import Time
@@ -52,13 +53,13 @@ struct KeyFileMistake: Error {
 extension AccessKeys.SignedOutUser {
     fileprivate func write(to buffer: inout ByteBuffer, at time: Instant) {
         buffer.object {
-            $0.append("container", container)
-            $0.append("user", user)
+            $0.append(.container, container)
+            $0.append(.user, user)
             $0.append("before", time.rfc3339)
         }
     }
 
     fileprivate init(_ json: JSONValue) throws(ModelError) {
-        self.init(container: try json.text("container"), user: try json.text("user"))
+        self.init(container: try json.text(.container), user: try json.text(.user))
     }
 }

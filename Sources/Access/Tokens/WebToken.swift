@@ -1,4 +1,5 @@
 import CloudKitModel
+import Events
 import Foundation
 import JSON
 import Signing
@@ -36,9 +37,9 @@ extension WebSession {
     fileprivate var claims: [UInt8] {
         Array(
             ByteBuffer.object {
-                $0.append("user", user)
-                $0.append("container", container)
-                $0.append("environment", word: environment.word)
+                $0.append(.user, user)
+                $0.append(.container, container)
+                $0.append(.environment, word: environment.word)
                 $0.append("key", keyID)
                 $0.append("databases", databases.words)
                 $0.append("readOnly", isReadOnly)
@@ -60,8 +61,8 @@ extension WebSession {
 
     private init(_ json: JSONValue) throws(ModelError) {
         self.init(
-            user: try json.text("user"), container: try json.text("container"),
-            environment: try ContainerEnvironment(try json.required("environment")), keyID: try json.text("key"),
+            user: try json.text(.user), container: try json.text(.container),
+            environment: try ContainerEnvironment(try json.required(.environment)), keyID: try json.text("key"),
             databases: try json.words("databases") { value throws(ModelError) in try DatabaseScope(value) },
             isReadOnly: try json.boolean("readOnly"), signedIn: try json.instant("signedIn"),
             keepsSignedIn: try json.boolean("keep"), expires: try json.instant("expires"))

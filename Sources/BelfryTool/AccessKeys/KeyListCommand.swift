@@ -1,5 +1,6 @@
 import Access
 import ArgumentParser
+import Events
 import JSON
 
 struct KeyListCommand: ParsableCommand {
@@ -52,7 +53,7 @@ enum AccessKeyTable {
             $0.append("environments", key.scope.environments.words)
             $0.append("databases", key.scope.databases.words)
             $0.append("readOnly", key.scope.isReadOnly)
-            $0.append("user", key.user)
+            $0.append(.user, key.user)
             $0.append("signInURL", key.signInURL)
             $0.append("created", key.created.rfc3339)
         }.text

@@ -173,7 +173,7 @@ private enum IngestLine {
         buffer.begin(event: event)
         buffer.append(
             raw: #","container":"iCloud.com.example.Bench","environment":"production","database":"private","#
-                + #""owner":"_u\#(user)","origin":{"user":"_u\#(user)","device":"mac"},"#
+                + #""owner":"_u\#(user)","origin":{"\#(Member.user)":"_u\#(user)","device":"mac"},"#
                 + #""record":{"recordName":"r\#(record)","zoneID":{"zoneName":"Notes"}"#)
     }
 }

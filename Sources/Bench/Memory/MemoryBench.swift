@@ -1,6 +1,7 @@
 import BuiltIns
 import Coalesce
 import Deliver
+import Events
 import JSON
 import Payload
 import PipelineKit
@@ -86,19 +87,20 @@ extension MemoryBench.Kept {
     /// The event of a user. No two users share a name, a device or a token.
     fileprivate func line(_ number: Int) -> String {
         let user = "_user\(number)"
+        let owner = #""\#(Member.user)":"\#(user)""#
         switch self {
         case .devices:
             return
-                #"{"type":"device.register",\#(WorkloadNames.place),"user":"\#(user)","device":"\#(Self.device(number))","#
+                #"{"type":"device.register",\#(WorkloadNames.place),\#(owner),"device":"\#(Self.device(number))","#
                 + #""transport":"apns","token":"\#(Self.token(number))","topic":"com.example.Bench"}"#
         case .badges:
-            return #"{"type":"badge.set",\#(WorkloadNames.place),"user":"\#(user)","badge":\#(number % 50 + 1)}"#
+            return #"{"type":"badge.set",\#(WorkloadNames.place),\#(owner),"badge":\#(number % 50 + 1)}"#
         case .pending:
             return
                 #"{"type":"match","change":\#(number + 1),"notificationID":"\#(Self.uuid(number))",\#(WorkloadNames.place),"#
-                + #""database":"private","user":"\#(user)","subscriptionID":"notes","subscriptionType":"query","#
+                + #""database":"private",\#(owner),"\#(Member.subscriptionID)":"notes","subscriptionType":"query","#
                 + #""reason":"update","recordName":"r\#(number)","recordType":"Note","#
-                + #""zoneID":{"zoneName":"Notes","ownerRecordName":"\#(user)"},"origin":{"user":"\#(user)","device":"mac"},"#
+                + #""zoneID":{"zoneName":"Notes","ownerRecordName":"\#(user)"},"origin":{\#(owner),"device":"mac"},"#
                 + #""fields":{"title":{"value":"Draft \#(number)","type":"STRING"}},"#
                 + #""notificationInfo":{"alertBody":"A note was changed","collapseIDKey":"notes"}}"#
         }

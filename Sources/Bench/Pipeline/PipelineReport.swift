@@ -38,7 +38,7 @@ struct PipelineReport: BenchReport {
 
     private var table: TextTable {
         var table = TextTable(
-            "STAGE", "CPU s", "user", "system", "µs/change", "of a core", "half-way", "at the end", "peak")
+            "STAGE", "CPU s", "user s", "system s", "µs/change", "of a core", "half-way", "at the end", "peak")
         for stage in result.stages { add(stage.name, stage.use, halfway: byteText(stage.halfwayBytes), to: &table) }
         if let driver = result.driver { add("(the driver)", driver, halfway: "", to: &table) }
         return table

@@ -41,7 +41,9 @@ extension Operation {
     private static let position: [Schema.Member] = [.required("syncToken", .text), .required("moreComing", .flag)]
     private static let changedRecords = records(["AnsweredRecord", "DeletedRecord"])
     /// A saved subscription, or `{"subscriptionID":…,"deleted":true}`.
-    private static let subscription = Schema.object([.required("subscriptionID", .text), .optional("deleted", .flag)])
+    private static let subscription = Schema.object([
+        .required(Schema.subscriptionID, .text), .optional("deleted", .flag),
+    ])
     private static let notification = Schema.object([
         .required("notificationID", .text), .required("isRead", .flag), .required("payload", .object([])),
     ])

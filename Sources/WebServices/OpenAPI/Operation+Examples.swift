@@ -1,3 +1,5 @@
+import Events
+
 extension Operation {
     /// The body of a request that works, in JSON.
     var example: String {
@@ -13,9 +15,9 @@ extension Operation {
         case .changesZone: #"{"zones":[{"zoneID":{"zoneName":"_defaultZone"}}]}"#
         case .zonesLookup: #"{"zones":[{"zoneName":"_defaultZone"}]}"#
         case .zonesModify: #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Work"}}}]}"#
-        case .subscriptionsLookup: #"{"subscriptions":[{"subscriptionID":"notes"}]}"#
+        case .subscriptionsLookup: #"{"subscriptions":[{"\#(Member.subscriptionID)":"notes"}]}"#
         case .subscriptionsModify:
-            #"{"operations":[{"operationType":"create","subscription":{"subscriptionID":"notes","#
+            #"{"operations":[{"operationType":"create","subscription":{"\#(Member.subscriptionID)":"notes","#
                 + #""subscriptionType":"query","query":{"recordType":"Note"},"firesOn":["create"],"#
                 + #""notificationInfo":{"alertBody":"A note"}}}]}"#
         case .tokensCreate: #"{"apnsEnvironment":"development","clientId":"browser"}"#

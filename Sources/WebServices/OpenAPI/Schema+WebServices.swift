@@ -1,4 +1,5 @@
 import CloudKitModel
+import Events
 import Predicates
 
 /// The dictionaries of CloudKit Web Services.
@@ -10,10 +11,11 @@ extension Schema {
     static let named: [(name: String, schema: Schema)] = [
         ("ZoneID", zoneID), ("Zone", zone), ("Field", field), ("Record", record), ("AnsweredRecord", answeredRecord),
         ("DeletedRecord", deletedRecord), ("RecordError", item("recordName", .text)),
-        ("ZoneError", item("zoneID", .named("ZoneID"))), ("SubscriptionError", item("subscriptionID", .text)),
+        ("ZoneError", item("zoneID", .named("ZoneID"))), ("SubscriptionError", item(subscriptionID, .text)),
         ("Filter", filter), ("Sort", sort), ("Query", query), ("Subscription", subscription), ("Error", error),
     ]
 
+    static let subscriptionID = "\(Events.Member.subscriptionID)"
     // CloudKitModel.NameRule
     static let container = Schema.name(#"iCloud\.[A-Za-z0-9._-]{1,248}"#)
     static let recordName = Schema.name("[ -~]{1,255}")
@@ -58,7 +60,7 @@ extension Schema {
         .optionalOrNull("sortBy", .list(.named("Sort"), atMost: nil)), .optionalOrNull("predicate", .text),
     ])
     private static let subscription = Schema.object([
-        .optional("subscriptionID", .name(".+")), .optional("subscriptionType", .word(["query", "zone", "database"])),
+        .optional(subscriptionID, .name(".+")), .optional("subscriptionType", .word(["query", "zone", "database"])),
         .optional("query", .named("Query")),
         .optional("firesOn", .list(.word(["create", "update", "delete"]), atMost: 3)),
         .optional("firesOnce", .flag), .optional("zoneID", .named("ZoneID")), .optional("zoneWide", .flag),
@@ -152,7 +154,7 @@ extension Operation {
             .object([
                 .required(
                     "subscriptions",
-                    .list(.oneOf([.object([.required("subscriptionID", .text)]), .text]), atLeast: 1, atMost: 200))
+                    .list(.oneOf([.object([.required(Schema.subscriptionID, .text)]), .text]), atLeast: 1, atMost: 200))
             ])
         case .subscriptionsModify:
             Self.operations(["create", "update", "delete"], "subscription", .named("Subscription"))

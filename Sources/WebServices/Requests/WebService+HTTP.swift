@@ -1,4 +1,5 @@
 import CloudKitModel
+import Events
 import HTTPServer
 import HTTPTypes
 import Time
@@ -63,7 +64,7 @@ extension WebService {
 extension RequestNotes {
     fileprivate var members: [AccessLogEntry.Note] {
         [
-            user.map { AccessLogEntry.Note("user", $0) }, key.map { AccessLogEntry.Note("key", $0) },
+            user.map { AccessLogEntry.Note(.user, $0) }, key.map { AccessLogEntry.Note("key", $0) },
             error.map { AccessLogEntry.Note("serverErrorCode", $0.rawValue) },
         ].compactMap(\.self)
     }
