@@ -234,7 +234,7 @@ var testsAlsoUse: [String: [Target.Dependency]] {
     [
         "BelfryClient": ["PipelineTestKit", "BelfryTestKit"], "BelfryTool": ["Bench"],
         "Inspect": ["BelfryTool", "TransportAPNs"], "WebServices": ["PipelineTestKit", "BuiltIns"],
-        "PipelineTestKit": ["BelfryTestKit", "BuiltIns"],
+        "PipelineRuntime": ["StageTool"], "PipelineTestKit": ["BelfryTestKit", "BuiltIns"],
     ]
 }
 

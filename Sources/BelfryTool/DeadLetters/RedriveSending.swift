@@ -35,12 +35,15 @@ private final class Run {
     private var lastAnswer = ContinuousClock.now
     /// The letters that are not answered yet, by their numbers at the door.
     private var sent: [UInt64: EventPlace] = [:]
+    /// How many letters the door accepted or refused without an answer, because it restarted.
+    private var unanswered = 0
     private var progress = ProgressLine()
     private(set) var totals = RedriveTotals()
 
     init(_ producer: Producer, _ patience: Duration) {
         (self.producer, self.patience) = (producer, patience)
         producer.onAnswer = { [unowned self] in receive($0) }
+        producer.onLostAnswers = { [unowned self] in receive($0) }
     }
 
     func send(_ letters: [DeadLetter], _ commands: RedriveCommands) throws {
@@ -62,6 +65,7 @@ private final class Run {
             progress.show("\(totals.taken.grouped) of \(letters.count.grouped) redriven")
         }
         while !producer.isDone { try step() }
+        countUnanswered()
     }
 
     private func step() throws {
@@ -79,5 +83,18 @@ private final class Run {
             totals.refusals.append(.init(letter: letter, reason: "\(path)\(refusal.reason) (\(refusal.code))"))
         }
         sent = sent.filter { $0.key > answer.through }
+    }
+
+    private func receive(_ lost: Producer.LostAnswers) {
+        lastAnswer = .now
+        unanswered += lost.lines.count
+        sent = sent.filter { $0.key > lost.lines.upperBound }
+    }
+
+    /// The door knows how many of these letters it refused, but not which.
+    private func countUnanswered() {
+        let refused = Int(producer.refusedWithoutAnswer ?? 0)
+        totals.taken += unanswered - refused
+        totals.refused += refused
     }
 }

@@ -9,7 +9,8 @@ package struct RedriveTotals: Sendable {
 
     package var taken = 0
     package var refused = 0
-    /// The refusals for which ingest gave a reason. If ingest refuses very many letters, it gives no reason for some.
+    /// The refusals for which ingest gave a reason. Ingest gives no reason for some letters if it
+    /// refuses very many, or if it restarts before it answers.
     package var refusals: [Refusal] = []
 
     package init() {}

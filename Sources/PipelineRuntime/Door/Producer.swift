@@ -23,6 +23,13 @@ package final class Producer {
         package var warnings = 0
     }
 
+    /// Lines whose answers were lost while the ingest stage restarted. The door has accepted or refused each of them.
+    package struct LostAnswers: Sendable, Hashable {
+        package var lines: ClosedRange<UInt64>
+        /// The sequence of an event in the changes log. The events of these lines are not after it.
+        package var last: UInt64
+    }
+
     /// A subscription that a line saved.
     package struct Saved: Sendable, Hashable {
         package var line: UInt64
@@ -62,15 +69,21 @@ package final class Producer {
     private var heard: ContinuousClock.Instant
     private var asked: ContinuousClock.Instant
     private var isKnown = false
+    /// The last line that the door is known to have accepted or refused.
+    private var settled: UInt64 = 0
+    /// How many of the lines up to `settled` are known to be refused.
+    private var refusedKnown: UInt64 = 0
+    /// Whether the door must still say how many lines with lost answers it refused.
+    private var lacksRefusedCount = false
     private let message = ZMQMultipart()
     private let poller = ZMQPoller()
     private var watching: (input: Int32, poller: ZMQPoller)?
     private var parser = JSONParser(limits: JSONLimits(bytesMax: 16 << 20, depthMax: 8))
-    /// Called for every answer, in order.
+    /// Called for every answer. Answers and lost answers come in the order of their lines, and each line is in one of them.
     package var onAnswer: (Answer) -> Void = { _ in }
-    /// Called when the door tells how far it has come: the last of this producer's lines that it has, and the changes log's
-    /// last sequence, including their events. The answers to these lines may have been lost.
-    package var onWelcome: (UInt64, UInt64) -> Void = { _, _ in }
+    package var onLostAnswers: (LostAnswers) -> Void = { _ in }
+    /// How many of the lines with lost answers the door refused; nil if it does not know. Complete while ``isDone``.
+    package private(set) var refusedWithoutAnswer: UInt64? = 0
     package private(set) var timeMark: UInt64 = 0
     /// Sequence of the last event in the changes log, as far as the door has reported it.
     package private(set) var logLast: UInt64 = 0
@@ -98,7 +111,8 @@ package final class Producer {
     }
 
     package var hasRoom: Bool { unanswered < Producer.windowBytes }
-    package var isDone: Bool { parcels.isEmpty }
+    /// Whether all lines are answered, or their answers are known to be lost.
+    package var isDone: Bool { parcels.isEmpty && !lacksRefusedCount }
 
     /// Asks the door how many of this producer's lines it has. Throws ``LinkError`` where no door answers in time or
     /// the name is refused.
@@ -153,7 +167,7 @@ package final class Producer {
         while try socket.receive(into: message, wait: false) == .received { try take() }
         let now = steady()
         if !isKnown || now - heard > Producer.patience { try checkConnection(at: now) }
-        if !parcels.isEmpty, now - heard > Producer.patience, now - asked > Producer.patience { try ask() }
+        if !isDone, now - heard > Producer.patience, now - asked > Producer.patience { try ask() }
         try flush()
     }
 
@@ -192,7 +206,7 @@ package final class Producer {
         heard = steady()
         switch control.text(.type) {
         case "welcome": welcome(control, through: control.natural("after") ?? 0)
-        case "answer": answer(control)
+        case "answer": try answer(control)
         case "time": timeMark = max(timeMark, control.natural("mark") ?? 0)
         case "error": try refused(control)
         default: return
@@ -213,24 +227,51 @@ package final class Producer {
             checksum = control.natural("checksum").map { LineChecksum(UInt32(truncatingIfNeeded: $0)) }
             refusedThrough = control.natural("refused")
         }
-        isKnown = true
         logLast = max(logLast, control.natural(.last) ?? 0)
+        if isKnown {
+            noteLostAnswers(through: through)
+            noteRefusedWithoutAnswer(total: control.natural("refused"))
+        } else {
+            (settled, refusedKnown) = (through, refusedThrough ?? 0)
+        }
+        isKnown = true
         settle(through: through)
-        onWelcome(through, logLast)
         for index in parcels.indices { parcels[index].isSent = false }
     }
 
-    private func answer(_ control: JSONValue) {
+    private func noteLostAnswers(through line: UInt64) {
+        guard line > settled else { return }
+        let first = settled + 1
+        settled = line
+        lacksRefusedCount = true
+        onLostAnswers(LostAnswers(lines: first...line, last: logLast))
+    }
+
+    private func noteRefusedWithoutAnswer(total: UInt64?) {
+        guard lacksRefusedCount else { return }
+        lacksRefusedCount = false
+        refusedWithoutAnswer = refusedWithoutAnswer.flatMap { count in
+            total.map { count + $0 - min($0, refusedKnown) }
+        }
+        refusedKnown = max(total ?? 0, refusedKnown)
+    }
+
+    private func answer(_ control: JSONValue) throws {
         guard let through = control.natural("through") else { return }
         logLast = max(logLast, control.natural(.last) ?? 0)
+        let (accepted, refused) = (control.natural("accepted") ?? 0, control.natural("refused") ?? 0)
+        // The answer covers the last `accepted + refused` lines. The door got the lines before them before it restarted.
+        noteLostAnswers(through: through - min(through, accepted + refused))
+        settled = max(settled, through)
+        refusedKnown += refused
         settle(through: through)
         onAnswer(
             Answer(
-                through: through, accepted: Int(control.natural("accepted") ?? 0),
-                refused: Int(control.natural("refused") ?? 0),
+                through: through, accepted: Int(accepted), refused: Int(refused),
                 refusals: control["refusals"].map { $0.elements.map(Producer.refusal) } ?? [], last: logLast,
                 saved: control["saved"].map { $0.elements.map(Producer.saved) } ?? [],
                 warnings: Int(control.natural("warnings") ?? 0)))
+        if lacksRefusedCount { try ask() }
     }
 
     private static func saved(_ value: JSONValue) -> Saved {

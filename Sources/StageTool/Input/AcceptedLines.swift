@@ -46,6 +46,13 @@ package struct AcceptedLines: Hashable, Sendable {
         isComplete = isComplete && answer.refused == answer.refusals.count
     }
 
+    /// Adds lines of which the door named no refused ones.
+    mutating func addUnnamed(_ count: UInt64) {
+        guard !parts.isEmpty else { return }
+        parts[parts.count - 1].accepted += count
+        isComplete = false
+    }
+
     /// - Parameter event: The event's number, counted from 1.
     /// - Returns: `FILE:LINE`; nil if the place is not known.
     package func place(ofEvent event: UInt64) -> String? {

@@ -43,6 +43,9 @@ package final class LineSender {
     /// Whether the sender stopped at a ``LineReader/restartLine``.
     package private(set) var restarts = false
     private var lastAnswer = ContinuousClock.now
+    /// The lines that the door accepted or refused, but whose answers were lost when it restarted.
+    private var unanswered: (count: UInt64, from: String, through: String)?
+    private var refusedWithoutAnswerBefore: UInt64?
     /// Whether ``Totals/acceptedLines`` is filled. It needs some bytes for each block and each refusal.
     package var tracksLines = false
     /// Called after every step. Sending stops when it returns false.
@@ -59,6 +62,8 @@ package final class LineSender {
         self.reader = reader
         self.complain = complain
         producer.onAnswer = { [unowned self] in receive($0) }
+        producer.onLostAnswers = { [unowned self] in receive($0) }
+        refusedWithoutAnswerBefore = producer.refusedWithoutAnswer
     }
 
     /// Sends all lines, or the lines before a restart, and returns when the door has answered them.
@@ -76,6 +81,7 @@ package final class LineSender {
         hasGreeted = true
         lastAnswer = .now
         while mayContinue(totals), !isAtEnd || !producer.isDone { try step(patience) }
+        reportUnanswered()
         if isAtEnd, skip > 0 { throw otherLines() }
         return totals
     }
@@ -172,6 +178,30 @@ package final class LineSender {
         let unsaid = answer.warnings - answer.saved.reduce(0) { $0 + $1.subscription.warnings.count }
         if unsaid > 0 { complain(unsaid.of("more warning")) }
         while spans.count > 1, spans[1].first <= answer.through { spans.removeFirst() }
+    }
+
+    private func receive(_ lost: Producer.LostAnswers) {
+        lastAnswer = .now
+        through = lost.lines.upperBound
+        totals.accepted += UInt64(lost.lines.count)
+        unanswered = (
+            (unanswered?.count ?? 0) + UInt64(lost.lines.count), unanswered?.from ?? place(lost.lines.lowerBound),
+            place(through)
+        )
+        if tracksLines { totals.acceptedLines.addUnnamed(UInt64(lost.lines.count)) }
+    }
+
+    private func reportUnanswered() {
+        guard let unanswered else { return }
+        let refused = producer.refusedWithoutAnswer.flatMap { count in refusedWithoutAnswerBefore.map { count - $0 } }
+        guard refused != 0 else { return }
+        totals.accepted -= refused ?? 0
+        totals.refused += refused ?? 0
+        let which = "\(unanswered.from) to \(unanswered.through): \(unanswered.count.of("line"))"
+        let number = refused.map(\.grouped) ?? "an unknown number"
+        complain(
+            "\(which) had no answer, because the ingest stage restarted; it refused \(number) of them. Correct these, and "
+                + "send them again")
     }
 
     private func report(_ saved: Producer.Saved) {
