@@ -50,6 +50,18 @@ import Testing
         }
     }
 
+    @Test func `the tree shows every folder of the sources`() throws {
+        let page = try ManualPage("Sources/BelfryTool/Belfry.docc/Contributing.md")
+        let tree = page.blocks.compactMap { block -> String? in
+            guard case .other(_, let text) = block, text.hasPrefix("Sources/\n") else { return nil }
+            return text
+        }
+        let shown = Set(tree.joined().matches(of: /([A-Za-z0-9]+)\//).map { String($0.1) })
+        let folders = try FileManager.default.contentsOfDirectory(
+            atPath: ManualPage.root.appending(path: "Sources").path)
+        #expect(Set(folders).subtracting(shown) == [])
+    }
+
     @Test(arguments: try ManualPage.all())
     func `each source file named in a page exists`(page: ManualPage) throws {
         let names = page.prose.joined(separator: "\n").matches(of: /`(?:Sources\/)?([A-Z][A-Za-z]+\/[^` ]+\.swift)`/)
