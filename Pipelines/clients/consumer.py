@@ -5,9 +5,9 @@
     consumer.py tcp://10.0.0.7:7412 match.position --key screen.key --server-key KEY
 
 Each event is a line {"sequence":17,"event":{...}}. The position file has the last sequence printed; without the file
-the consumer begins after --after. Killed between a line and its position, it prints the events of one batch again.
-Exit status: 0 after SIGTERM, SIGINT or --limit; 1 the link answers with an error, belongs to another log, or rejects
-the key.
+the consumer begins after --after. Killed before it writes the position, it prints the events of one batch again.
+Exit status: 0 after SIGTERM, SIGINT or --limit events; 1 if the link answers with an error, belongs to another log, or
+rejects the key.
 The page "Wire protocol" of the manual describes the frames.
 """
 
@@ -27,11 +27,12 @@ BEAT = 0.5  # Seconds between two heartbeats.
 
 class Consumer:
     def __init__(self, options: argparse.Namespace) -> None:
-        self.path, self.left, self.through, self.identity = options.position, options.limit, options.after, None
+        self.link, self.path, self.left = options.link, options.position, options.limit
+        self.through, self.identity = options.after, None
         if os.path.exists(self.path):
             position = json.load(open(self.path))
             self.through, self.identity = position["through"], position["identity"]
-        self.is_open, self.owed, self.said = False, 0, 0.0
+        self.is_open, self.credit_to_grant, self.last_sent = False, 0, 0.0
         self.socket = zmq.Context.instance().socket(zmq.DEALER)
         self.socket.immediate, self.socket.sndtimeo, self.socket.linger = True, int(BEAT * 1000), 100
         if options.key:
@@ -45,7 +46,7 @@ class Consumer:
         self.poller.register(self.monitor, zmq.POLLIN)
 
     def say(self, frame: dict) -> None:
-        self.said, self.owed = time.monotonic(), 0
+        self.last_sent, self.credit_to_grant = time.monotonic(), 0
         try:
             self.socket.send_json(frame)
         except zmq.Again:
@@ -55,38 +56,38 @@ class Consumer:
         self.is_open = False
         self.say({"type": "open", "protocol": 1, "name": "consumer.py", "after": self.through, "credit": CREDIT})
 
-    def turn(self) -> None:
-        if time.monotonic() - self.said >= BEAT or self.owed >= CREDIT // 8:
+    def step(self) -> None:
+        if time.monotonic() - self.last_sent >= BEAT or self.credit_to_grant >= CREDIT // 8:
             if self.is_open:
-                self.say({"type": "credit", "bytes": self.owed})
+                self.say({"type": "credit", "bytes": self.credit_to_grant})
             else:
                 self.open()
         ready = dict(self.poller.poll(int(BEAT * 1000)))
         if self.monitor in ready:
             recv_monitor_message(self.monitor)
-            sys.exit("the key is not listed for reading there")
+            sys.exit(f"the key is not listed for reading at {self.link}")
         if self.socket in ready:
             frames = self.socket.recv_multipart()
-            self.take(json.loads(frames[0]), *frames[1:])
+            self.receive(json.loads(frames[0]), *frames[1:])
 
-    def take(self, control: dict, lines: bytes = b"") -> None:
+    def receive(self, control: dict, lines: bytes = b"") -> None:
         if control["type"] == "welcome" and control["after"] == self.through:
             if self.identity not in (None, control["identity"]):
-                sys.exit(f"{self.path} belongs to log {self.identity}; the log there is {control['identity']}")
+                sys.exit(f"{self.path} belongs to log {self.identity}, but {self.link} has log {control['identity']}")
             self.is_open, self.identity = True, control["identity"]
         elif control["type"] == "batch" and self.is_open:
             events = lines.split(b"\n")
             if control["first"] != self.through + 1 or events.pop() or len(events) != control["count"]:
                 return self.open()
-            self.show(events[: self.left])
-            self.owed += len(lines)
+            self.print_events(events[: self.left])
+            self.credit_to_grant += len(lines)
         elif control.get("code") == "link.unknown_peer":
             if self.is_open:
                 self.open()
         elif control["type"] == "error":
             sys.exit(f"{control['reason']} ({control['code']})")
 
-    def show(self, events: list[bytes]) -> None:
+    def print_events(self, events: list[bytes]) -> None:
         for event in events:
             self.through += 1
             sys.stdout.buffer.write(b'{"sequence":%d,"event":%s}\n' % (self.through, event))
@@ -110,7 +111,7 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopped.append(True))
     while consumer.left > 0 and not stopped:
-        consumer.turn()
+        consumer.step()
     consumer.say({"type": "close"})
 
 

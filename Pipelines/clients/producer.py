@@ -5,8 +5,8 @@
     producer.py tcp://10.0.0.7:7410 orders --key orders.key --server-key KEY < orders.ndjson
 
 It reads the whole input, waits for the door without a time limit, and continues after the last line that the door has.
-Exit status: 0 all lines were accepted; 65 a line was rejected, or the input begins with other lines than those sent
-before; 69 another error; 77 the door rejects the key, or the name belongs to another producer.
+Exit status: 0 all lines were accepted; 65 a line was rejected, or the input does not begin with the lines that were
+sent before; 69 another error; 77 the door rejects the key, or the name belongs to another producer.
 The page "Wire protocol" of the manual describes the frames.
 """
 
@@ -18,7 +18,7 @@ import sys
 import zmq
 from zmq.utils.monitor import recv_monitor_message
 
-SILENCE = 500  # Milliseconds until the door is asked again.
+SILENCE = 500  # Milliseconds without a frame, after which the producer asks the door again.
 PARCEL = 50  # Lines in a message: at most 50 MB, less than the limit of a frame.
 LINE_MAX = 1_000_000  # Bytes; the door refuses longer lines.
 CRC = [functools.reduce(lambda crc, _: crc >> 1 ^ (0x82F63B78 if crc & 1 else 0), range(8), n) for n in range(256)]
@@ -60,10 +60,10 @@ class Door:
         try:
             self.socket.send_multipart([json.dumps(frame | self.who).encode(), *lines])
         except zmq.Again:
-            pass  # There is no connection. The silence that follows leads to `hello`.
+            pass  # There is no connection. After SILENCE without a frame, `send` says `hello` again.
 
     def hear(self) -> dict | None:
-        """The next frame; None after a silence."""
+        """The next frame; None if no frame comes within SILENCE."""
         ready = dict(self.poller.poll(SILENCE))
         if self.monitor in ready:
             recv_monitor_message(self.monitor)
@@ -81,11 +81,11 @@ def check(welcome: dict, lines: list[bytes]) -> None:
     if done > len(lines) or welcome.get("checksum", sent) != sent:
         tell(f"the input does not begin with the {done} lines that were sent before under this name", 65)
     if done:
-        tell(f"{done} lines sent in an earlier run, {welcome.get('refused', 'unknown')} refused")
+        tell(f"{done} lines were sent in an earlier run, {welcome.get('refused', 'unknown')} of them refused")
 
 
 def send(door: Door, lines: list[bytes]) -> int:
-    """Returns how many of all lines are refused."""
+    """Sends the lines that the door does not have. Returns how many of all lines are refused."""
     done, refused, sent = None, 0, None
     door.say({"type": "hello", "protocol": 1})
     while done is None or done < len(lines):
@@ -101,7 +101,7 @@ def send(door: Door, lines: list[bytes]) -> int:
             if done is None:
                 check(frame, lines)
             elif frame.get("refused", 0) > refused:
-                tell(f"{frame['refused'] - refused} more lines are refused; the answer that said why was lost")
+                tell(f"{frame['refused'] - refused} more lines were refused; the answer with the reasons was lost")
             done, refused = frame["after"], frame.get("refused", refused)
         elif frame["type"] == "answer":
             for each in frame["refusals"]:
@@ -109,7 +109,7 @@ def send(door: Door, lines: list[bytes]) -> int:
                 tell(f"line {each['line']}: {place}{each['reason']} ({each['code']})")
             done, refused = frame["through"], refused + frame["refused"]
         if done < len(lines) and sent != done:
-            sent = done  # A second welcome does not send the same lines again.
+            sent = done  # After a second welcome, the same lines are not sent again.
             parcel = b"".join(line + b"\n" for line in lines[done : done + PARCEL])
             door.say({"type": "produce", "first": done + 1}, parcel)
     return refused

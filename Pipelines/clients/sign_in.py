@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The part of a sign-in service: prints an assertion, which says who a user is.
+"""A part of a sign-in service: prints an assertion, which says who a user is.
 
     sign_in.py accounts.pem KEY_ID iCloud.com.example.Notes _alice
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """A Belfry stage in Python. Between match and coalesce, it drops the matches of some record types.
 
-Belfry starts this program (see `command:` in python-filter.yaml) and writes its log. The program connects to the
-endpoint in BELFRY_LINK, sends `open`, and answers every `batch` with `outputs`: the events to pass on, as JSON lines.
+Belfry starts this program (see `command:` in python-filter.yaml) and writes the stage's log. The program connects to
+the endpoint in BELFRY_LINK, sends `open`, and answers every `batch` with `outputs`: the events to pass on, as JSON
+lines.
 After a crash Belfry sends the unanswered batches again, so the program needs no state.
 """
 
@@ -31,7 +32,7 @@ def main() -> None:
     link.connect(os.environ["BELFRY_LINK"])
     poller = zmq.Poller()
     poller.register(link, zmq.POLLIN)
-    poller.register(sys.stdin.fileno(), zmq.POLLIN)  # closes when Belfry ends, even when it is killed
+    poller.register(sys.stdin.fileno(), zmq.POLLIN)  # standard input closes when Belfry ends, even if it is killed
     link.send_json({"type": "open", "protocol": 1, "name": os.environ.get("BELFRY_STAGE", "filter")})
     while True:
         ready = dict(poller.poll())

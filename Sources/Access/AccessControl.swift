@@ -5,11 +5,10 @@ import Time
 package final class AccessControl: Sendable {
     private let monitor: AccessKeyMonitor
     private let failures: Mutex<FailureLimiter>
-    /// The assertions that this gateway has accepted since its start. Another gateway would accept the same assertion
-    /// once more.
+    /// The assertions that this gateway has accepted. Another gateway would accept the same assertions once more.
     private let usedAssertions = Mutex(UsedAssertions())
 
-    /// - Parameter keyFile: Until this file exists, the gateway is in open mode.
+    /// - Parameter keyFile: The gateway is in open mode until this file exists. Nil if it is always in open mode.
     package convenience init(keyFile: AccessKeyFile?) { self.init(keyFile: keyFile, limiter: FailureLimiter()) }
 
     init(keyFile: AccessKeyFile?, limiter: FailureLimiter) {
@@ -17,16 +16,19 @@ package final class AccessControl: Sendable {
         failures = Mutex(limiter)
     }
 
-    /// Whether every client may name the user for whom it acts. Then the gateway may listen on loopback only.
-    package var isOpen: Bool { if case .open = monitor.reading { true } else { false } }
+    /// Whether the gateway is in open mode: every client may name its user without proof. In open mode, the gateway
+    /// may listen on loopback only.
+    package var isOpen: Bool { if case .open = monitor.currentReading() { true } else { false } }
 
-    /// Why the key file cannot be used, for the operator; nil if it can. A gateway whose key file cannot be used
-    /// refuses everyone.
-    package var problem: AccessKeyError? { if case .failed(let error) = monitor.reading { error } else { nil } }
+    /// Why the key file cannot be used, for the operator; nil if the file can be used, and in open mode. A gateway
+    /// whose key file cannot be used refuses every request.
+    package var problem: AccessKeyError? {
+        if case .failed(let error) = monitor.currentReading() { error } else { nil }
+    }
 
     /// Finds out who makes a request.
     ///
-    /// - Throws: The answer for the client.
+    /// - Throws: The error that the client gets.
     package func authenticate(_ request: AccessRequest, at now: Instant) throws(AccessError) -> Caller {
         try limited(request, at: now) { () throws(AccessError) in
             guard let keys = try keys() else { return (try OpenMode.caller(of: request), nil) }
@@ -39,14 +41,14 @@ package final class AccessControl: Sendable {
     ///
     /// - Parameters:
     ///   - request: Its query has the API token of the app. Its path names the container and the environment.
-    ///   - keepsSignedIn: The token is valid for two weeks instead of 30 minutes.
-    /// - Throws: The answer for the client.
+    ///   - keepsSignedIn: Whether the token is valid for two weeks instead of 30 minutes.
+    /// - Throws: The error that the client gets.
     package func signIn(
         _ request: AccessRequest, assertion: String, keepsSignedIn: Bool, at now: Instant
     ) throws(AccessError) -> SignIn {
         try limited(request, at: now) { () throws(AccessError) in
             guard let keys = try keys() else {
-                throw .stale(Field.assertion, "the gateway has no keys; \(Field.webToken)=_alice names the user")
+                throw .notValid(Field.assertion, "the gateway has no keys; \(Field.webToken)=_alice names the user")
             }
             let signIn = try Authenticator(keys: keys).signIn(
                 request, assertion, keepsSignedIn: keepsSignedIn, at: now
@@ -55,12 +57,12 @@ package final class AccessControl: Sendable {
         }
     }
 
-    /// Nil in open mode.
+    /// The present keys; nil in open mode.
     private func keys() throws(AccessError) -> AccessKeys? {
-        switch monitor.reading {
+        switch monitor.currentReading() {
         case .open: nil
         case .keys(let keys): keys
-        // The reason names a path of the server, so it is not for clients.
+        // The error contains a path of the server, so clients do not get it.
         case .failed: throw AccessError(.tryAgainLater, nil, "the gateway cannot read its keys", retryAfter: 10)
         }
     }
@@ -69,9 +71,9 @@ package final class AccessControl: Sendable {
         try usedAssertions.withLock { used throws(AccessError) in try used.use(assertion, at: now) }
     }
 
-    /// Refuses clients with too many failed attempts, and records a failure.
+    /// Refuses a client with too many failed attempts. Otherwise runs `check`, and records a failed attempt.
     ///
-    /// - Parameter check: Returns its result and the ID of the key that was used.
+    /// - Parameter check: Returns its result, and the ID of the key that the request used; nil in open mode.
     private func limited<Result>(
         _ request: AccessRequest, at now: Instant, _ check: () throws(AccessError) -> (Result, keyID: String?)
     ) throws(AccessError) -> Result {

@@ -7,7 +7,7 @@ import JSON
 /// nested names are aliases.
 enum Archive {
     private static let key = "belfry"
-    private static let damageKey = "belfry: what the archive holds is damaged"
+    private static let damageKey = "belfry: the archive's data is damaged"
 
     static func encode(to coder: NSCoder, _ write: (inout ByteBuffer) -> Void) {
         var buffer = ByteBuffer()
@@ -15,7 +15,8 @@ enum Archive {
         coder.encode(NSData(data: Data(buffer.bytes)), forKey: key)
     }
 
-    /// Reads a value from the archive. If the archive contains something else, the result is nil and the coder fails.
+    /// Reads a value from the archive; nil if the archive has no data under the key. If `read` cannot read the data,
+    /// the result is nil and the coder fails.
     static func decode<Value>(from coder: NSCoder, _ read: (JSONValue) -> Value?) -> Value? {
         guard let data = coder.decodeObject(of: NSData.self, forKey: key) else { return nil }
         if let value = parse(Data(referencing: data), read) { return value }

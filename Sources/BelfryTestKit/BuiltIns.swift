@@ -22,7 +22,7 @@ extension StageConformance {
     /// - Parameters:
     ///   - settings: The settings of the stage, as in a pipeline file.
     ///   - events: The events that the stage gets, one JSON object each; nil for samples of all events in Belfry's
-    ///     logs.
+    ///     logs, or of ingest commands for a source.
     /// - Throws: ``PipelineKit/PipelineFileError`` or ``PipelineKit/SettingsError`` if the settings are invalid.
     public init<S: Stage>(_ stage: S.Type, settings: String = "{}", events: [String]? = nil) throws {
         try self.init(stage, settings: settings, events: events, registry: .builtIns)

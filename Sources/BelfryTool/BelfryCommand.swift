@@ -23,7 +23,7 @@ struct BelfryCommand: AsyncParsableCommand {
               belfry doctor apns Pipelines/quickstart.yaml    would APNs accept its pushes?
               belfry push test Pipelines/quickstart.yaml --user _alice --device alice-phone
               belfry apns-server --show device                a local APNs for tests
-              belfry conformance python3 plugin.py            does a plugin keep the rules?
+              belfry conformance python3 plugin.py            does a plugin obey the rules?
               belfry key list keys.json                       the keys of the web services
               belfry store rebuild Pipelines/quickstart.yaml  make the gateway's store again
               belfry curve make shop.key                      a key for another machine

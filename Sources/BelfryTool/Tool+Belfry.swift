@@ -2,10 +2,12 @@
 @_exported import StageTool
 
 extension Tool {
-    /// `belfry`.
-    package static func belfry() async -> Never { await run(BelfryCommand.self, BenchCommand.askingForHelp(arguments)) }
+    /// Runs `belfry`.
+    package static func belfry() async -> Never {
+        await run(BelfryCommand.self, BenchCommand.replacingHelpCommand(in: arguments))
+    }
 
-    /// A command of `belfry` inside another program.
+    /// Runs a command of `belfry` inside another program.
     ///
     /// - Returns: The exit status.
     /// - Throws: `OutputError.closed` if the reader of standard output has gone.

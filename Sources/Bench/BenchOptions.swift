@@ -15,7 +15,9 @@ struct BenchOptions: ParsableArguments {
     var folder: String?
 
     func validate() throws {
-        guard (1...1_000).contains(runs) else { throw ValidationError("--runs takes a number from 1 to 1000") }
+        guard (1...1_000).contains(runs) else {
+            throw ValidationError("--runs takes a number from 1 to 1000, not \(runs)")
+        }
     }
 }
 
@@ -62,7 +64,8 @@ struct SubscriptionsOption: ParsableArguments {
 
     func validate() throws {
         guard (1..<Workload.foreignTopics).contains(subscriptions) else {
-            throw ValidationError("--subscriptions takes a number from 1 to \(Workload.foreignTopics - 1)")
+            throw ValidationError(
+                "--subscriptions takes a number from 1 to \(Workload.foreignTopics - 1), not \(subscriptions)")
         }
     }
 }

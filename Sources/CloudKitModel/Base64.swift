@@ -1,15 +1,17 @@
 /// Validates and compares Base64 text (RFC 4648, section 4).
 package enum Base64 {
-    /// Compares the encoded bytes: negative if `left` sorts first, zero if equal, positive if `right` sorts first.
+    /// Compares the bytes that two base64 strings encode: negative if `left` sorts first, zero if the bytes are equal,
+    /// positive if `right` sorts first.
     ///
-    /// The texts are compared without decoding. Each digit is six bits, the highest first, so digits sort like the bytes.
+    /// The comparison does not decode the strings. Each digit is six bits of the bytes, the highest bit first, so the
+    /// digits sort like the bytes.
     package static func order(_ left: UnsafeRawBufferPointer, _ right: [UInt8]) -> Int {
         let (leftCount, rightCount) = (digitCount(left), right.withUnsafeBytes { digitCount($0) })
         for index in 0..<min(leftCount, rightCount) {
             let order = Int(digit(left[index]) ?? -1) - Int(digit(right[index]) ?? -1)
             if order != 0 { return order }
         }
-        // A text without padding never equals a padded text, as in a comparison of strings.
+        // A string without padding never equals a padded string, as in a comparison of strings.
         return leftCount != rightCount ? leftCount - rightCount : left.count - right.count
     }
 

@@ -1,14 +1,14 @@
 /// The version of a record: CloudKit's `recordChangeTag`.
 ///
-/// It is the sequence, in the changes log, of the newest `record.save` that wrote the record. No event contains it; whoever
-/// reads the log derives it.
+/// The tag is the sequence, in the changes log, of the newest `record.save` that wrote the record. No event contains
+/// the tag: each reader of the log derives it.
 package struct ChangeTag: Hashable, Sendable {
     package let sequence: UInt64
 
     package init(sequence: UInt64) { self.sequence = sequence }
 
-    /// Parses a tag; nil for a text that ``text`` never gives.
-    package init?(_ text: String) {
+    /// Parses a tag; nil for a string that ``text`` never returns.
+    package init?(parsing text: String) {
         guard let sequence = UInt64(text, radix: ChangeTag.radix), ChangeTag(sequence: sequence).text == text else {
             return nil
         }

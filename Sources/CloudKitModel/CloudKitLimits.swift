@@ -14,7 +14,7 @@ package enum CloudKitLimits {
 
     // CKSubscription.NotificationInfo.desiredKeys: "You can request a maximum of three keys."
     package static let desiredKeysMax = 3
-    // Belfry's own, for each text of an alert: a payload has no room for more.
+    // Belfry's own limit for each text of an alert: a payload has no room for more arguments.
     package static let localizationArgumentsMax = 100
     // APNs, Sending notification requests: apns-collapse-id has at most 64 bytes.
     package static let collapseIDBytesMax = 64
@@ -22,7 +22,8 @@ package enum CloudKitLimits {
     // APNs only says that a badge is a number. An Apple Watch counts in 32 bits.
     package static let badgeMax = Int64(Int32.max)
 
-    // Belfry's own: a command writes an event for each participant. They form one batch of the log, and each may have 2 MB.
+    // Belfry's own: a command writes an event for each participant. The events form one batch of the log, and each
+    // event may have 2 MB.
     package static let participantsMax = 20
     // CloudKit Web Services, Modifying Records: at most 200 operations in a request.
     package static let operationsMax = 200

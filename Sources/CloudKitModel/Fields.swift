@@ -4,7 +4,8 @@ import JSON
 /// Checks dictionaries of fields: `{"title": {"value": "Hi", "type": "STRING"}}`.
 package enum Fields {
     /// - Parameter allowsNull: Whether a value may be null, which removes the field.
-    /// - Throws: `member.kind`, `member.missing`, `name.*`, `word.unknown` or `field.value`; the path starts below `json`.
+    /// - Throws: `member.kind`, `member.missing`, `name.*`, `word.unknown` or `field.value`. The error's path is
+    ///   relative to `json`.
     @inline(__always)
     package static func check(_ json: JSONValue, allowsNull: Bool = false) throws(ModelError) {
         try json.expectObject("a dictionary of fields")
@@ -33,7 +34,7 @@ package enum Fields {
     @inline(__always)
     private static func check(_ value: JSONValue, fits type: FieldType) throws(ModelError) {
         guard type.isList else { return try check(value, fits: type.base) }
-        guard value.isArray else { throw misfit("a value of a list type is an array") }
+        guard value.isArray else { throw misfit("a value of a list type is an array", value, expected: .array) }
         var index = 0
         for element in value.elements {
             do { try check(element, fits: type.base) } catch { throw error.under("[\(index)]") }
@@ -44,19 +45,20 @@ package enum Fields {
     @inline(__always)
     private static func check(_ value: JSONValue, fits base: FieldType.Base) throws(ModelError) {
         switch base {
-        case .string: guard value.isString else { throw misfit("a STRING is a JSON string") }
-        case .int64: guard value.int64 != nil else { throw misfit(int64Rule) }
-        case .double: guard value.double != nil else { throw misfit("a DOUBLE is a number in the range of a double") }
-        case .timestamp: guard value.double != nil else { throw misfit(timestampRule) }
-        case .bytes: guard value.withText(Base64.isValid) == true else { throw misfit(bytesRule) }
+        case .string: guard value.isString else { throw misfit("a STRING is a JSON string", value, expected: .string) }
+        case .int64: guard value.int64 != nil else { throw misfit(int64Rule, value, expected: .number) }
+        case .double: guard value.double != nil else { throw misfit(doubleRule, value, expected: .number) }
+        case .timestamp: guard value.double != nil else { throw misfit(timestampRule, value, expected: .number) }
+        case .bytes:
+            guard value.withText(Base64.isValid) == true else { throw misfit(bytesRule, value, expected: .string) }
         case .location: try Location.check(value)
         case .reference: try Reference.check(value)
-        case .asset: guard value.isObject else { throw misfit("an ASSETID is an object that describes the asset") }
+        case .asset: guard value.isObject else { throw misfit(assetRule, value, expected: .object) }
         case .unknown: try checkUntyped(value)
         }
     }
 
-    /// Checks a value without a type, whose type only the record's schema names. The value must fit at least one type.
+    /// Checks a value for which the input names no type. The value must fit at least one of CloudKit's types.
     private static func checkUntyped(_ value: JSONValue) throws(ModelError) {
         switch value.kind {
         case .string, .object: return
@@ -82,35 +84,48 @@ package enum Fields {
     @inline(never)
     static func misfit(_ rule: String) -> ModelError { ModelError("field.value", rule) }
 
+    /// The rule, followed by the kind of the value if the rule expects another kind.
+    @inline(never)
+    static func misfit(_ rule: String, _ value: JSONValue, expected kind: JSONValue.Kind) -> ModelError {
+        misfit(value.kind == kind ? rule : "\(rule), not \(value.kindName)")
+    }
+
     private static var int64Rule: String {
         "an INT64 is a whole number from \(Int64.min) to \(Int64.max), written without fraction or exponent"
     }
-    private static var timestampRule: String { "a TIMESTAMP is a number: milliseconds since 1970" }
+    private static var doubleRule: String { "a DOUBLE is a number in the range of a double" }
+    private static var timestampRule: String { "a TIMESTAMP is a number of milliseconds since 1970" }
     private static var bytesRule: String { "BYTES are a string in base64 (RFC 4648, section 4) with its padding" }
+    private static var assetRule: String { "an ASSETID is an object that describes the asset" }
 }
 
 /// Checks the value of a field of type LOCATION: `{"latitude": 52.5, "longitude": 13.4, …}`.
 enum Location {
-    private static let others: [StaticString] = [
+    private static let optionalNumbers: [StaticString] = [
         "horizontalAccuracy", "verticalAccuracy", "altitude", "speed", "course", "timestamp",
     ]
 
     static func check(_ value: JSONValue) throws(ModelError) {
-        guard value.isObject else { throw Fields.misfit("a LOCATION is an object with latitude and longitude") }
+        guard value.isObject else {
+            throw Fields.misfit("a LOCATION is an object with latitude and longitude", value, expected: .object)
+        }
         try check("latitude", of: value, in: CloudKitLimits.latitudeRange)
         try check("longitude", of: value, in: CloudKitLimits.longitudeRange)
-        for key in others {
+        for key in optionalNumbers {
             guard let other = value[key] else { continue }
-            guard other.double != nil else { throw Fields.misfit("\(key) is a number").under("\(key)") }
+            guard other.double != nil else {
+                throw Fields.misfit("\(key) is a number", other, expected: .number).under("\(key)")
+            }
         }
     }
 
     private static func check(
         _ key: StaticString, of value: JSONValue, in range: ClosedRange<Double>
     ) throws(ModelError) {
-        guard let degrees = try value.required(key).double, range.contains(degrees) else {
+        let degrees = try value.required(key)
+        guard let number = degrees.double, range.contains(number) else {
             let rule = "\(key) is a number of degrees from \(Int(range.lowerBound)) to \(Int(range.upperBound))"
-            throw Fields.misfit(rule).under("\(key)")
+            throw Fields.misfit(rule, degrees, expected: .number).under("\(key)")
         }
     }
 }
@@ -120,7 +135,9 @@ enum Reference {
     private static let actions: [StaticString] = ["NONE", "DELETE_SELF", "VALIDATE"]
 
     static func check(_ value: JSONValue) throws(ModelError) {
-        guard value.isObject else { throw Fields.misfit("a REFERENCE is an object with a recordName") }
+        guard value.isObject else {
+            throw Fields.misfit("a REFERENCE is an object with a recordName", value, expected: .object)
+        }
         try NameRule.recordName.check(.recordName, of: value)
         if let zone = value[.zoneID] {
             try under(.zoneID) { () throws(ModelError) in _ = try ZoneID(zone) }

@@ -49,7 +49,7 @@ extension JSONValue {
 
     /// Rejects unknown members, so that a misspelt key is not ignored silently.
     ///
-    /// - Throws: `member.unknown` with the most similar known key.
+    /// - Throws: `member.unknown` with the most similar known key, or with all known keys if none is similar.
     @inline(__always)
     package func expectKeys(_ known: [StaticString], of what: StaticString) throws(ModelError) {
         for (key, _) in members where !known.contains(where: { key.equals($0) }) {
@@ -59,7 +59,7 @@ extension JSONValue {
 
     /// The index of this string in `words`.
     ///
-    /// - Throws: `member.kind`, or `word.unknown` with the most similar word.
+    /// - Throws: `member.kind`, or `word.unknown` with the most similar word, or with all words if none is similar.
     @inline(__always)
     package func expectWord(_ words: [StaticString], _ what: StaticString) throws(ModelError) -> Int {
         for index in words.indices where equals(words[index]) { return index }
@@ -67,18 +67,8 @@ extension JSONValue {
     }
 
     package func kindError(_ rule: String) -> ModelError {
-        ModelError("member.kind", "\(rule), not \(kindName)")
-    }
-
-    private var kindName: String {
-        switch kind {
-        case .null: "null: leave it out if it has no value"
-        case .true, .false: "a Boolean"
-        case .number: "a number"
-        case .string: "a string"
-        case .array: "an array"
-        case .object: "an object"
-        }
+        let advice = isNull ? ": leave the member out if it has no value" : ""
+        return ModelError("member.kind", "\(rule), not \(kindName)\(advice)")
     }
 }
 
@@ -105,9 +95,9 @@ extension ModelError {
 }
 
 extension String {
-    /// The first 64 characters, for an error message.
+    /// The string for an error message: at most 64 characters, followed by `…` if the string is longer.
     var excerpt: String { count > 64 ? prefix(64) + "…" : self }
 
-    /// The excerpt on one line.
+    /// The excerpt with escaped line feeds.
     var quotable: String { excerpt.replacing("\n", with: "\\u{a}") }
 }

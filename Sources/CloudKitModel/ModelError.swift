@@ -6,7 +6,7 @@ package struct ModelError: Error, Hashable, Sendable {
     /// The invalid member as a dotted path with indexes from 0, such as `notificationInfo.desiredKeys[3]`. Empty if the
     /// mistake is in the input as a whole.
     package var path: String
-    /// A sentence that states the rule and the remedy.
+    /// A sentence that states the rule, and usually what was found or what to do.
     package var reason: String
 
     package init(_ code: String, at path: String = "", _ reason: String) {

@@ -5,13 +5,13 @@ package struct NameRule: Sendable {
     enum Characters: Sendable {
         /// The ASCII characters from space to `~`.
         case ascii
-        /// Letters, digits and `_`, starting with a letter.
+        /// ASCII letters, digits and `_`, starting with a letter.
         case identifier
-        /// Letters, digits, `_`, `-` and `.`.
+        /// ASCII letters, digits, `_`, `-` and `.`.
         case dotted
         /// The ASCII characters from space to `~`, without a space at either end, as HTTP headers require.
         case header
-        /// Any text without control characters.
+        /// Any text without ASCII control characters.
         case text
     }
 
@@ -91,7 +91,7 @@ extension NameRule.Characters {
         case .identifier: "ASCII letters, digits and '_' with a letter first"
         case .dotted: "ASCII letters, digits, '.', '-' and '_'"
         case .header: "printable ASCII without a space at its ends, fit for an HTTP header"
-        case .text: "text without control characters"
+        case .text: "text without ASCII control characters"
         }
     }
 }
@@ -128,7 +128,10 @@ package enum Container {
     package static func check(_ value: JSONValue) throws(ModelError) {
         try NameRule.container.check(value)
         guard value.withText(hasPrefix) == true else {
-            throw ModelError("container.prefix", "a container starts with \"iCloud.\", as in iCloud.com.example.App")
+            let name = (value.string ?? "").quotable
+            throw ModelError(
+                "container.prefix",
+                "\"\(name)\" is not a container: write \"iCloud.\" and a name, as in iCloud.com.example.App")
         }
     }
 

@@ -27,12 +27,13 @@ package enum NotificationInfo {
         }
         guard !desiredKeys.allSatisfy({ json[$0] != nil }) else {
             throw ModelError(
-                "member.conflict", at: "additionalFields", "additionalFields and desiredKeys are the same: keep one")
+                "member.conflict", at: "additionalFields",
+                "additionalFields and desiredKeys are two names of the same member: keep one of them")
         }
         try check(collapseIDs, of: json) { id, _ throws(ModelError) in try NameRule.collapseID.check(id) }
     }
 
-    /// Runs `check` on each of the members that is present.
+    /// Runs `check` on each member of `keys` that is present.
     private static func check(
         _ keys: [StaticString], of json: JSONValue, _ check: (JSONValue, StaticString) throws(ModelError) -> Void
     ) throws(ModelError) {

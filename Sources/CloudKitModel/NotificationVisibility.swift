@@ -3,10 +3,10 @@ import JSON
 
 /// Decides whether a notification is visible (sent at once, as an alert) or silent (sent in the background).
 package enum NotificationVisibility {
-    /// Whether the user would see and hear nothing: the notification info sets no property that a user notices.
+    /// Whether the notification is silent: no property of its notification info makes it visible.
     package static func isSilent(_ info: JSONValue?) -> Bool {
         guard let info else { return true }
-        for (key, value) in info.members where !value.isUnset && NotificationProperty(key)?.isNoticed == true {
+        for (key, value) in info.members where !value.isUnset && NotificationProperty(key)?.makesVisible == true {
             return false
         }
         return true

@@ -18,10 +18,10 @@ package enum OperationType: Int, CaseIterable, Sendable {
 
     package var isDelete: Bool { self == .delete || self == .forceDelete }
 
-    /// Whether the record's other fields stay.
+    /// Whether fields that the operation does not name keep their values.
     package var mergesFields: Bool { self == .update || self == .forceUpdate }
 
-    /// Whether the record must live, and the operation must name its present change tag (REST 4).
+    /// Whether the record must exist, and the operation must name the record's current change tag (REST 4).
     package var needsChangeTag: Bool { self == .update || self == .replace || self == .delete }
 
     /// Whether the operation may create a record, and so must name its type.

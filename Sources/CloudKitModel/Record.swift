@@ -6,7 +6,7 @@ import JSON
 /// Members that Belfry does not use (`recordChangeTag`, `created`, …) are accepted, because CloudKit's answers have them.
 package struct Record {
     package let recordName: JSONValue
-    /// Nil only for a record that lives, which CloudKit may name without its type.
+    /// Nil only if `needsType` is false: CloudKit may name an existing record without its type.
     package let recordType: JSONValue?
     /// Nil for the default zone.
     package let zoneID: ZoneID?

@@ -1,6 +1,6 @@
 /// The codes that CloudKit Web Services gives as `serverErrorCode` (Archive: CloudKit Web Services Reference, Error Codes).
 ///
-/// Some clients decode only Apple's codes, so Belfry adds only one: for a change token that is no longer good.
+/// Some clients decode only Apple's codes, so Belfry adds only one code: `CHANGE_TOKEN_EXPIRED`.
 package enum ServerErrorCode: String, CaseIterable, Sendable {
     case accessDenied = "ACCESS_DENIED"
     case atomicError = "ATOMIC_ERROR"

@@ -10,9 +10,10 @@ package struct Subscription {
     package let subscriptionID: JSONValue
     /// The record type that the subscription watches; nil for all types.
     package let recordType: JSONValue?
-    /// The zone that the subscription watches; nil for all zones, or for the default zone of a query.
+    /// The zone that the subscription watches. Nil for all zones, or, in a query without ``zoneWide``, for the default
+    /// zone.
     package let zoneID: ZoneID?
-    /// Whether the subscription watches all zones.
+    /// Whether the subscription asks for all zones. A database subscription always watches all zones.
     package let zoneWide: Bool
     package let firesOnce: Bool
     /// Only for ``Form/query``. The `Predicates` module checks its `filterBy` and `predicate`.
@@ -25,7 +26,8 @@ package struct Subscription {
     ]
     private static let types: [StaticString] = ["query", "zone", "database"]
 
-    /// - Parameter anyScope: Accepts every form in every database, unlike CloudKit.
+    /// - Parameter anyScope: Whether every form is accepted in every database, and a zone subscription may watch the
+    ///   default zone, unlike in CloudKit.
     /// - Throws: `member.*`, `name.*`, `word.unknown`, `subscription.fires_on`, `subscription.fires_once`,
     ///   `subscription.scope` or `subscription.zone`, and the errors of ``NotificationInfo`` and ``ZoneID``.
     package init(_ json: JSONValue, in scope: DatabaseScope, anyScope: Bool = false) throws(ModelError) {

@@ -24,11 +24,11 @@ struct SubscriptionRules {
     private func checkScope(_ scope: DatabaseScope) throws(ModelError) {
         let scopes = subscription.form.scopes
         guard !scopes.contains(scope) else { return }
-        let homes = scopes.map { "\($0.word)" }.joined(separator: " or ")
+        let allowed = scopes.map { "\($0.word)" }.joined(separator: " or ")
         throw ModelError(
             "subscription.scope", at: "subscriptionType",
-            "a \(subscription.form) subscription lives in a \(homes) database, not in a \(scope.word) one: save it there, "
-                + "or let ingest take it with subscriptionsInAnyDatabase: true")
+            "a \(subscription.form) subscription belongs in a \(allowed) database, not in a \(scope.word) database: "
+                + "save it there, or let ingest accept it with subscriptionsInAnyDatabase: true")
     }
 
     private func checkZone(anyScope: Bool) throws(ModelError) {
@@ -40,7 +40,7 @@ struct SubscriptionRules {
         case .database:
             guard subscription.zoneID == nil else {
                 throw conflict(
-                    "zoneID", "a database subscription watches all zones: take zoneID out, or ask for a zone")
+                    "zoneID", "a database subscription watches all zones: take zoneID out, or save a zone subscription")
             }
         case .zone: try checkWatchedZone(anyScope: anyScope)
         }
@@ -72,7 +72,7 @@ struct SubscriptionRules {
                 "recordType", "a query subscription names its record type in query.recordType: move it there")
         }
         guard let firesOn = json[.firesOn] else {
-            throw ModelError.missing("firesOn", "names at least one of create, update and delete: add it")
+            throw ModelError.missing("firesOn", "is missing: name at least one of create, update and delete")
         }
         try under(.firesOn) { () throws(ModelError) in try check(firesOn: firesOn) }
     }
@@ -99,7 +99,8 @@ struct SubscriptionRules {
     private func check(firesOn: JSONValue) throws(ModelError) {
         try firesOn.expectArray(.firesOn)
         guard firesOn.count > 0 else {
-            throw ModelError("subscription.fires_on", "firesOn names at least one of create, update and delete")
+            throw ModelError(
+                "subscription.fires_on", "firesOn is empty: name at least one of create, update and delete")
         }
         var index = 0
         for change in firesOn.elements {

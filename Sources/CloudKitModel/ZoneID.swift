@@ -13,6 +13,8 @@ package struct ZoneID {
     package let zoneName: JSONValue
     /// The member `ownerRecordName`. Some clients write it as `ownerName`.
     package let owner: JSONValue?
+    /// The member that names the owner: `ownerRecordName` or `ownerName`.
+    private let ownerKey: Member
 
     /// - Throws: `member.kind`, `member.missing`, `member.conflict` or `name.*`; `name.reserved` for a zone name that
     ///   starts with `_` and is not `_defaultZone`.
@@ -20,7 +22,7 @@ package struct ZoneID {
     package init(_ json: JSONValue) throws(ModelError) {
         try json.expectObject("a zone ID")
         zoneName = try json.required(.zoneName)
-        owner = try ZoneID.owner(of: json)
+        (owner, ownerKey) = try ZoneID.owner(of: json)
         let zoneName = zoneName
         try under(.zoneName) { () throws(ModelError) in try ZoneID.check(name: zoneName) }
     }
@@ -38,8 +40,9 @@ package struct ZoneID {
     package func expectOwner(_ user: JSONValue, in scope: DatabaseScope) throws(ModelError) {
         guard scope == .private, let owner, !ZoneID.isSame(owner, user), !isOwnedByDatabase else { return }
         throw ModelError(
-            "zone.owner", at: "ownerRecordName",
-            "a private database's zones belong to its user, \"\(user.string ?? "")\": name that user or leave it out")
+            "zone.owner", at: "\(ownerKey)",
+            "a private database's zones belong to its user, \"\(user.string ?? "")\": name that user "
+                + "or leave the owner out")
     }
 
     @inline(__always)
@@ -49,16 +52,17 @@ package struct ZoneID {
     }
 
     @inline(__always)
-    private static func owner(of json: JSONValue) throws(ModelError) -> JSONValue? {
+    private static func owner(of json: JSONValue) throws(ModelError) -> (owner: JSONValue?, key: Member) {
         let (usual, other) = (json[.ownerRecordName], json["ownerName"])
         guard usual == nil || other == nil else {
-            throw ModelError("member.conflict", at: "ownerName", "ownerName and ownerRecordName are the same: keep one")
+            throw ModelError(
+                "member.conflict", at: "ownerName",
+                "ownerName and ownerRecordName are two names of the same member: keep one of them")
         }
-        guard let owner = usual ?? other else { return nil }
-        try under(usual == nil ? "ownerName" : .ownerRecordName) { () throws(ModelError) in
-            try NameRule.user.check(owner)
-        }
-        return owner
+        let key: Member = other == nil ? .ownerRecordName : "ownerName"
+        guard let owner = usual ?? other else { return (nil, key) }
+        try under(key) { () throws(ModelError) in try NameRule.user.check(owner) }
+        return (owner, key)
     }
 
     // CKRecordZone.ID: names that start with an underscore are reserved for CloudKit.

@@ -1,11 +1,11 @@
 import Time
 
-/// The on-disk format of a log, version 1. Only this file knows it.
+/// The on-disk format of a log, version 1.
 ///
 /// A log is a folder with the log's name:
 ///
 ///     log.json                    {"format":1,"name":"matches","identity":"<uuid>"}, written once, atomically
-///     lock                        locked by the writer (flock), holds its process number
+///     lock                        locked by the writer (flock), contains the writer's process number
 ///     00000000000000000001.log    segments, named by their first sequence, 20 digits
 ///
 /// A segment is a sequence of batches without gaps. A batch is a header, a cursor and a body. Integers are little-endian:
@@ -29,14 +29,15 @@ import Time
 ///
 /// The header has its own CRC, so its lengths can be trusted before the body is read. Only the last batch can be torn, by
 /// a write that was interrupted: the file is too short, or pages of it were never written and are zeros. All other wrong
-/// bytes are damage, in the last batch too.
+/// bytes are damage, even in the last batch.
 ///
 /// The first batch of a segment is its **opening**: it has no events, but the cursor and `now` of the whole log so far.
-/// It is written in one step with the batch after it. So a writer opens a log by reading only the last segment, and old
-/// segments can be dropped.
+/// So a writer opens a log by reading only the last segment, and old segments can be removed. The opening is written in
+/// one step with the batch after it.
 ///
-/// Finding a position needs no index file: segments are found by name, a time by the openings, and then the headers of
-/// one segment are read, which takes a few milliseconds.
+/// Finding a sequence or a time needs no index file. The names of the segments show which segment has a sequence, and
+/// the openings show which segment has a time. Then only the headers of this segment are read, which takes a few
+/// milliseconds.
 package enum BatchFormat {
     /// The version that this build reads and writes.
     package static let version = 1
@@ -100,7 +101,7 @@ extension FixedHeader {
         body: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     ) {
         unsafe self.init(
-            kind: kind, identity: identity.mark, firstSequence: first, now: now, count: UInt32(count),
+            kind: kind, identity: identity.digest, firstSequence: first, now: now, count: UInt32(count),
             cursorBytes: UInt32(cursor.count), bodyBytes: UInt32(body.count),
             cursorCRC: CRC32C.checksum(cursor[...]), bodyCRC: CRC32C.checksum(body))
     }
@@ -114,7 +115,9 @@ extension FixedHeader {
 
     /// - Parameter bytes: At least 64 bytes; only the first 64 are read.
     static func decode(_ bytes: UnsafeRawBufferPointer) -> Decoded {
-        guard unsafe bytes.word(0, UInt64.self) == BatchFormat.magic else { return .wrong("no batch begins here") }
+        guard unsafe bytes.word(0, UInt64.self) == BatchFormat.magic else {
+            return .wrong("the bytes are not the beginning of a batch")
+        }
         guard unsafe bytes.word(8, UInt32.self) == crc(ofHeader: bytes) else {
             return .wrong("CRC of the header differs")
         }
@@ -141,7 +144,7 @@ extension FixedHeader {
 
 extension LogIdentity {
     /// A digest of the identity. Each batch stores it, so that a segment of another log is recognised.
-    var mark: UInt64 { high ^ low }
+    var digest: UInt64 { high ^ low }
 }
 
 extension UnsafeRawBufferPointer {

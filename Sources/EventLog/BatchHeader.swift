@@ -1,6 +1,6 @@
 import Time
 
-/// What a log says about a batch of events.
+/// The sequences, time, cursor and size of a batch of events.
 package struct BatchHeader: Hashable, Sendable {
     /// The first event's sequence; in a batch without events, the sequence of the next event.
     package var firstSequence: UInt64
@@ -8,7 +8,7 @@ package struct BatchHeader: Hashable, Sendable {
     package var count: Int
     /// When the batch was made. No later batch of the log has an earlier time.
     package var now: Instant
-    /// The entries that this batch advances.
+    /// The cursor entries that this batch advances.
     package var cursor: Cursor
     /// The size of the events. Each event is a JSON object and a line feed.
     package var bodyBytes: Int

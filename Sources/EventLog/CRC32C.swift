@@ -2,7 +2,7 @@ import CCRC32C
 
 /// CRC-32C (Castagnoli; RFC 3720, appendix B.4). Uses the processor's instruction if it has one, else tables.
 package enum CRC32C {
-    /// - Parameter earlier: The checksum of the bytes before these, if any.
+    /// - Parameter earlier: The checksum of the bytes before `bytes`; 0 at the beginning.
     package static func checksum(_ bytes: UnsafeRawBufferPointer, after earlier: UInt32 = 0) -> UInt32 {
         unsafe hasInstruction ? ~instructed(~earlier, bytes) : ~tabled(~earlier, bytes)
     }
@@ -34,7 +34,7 @@ package enum CRC32C {
         return unsafe word(left, tables + 8 * 256) ^ word(right, tables)
     }
 
-    /// The contribution of eight bytes. The last byte is looked up in the first table.
+    /// The contribution of eight bytes to the register. The first table is for the last of these bytes.
     @inline(__always)
     private static func word(_ word: UInt64, _ tables: UnsafePointer<UInt32>) -> UInt32 {
         let first = unsafe tables[7 * 256 + byte(word, 0)] ^ tables[6 * 256 + byte(word, 1)]

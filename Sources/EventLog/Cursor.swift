@@ -11,8 +11,8 @@ package struct Cursor: Hashable, Sendable {
 
     package var isEmpty: Bool { positions.isEmpty }
 
-    /// Adds the entries of a later cursor, which replace equal names. No event has the sequence 0, so an entry of 0
-    /// removes its name.
+    /// Adds the entries of a later cursor, which replace entries of the same name. No event has the sequence 0, so an
+    /// entry of 0 removes its name.
     package mutating func fold(_ later: Cursor) {
         for (name, sequence) in later.positions { positions[name] = sequence == 0 ? nil : sequence }
     }

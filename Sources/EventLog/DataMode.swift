@@ -5,7 +5,7 @@ import Glibc
 /// Existing files and folders keep their mode. `belfry doctor` lists the files and folders with wider
 /// permissions.
 package struct DataMode: Hashable, Sendable {
-    /// The permissions of folders, as `0o700`.
+    /// The permissions of folders, such as `0o700`.
     package let folders: UInt32
     /// The permissions of files: the permissions of folders without the execute bits.
     package var files: UInt32 { folders & 0o666 }
@@ -47,7 +47,7 @@ package struct DataMode: Hashable, Sendable {
 
     /// Makes a folder and its missing parents.
     ///
-    /// - Returns: The `errno` of a failed call; nil if the folder exists now.
+    /// - Returns: The `errno` of a failed call; nil if the folder exists now, or if a file has its name.
     package func makeFolders(_ path: String) -> CInt? {
         guard !path.isEmpty, makeFolder(path) != 0, errno != EEXIST else { return nil }
         guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return errno }
@@ -66,8 +66,8 @@ package struct DataMode: Hashable, Sendable {
     /// Sets the mode of a new socket's file. A user who may write to the file may connect to the socket.
     package func settleSocket(_ path: String) { unsafe chmod(path, files) }
 
-    /// Sets the mode, which the umask may have changed. If root made the file in another user's folder, as `sudo belfry
-    /// log repair` does, gives the file to that user, who could not use it otherwise.
+    /// Sets the mode, because the umask may have changed it. If root made the file in another user's folder, as with
+    /// `sudo belfry log repair`, that user becomes the owner of the file. Otherwise that user could not use the file.
     ///
     /// Errors are ignored, because not all file systems have modes. `belfry doctor` reports wide modes.
     private func settle(_ file: CInt, _ mode: UInt32, _ path: String) {
@@ -88,7 +88,7 @@ package struct DataMode: Hashable, Sendable {
 
 extension DataMode {
     /// The argument for `chmod` that removes wider permissions, such as `go-rwx` or `g-w,o-rwx`.
-    package var prohibition: String {
+    package var chmodArgument: String {
         let (group, others) = (DataMode.letters(missingIn: folders >> 3), DataMode.letters(missingIn: folders))
         if group == others { return "go-" + group }
         return [("g-", group), ("o-", others)].filter { !$1.isEmpty }.map { $0 + $1 }.joined(separator: ",")

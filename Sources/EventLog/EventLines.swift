@@ -12,7 +12,10 @@ enum EventLines {
             longest = max(longest, end - start)
             start = end
         }
-        precondition(lines == count && start == body.count, "a batch of \(count) events has \(lines) whole lines")
+        precondition(
+            lines == count && start == body.count,
+            "a batch of \(count) events has \(lines) lines that end with a line feed, and \(body.count - start) bytes "
+                + "after the last line feed")
         guard longest <= eventMax else { throw .tooLarge("an event", bytes: longest, bytesMax: eventMax) }
     }
 

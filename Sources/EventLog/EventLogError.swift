@@ -18,7 +18,7 @@ package enum EventLogError: Error, Hashable, Sendable {
     case unsupportedFormat(file: String, version: Int)
     /// The segment with this sequence was removed. `first` is the log's oldest event.
     case gone(directory: String, sequence: UInt64, first: UInt64)
-    /// The name is not 1 to 64 of `A-Z a-z 0-9 . _ -`, or begins with a dot.
+    /// The name is not 1 to 64 characters of `A-Z a-z 0-9 . _ -`, or begins with a dot.
     case invalidName(String)
     /// The folder holds no log.
     case notALog(directory: String)
@@ -59,16 +59,17 @@ extension EventLogError: CustomStringConvertible {
             "restore the data folder from a backup, or run 'belfry log repair' to see which events it would lose: it "
                 + "keeps the events before the damage"
         case .alreadyOpen: "stop that process, or give this one another folder"
-        case .full: "nothing was appended; make room, or raise the quota or limit"
+        case .full: "make room, or raise the quota or limit"
         case .failed: "check the folder's owner, mode and disk"
         case .syncFailed: "check the disk, then start again: the log continues after the last batch on the disk"
-        case .tooLarge: "nothing was appended; send less at once"
-        case .unsupportedFormat: "this version reads format \(BatchFormat.version)"
+        case .tooLarge: "send fewer or smaller events at once"
+        case .unsupportedFormat: "this version of Belfry reads format \(BatchFormat.version)"
         case .gone(_, _, let first): "start at sequence \(first), or from a snapshot"
-        case .invalidName: "use 1 to 64 of A-Z a-z 0-9 . _ - and no dot at the beginning"
+        case .invalidName: "use 1 to 64 characters of A-Z a-z 0-9 . _ - and no dot at the beginning"
         case .notALog: "check the path"
         case .withoutManifest(let directory):
-            "restore it from a copy, or run 'belfry log repair \(directory)', which may find its contents elsewhere"
+            "restore log.json from a copy, or run 'belfry log repair \(directory)', which may find the log's identity in "
+                + "other files"
         case .wrongSettings:
             "restore the file from a copy, or remove only this file: then the pipeline file's settings apply to the "
                 + "whole log"

@@ -1,12 +1,12 @@
-/// The limits of a log. Lengths that are read from a disk are checked against them.
+/// The limits of a log. Lengths that are read from a disk are checked against these limits.
 package enum EventLogLimits {
     /// The maximum size of one event with its line feed.
     package static let eventBytesMax = 2 << 20
     /// The maximum size of the events of one batch.
     package static let batchBytesMax = 64 << 20
-    /// The maximum size of an encoded cursor. Each entry takes ten bytes and its name in UTF-8.
+    /// The maximum size of an encoded cursor. Each entry needs ten bytes and its name in UTF-8.
     package static let cursorBytesMax = 1 << 20
-    /// The maximum length of the name of a cursor entry, in UTF-8.
+    /// The maximum length of the name of a cursor entry, in bytes of UTF-8.
     package static let cursorNameBytesMax = 255
     /// The maximum length of a log's name.
     package static let nameBytesMax = 64

@@ -5,9 +5,10 @@ package struct EventLogOptions: Sendable {
     /// The folder that holds the logs; the log is the folder ``name`` in it. Missing folders are made.
     package var directory: String
     package var name: String
-    /// The identity of a new log; nil draws one. An existing log keeps its own.
+    /// The identity of a new log; nil draws a random identity. An existing log keeps its identity.
     package var identity: LogIdentity?
-    /// The writer begins a new segment before this size would be exceeded. Only a single larger batch may exceed it.
+    /// The writer begins a new segment if the next batch would make the last one larger than this size. A segment
+    /// without events accepts any batch.
     package var segmentBytesMax: Int
     package var sync: SyncPolicy
     /// The mode of new folders. Files in the log get the mode of the log's folder.

@@ -3,13 +3,14 @@ import Time
 
 /// Reads a log's batches in order, in any process, also while a writer appends.
 ///
-/// Belongs to one thread at a time. Appended batches can be read at once, even if they are not durable yet.
+/// A reader belongs to one thread at a time. Appended batches can be read at once, even if they are not durable yet.
 package final class EventLogReader {
     /// Where to begin.
     package enum Start: Hashable, Sendable {
         /// The oldest batch in the log.
         case beginning
-        /// The whole batch that holds this sequence. See ``EventLogReader/slice(_:header:from:)``.
+        /// The batch that holds this sequence, with the batch's earlier events. See
+        /// ``EventLogReader/slice(_:header:from:)``.
         case sequence(UInt64)
         /// The first batch whose `now` is not earlier than this time.
         case time(Instant)
@@ -28,7 +29,7 @@ package final class EventLogReader {
     private var start: Start?
     private var identity: LogIdentity?
     private var segment: SegmentReader?
-    /// Whether a later segment exists, so that this one no longer grows.
+    /// Whether a later segment exists, so that ``segment`` no longer grows.
     private var isSegmentFinal = false
     private var watch: LogWatch?
 
@@ -49,8 +50,10 @@ package final class EventLogReader {
 
     /// The next batch, with its CRC checked; nil at the end of the log so far. An unfinished batch counts as the end.
     ///
-    /// - Parameter last: Returns nil at a batch that ends after this sequence. The batch can be read later.
-    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)``, again on each further call.
+    /// - Parameter last: If the next batch ends after this sequence, the method returns nil. A later call can return
+    ///   the batch.
+    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)``, again on each further call;
+    ///   ``EventLogError/gone(directory:sequence:first:)`` if the next segment was removed.
     package func next(through last: UInt64 = .max) throws(EventLogError) -> Batch? {
         guard let batch = try unsafe nextBatch(body: true, through: last) else { return nil }
         return unsafe Batch(header: batch.header, body: batch.body)
@@ -91,7 +94,7 @@ extension EventLogReader {
         while let segment = try openedSegment() {
             let found = try unsafe segment.peek(body: body && start == nil)
             if case .batch(let batch) = unsafe found {
-                if unsafe batch.isOpening || start?.isBehind(batch.header) == true {
+                if unsafe batch.isOpening || start?.isAfter(batch.header) == true {
                     unsafe segment.consume(batch)
                 } else if start != nil {
                     start = nil
@@ -101,20 +104,25 @@ extension EventLogReader {
                     return unsafe batch
                 }
             } else {
-                guard try unsafe goOn(from: segment, found) else { return nil }
+                guard try unsafe advance(past: segment, found) else { return nil }
             }
         }
         return nil
     }
 
-    /// Continues after the end of a segment. Returns false if the reader must wait for more.
+    /// Continues after the end of a segment. Returns false if the reader must wait for more batches.
     ///
-    /// The segment may have grown after its end was reached and before the next segment was begun. So a new next
-    /// segment is only noted at first. It is opened when the end of this segment is reached again.
-    private func goOn(from segment: SegmentReader, _ found: SegmentReader.Found) throws(EventLogError) -> Bool {
+    /// After the reader has reached the end of a segment, the writer may append to the segment and then begin the next
+    /// one. So the reader first only notes that a next segment exists. It opens the next segment when it reaches the
+    /// end of this segment again.
+    private func advance(past segment: SegmentReader, _ found: SegmentReader.Found) throws(EventLogError) -> Bool {
         if isSegmentFinal {
-            if case .unfinished(let reason) = unsafe found { throw segment.damaged("\(reason), but the log goes on") }
-            guard segment.nextSequence > segment.first else { throw segment.damaged("no events, but the log goes on") }
+            if case .unfinished(let reason) = unsafe found {
+                throw segment.damaged("\(reason), but a later segment exists")
+            }
+            guard segment.nextSequence > segment.first else {
+                throw segment.damaged("the segment has no events, but a later segment exists")
+            }
             try openNext(after: segment)
         } else {
             guard let last = try directory.segments().last, last > segment.first else { return false }
@@ -128,7 +136,7 @@ extension EventLogReader {
         return segment
     }
 
-    /// False if there is no log yet.
+    /// Returns false if the log has no segment yet.
     private func openFirst() throws(EventLogError) -> Bool {
         guard let identity = try LogManifest.ifBegun(in: directory)?.identity else { return false }
         self.identity = identity
@@ -162,8 +170,8 @@ extension EventLogReader {
 }
 
 extension EventLogReader.Start {
-    /// Whether the whole batch comes before the start.
-    fileprivate func isBehind(_ header: BatchHeader) -> Bool {
+    /// Whether the start is after the whole batch.
+    fileprivate func isAfter(_ header: BatchHeader) -> Bool {
         switch self {
         case .sequence(let sequence):
             header.count == 0 ? header.firstSequence < sequence : header.lastSequence < sequence
@@ -174,7 +182,7 @@ extension EventLogReader.Start {
 }
 
 extension LogDirectory {
-    /// The segment to begin reading in; nil if there is none.
+    /// The segment to begin reading in; nil if the log has no segments.
     fileprivate func segment(
         for start: EventLogReader.Start, among segments: [UInt64], _ identity: LogIdentity
     ) throws(EventLogError) -> UInt64? {

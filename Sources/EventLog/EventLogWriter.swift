@@ -1,7 +1,7 @@
 import Glibc
 import Time
 
-/// Appends to a log. Belongs to one thread. No other writer can open the log at the same time.
+/// Appends to a log. A writer belongs to one thread. No other writer can open the log at the same time.
 ///
 /// Appended events survive a crash of the process at any moment. Whether they survive a power failure depends on the
 /// log's ``SyncPolicy``: see ``durableSequence``.
@@ -11,12 +11,12 @@ import Time
     /// The log's own folder.
     package let directory: String
     /// The sequence of the next event. A log's first event is 1.
-    package var nextSequence: UInt64 { place.nextSequence }
+    package var nextSequence: UInt64 { logEnd.nextSequence }
     /// The `now` of the last batch; ``Instant/epoch`` in a new log.
-    package var lastNow: Instant { place.lastNow }
+    package var lastNow: Instant { logEnd.lastNow }
     /// The log's cursor after the last batch.
-    package var cursor: Cursor { place.cursor }
-    /// The torn batch that was cut off when the log was opened; nil if there was none.
+    package var cursor: Cursor { logEnd.cursor }
+    /// The torn batch that was cut off when the log was opened; nil if there was no such batch.
     package let recovery: Recovery?
 
     private let options: EventLogOptions
@@ -25,11 +25,11 @@ import Time
     private let commit: GroupCommit
     private var segment: OpenFile
     /// The first sequence of the last segment.
-    package var segmentFirst: UInt64 { place.segmentFirst }
-    private var place: LogEnd
+    package var segmentFirst: UInt64 { logEnd.segmentFirst }
+    private var logEnd: LogEnd
     private var failure: EventLogError?
 
-    /// A torn batch, as a crash during an append leaves it.
+    /// A torn batch that was cut off. A crash during an append can leave such a batch.
     package struct Recovery: Hashable, Sendable {
         package var file: String
         package var offset: UInt64
@@ -39,7 +39,7 @@ import Time
 
     /// Opens a log, or makes it with its folders, and cuts off a torn last batch.
     ///
-    /// Reads only the last segment.
+    /// Reads only the last segment, or the last two if the last one has no batch yet.
     ///
     /// - Throws: ``EventLogError/alreadyOpen(name:directory:process:)``;
     ///   ``EventLogError/damaged(file:offset:sequence:reason:)`` with nothing changed.
@@ -54,7 +54,7 @@ import Time
         unsafe write = options.calls.write
         self.directory = directory.path
         (name, identity) = (manifest.name, manifest.identity)
-        (segment, recovery, place) = (tail.file, tail.recovery, LogEnd(tail, manifest.identity))
+        (segment, recovery, logEnd) = (tail.file, tail.recovery, LogEnd(tail, manifest.identity))
         commit = GroupCommit(
             tail.file, sequence: tail.state.nextSequence - 1, policy: options.sync, calls: options.calls)
     }
@@ -66,7 +66,8 @@ import Time
     ///
     /// With ``SyncPolicy/always`` an `fdatasync` has covered this sequence, so its event survives a power failure. With
     /// the other policies it is the sequence of the last appended event, which survives `kill -9` of this process, but
-    /// not a power failure.
+    /// not a power failure. After a failed `fdatasync`, with any policy, it is the last sequence that an earlier
+    /// `fdatasync` covered, or the last sequence at the opening of the log.
     package var durableSequence: UInt64 { commit.durableSequence }
 
     /// How many batches were appended since the log was opened.
@@ -79,18 +80,19 @@ import Time
     /// Sets the callback for durable batches.
     ///
     /// With ``SyncPolicy/always`` the callback is called after each `fdatasync`, with the new ``durableSequence``. With
-    /// any policy it is called after a failed `fdatasync`; then ``check()`` throws. It runs on the log's own queue and
-    /// delays the next `fdatasync`.
+    /// any policy it is also called after a failed `fdatasync`; then ``check()`` throws. The exception is a finished
+    /// segment with ``SyncPolicy/never``, where only ``check()`` reports the failure. The callback runs on the log's
+    /// own queue and delays the next `fdatasync`.
     package func onDurable(_ body: @escaping @Sendable (UInt64) -> Void) {
         commit.onDurable(body)
     }
 
-    /// Appends a batch in one step: after a crash the log has the whole batch or nothing of it. Does not wait for the
-    /// disk.
+    /// Appends a batch in one step: after a crash the log has the whole batch or nothing of it. Waits for the disk only
+    /// to begin a new segment.
     ///
     /// - Parameters:
     ///   - body: `count` JSON objects, each with a line feed. Empty if only the cursor or `now` advance.
-    ///   - cursor: The entries that this batch advances.
+    ///   - cursor: The cursor entries that this batch advances.
     ///   - now: Not earlier than ``lastNow``.
     /// - Returns: The sequence of the first event; without events the sequence of the next event.
     /// - Throws: ``EventLogError/full(file:bytesNeeded:errno:)``,
@@ -105,24 +107,24 @@ import Time
         let batch = unsafe NewBatch(
             body: body, count: count, cursor: advance, cursorBytes: try advance.encoded(), now: now)
         try unsafe rollIfFull(batch.bytes)
-        do { try unsafe place.write(batch, to: segment, write) } catch {
+        do { try unsafe logEnd.write(batch, to: segment, write) } catch {
             cutBack()
             throw error
         }
-        let next = place.nextSequence
+        let next = logEnd.nextSequence
         commit.written(through: next - 1)
         return next - UInt64(count)
     }
 
-    /// Throws if the log cannot be appended to any more, such as after a failed `fdatasync`. Call this regularly while
-    /// waiting for events to become durable, because after a failure they never become durable.
+    /// Throws if the log no longer accepts batches, for example after a failed `fdatasync`. Call this method regularly
+    /// while waiting for events to become durable, because after a failure they never become durable.
     package func check() throws(EventLogError) {
         precondition(lock != nil, "the log \(name) was closed")
         if let failure = failure ?? commit.failure { throw failure }
     }
 
     /// Throws if the file of the last segment was deleted. Further events would be lost when the process ends.
-    package func checkPlace() throws(EventLogError) {
+    package func checkSegmentExists() throws(EventLogError) {
         var status = stat()
         guard unsafe fstat(segment.descriptor, &status) == 0 else { throw .lastFailure("look at", segment.path) }
         if status.st_nlink == 0 { throw .failed(operation: "find", file: segment.path, errno: ENOENT) }
@@ -139,7 +141,8 @@ import Time
         { [commit] in try commit.flush() }
     }
 
-    /// Flushes, unless the policy is ``SyncPolicy/never``, and releases the log for another writer, even if it throws.
+    /// Flushes, unless the policy is ``SyncPolicy/never``, and releases the log for another writer. A failed flush
+    /// releases the log, too.
     ///
     /// Deallocating a writer releases the log without a flush.
     package func close() throws(EventLogError) {
@@ -156,7 +159,8 @@ extension EventLogWriter {
         if let manifest = try LogManifest.read(in: directory) {
             if manifest.name == options.name { return manifest }
             throw .damaged(
-                file: directory.manifestPath, offset: 0, sequence: 1, reason: "this is log '\(manifest.name)'")
+                file: directory.manifestPath, offset: 0, sequence: 1,
+                reason: "log.json names log '\(manifest.name)', but its folder is '\(options.name)'")
         }
         guard try directory.segments().isEmpty else { throw .withoutManifest(directory: directory.path) }
         let manifest = LogManifest(name: options.name, identity: options.identity ?? .random())
@@ -165,12 +169,12 @@ extension EventLogWriter {
     }
 
     /// The end of the log's last segment.
-    var end: LastSegment { LastSegment(nextSequence: nextSequence, lastNow: lastNow, bytes: place.segmentBytes) }
+    var end: LastSegment { LastSegment(nextSequence: nextSequence, lastNow: lastNow, bytes: logEnd.segmentBytes) }
     var calls: FileCalls { options.calls }
 
     /// Begins a new segment if a batch would make the last one too large.
     private func rollIfFull(_ bytes: Int) throws(EventLogError) {
-        guard place.isFull(for: bytes, bytesMax: options.segmentBytesMax) else { return }
+        guard logEnd.isFull(for: bytes, bytesMax: options.segmentBytesMax) else { return }
         try commit.finish()
         let directory = LogDirectory(path: directory, calls: calls)
         let next: OpenFile
@@ -183,10 +187,11 @@ extension EventLogWriter {
         }
         commit.move(to: next)
         segment = next
-        place.beginSegment()
+        logEnd.beginSegment()
     }
 
-    /// Removes a new segment after a failure, because the segment before it may only grow while it is the last.
+    /// Removes a new segment after a failure, because the writer continues in the segment before it, and only the last
+    /// segment may grow.
     private func withdraw(_ next: OpenFile) throws(EventLogError) {
         guard uninterrupted({ unsafe calls.unlink(next.path) }) != 0 else { return }
         let error = EventLogError.lastFailure("remove", next.path)
@@ -195,7 +200,7 @@ extension EventLogWriter {
     }
 
     private func cutBack() {
-        if uninterrupted({ calls.truncate(segment.descriptor, off_t(place.segmentBytes)) }) == 0 { return }
+        if uninterrupted({ calls.truncate(segment.descriptor, off_t(logEnd.segmentBytes)) }) == 0 { return }
         failure = .lastFailure("cut back", segment.path)
     }
 }

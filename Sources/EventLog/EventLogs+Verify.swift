@@ -30,7 +30,7 @@ extension EventLogs {
         }
         var verification = try Verification(log, manifest)
         verification.checkName(manifest)
-        guard try verification.isLogOfManifest(manifest) else { return verification.report }
+        guard try verification.checkIdentity(manifest) else { return verification.report }
         try verification.run(progress)
         try verification.finish(manifest.name, checks)
         return verification.report
@@ -55,9 +55,9 @@ package struct VerifyReport: Hashable, Sendable {
     package var batches: UInt64 = 0
     /// Events in batches with right CRCs.
     package var events: UInt64 = 0
-    /// Bytes of these batches.
+    /// Bytes of the batches with right CRCs, including the openings.
     package var bytes: UInt64 = 0
-    /// Damage, in the order in which it was found.
+    /// The problems, in the order in which they were found.
     package var problems: [Problem] = []
     /// Problems with caches, which cost time but no events.
     package var notes: [Problem] = []
@@ -104,21 +104,22 @@ private struct Verification {
         guard report.isSound else { return }
         for check in checks {
             let found = try check.check(verified)
-            if check.isOfCache { report.notes += found } else { report.problems += found }
+            if check.checksCache { report.notes += found } else { report.problems += found }
         }
     }
 
-    /// Checks that log and folder have the same name. Otherwise a writer would refuse the log.
+    /// Checks that the log and its folder have the same name. Otherwise a writer would refuse the log.
     mutating func checkName(_ manifest: LogManifest) {
         guard !log.isNamed(manifest.name) else { return }
-        let reason = "log.json names log '\(manifest.name)', and its folder is '\(LogDirectory.split(log.path).name)'"
+        let reason = "log.json names log '\(manifest.name)', but its folder is '\(LogDirectory.split(log.path).name)'"
         note(log.manifestPath, 0, segments.first ?? 1, reason)
     }
 
-    /// False if no segment belongs to the log that `log.json` names. Then `log.json` is wrong, not the segments.
-    mutating func isLogOfManifest(_ manifest: LogManifest) throws(EventLogError) -> Bool {
-        let marks = try log.marks()
-        if marks.isEmpty || marks.contains(identity.mark) { return true }
+    /// Notes a problem and returns false if the segments have other identities than `log.json`. Then `log.json` is
+    /// wrong, not the segments.
+    mutating func checkIdentity(_ manifest: LogManifest) throws(EventLogError) -> Bool {
+        let digests = try log.digests()
+        if digests.isEmpty || digests.contains(identity.digest) { return true }
         note(log.manifestPath, 0, segments.first ?? 1, LogManifest.otherIdentity(manifest))
         return false
     }
@@ -159,8 +160,8 @@ private struct Verification {
             do throws(EventLogError) {
                 switch try unsafe segment.peek() {
                 case .end: return
-                case .unfinished(let reason): return tail(segment, reason, isLast)
-                case .batch(let batch): unsafe take(batch, segment)
+                case .unfinished(let reason): return noteUnfinished(segment, reason, isLast)
+                case .batch(let batch): unsafe process(batch, segment)
                 }
             } catch .damaged(let file, let offset, let sequence, let reason) {
                 note(file, offset, sequence, reason)
@@ -170,7 +171,7 @@ private struct Verification {
         }
     }
 
-    private mutating func take(_ batch: SegmentBatch, _ segment: SegmentReader) {
+    private mutating func process(_ batch: SegmentBatch, _ segment: SegmentReader) {
         unsafe checkLines(batch, segment)
         unsafe checkCursor(batch, segment)
         unsafe segment.consume(batch)
@@ -180,7 +181,7 @@ private struct Verification {
     }
 
     private mutating func checkCursor(_ batch: SegmentBatch, _ segment: SegmentReader) {
-        let problem = unsafe upstream?.take(batch.header, file: segment.file.path, offset: segment.offset)
+        let problem = unsafe upstream?.check(batch.header, file: segment.file.path, offset: segment.offset)
         if let problem { report.problems.append(problem) }
         guard report.problems.isEmpty else { return }
         unsafe cursor.fold(batch.header.cursor)
@@ -202,7 +203,7 @@ private struct Verification {
         }
     }
 
-    private mutating func tail(_ segment: SegmentReader, _ reason: String, _ isLast: Bool) {
+    private mutating func noteUnfinished(_ segment: SegmentReader, _ reason: String, _ isLast: Bool) {
         if isLast {
             report.tornTail = segment.problem(reason)
         } else {

@@ -3,9 +3,10 @@ import Time
 
 /// Reads facts about logs without opening them for writing.
 package enum EventLogs {
-    /// The logs in a folder, by name. Skips folders without a log.
+    /// The logs in a folder, ordered by name. Skips folders without a log.
     ///
-    /// Reads the headers of each log's first and last segment.
+    /// Reads the headers of each log's first and last segment. If the last segment has no batches, it also reads the
+    /// headers of the segment before.
     package static func list(in directory: String) throws(EventLogError) -> [LogSummary] {
         var logs: [LogSummary] = []
         for name in try LogDirectory.entries(of: directory).sorted() {
@@ -19,7 +20,7 @@ package enum EventLogs {
         return logs
     }
 
-    /// Whether a folder holds a log.
+    /// Whether a folder holds a log. A damaged or unsupported `log.json` counts, too.
     ///
     /// - Throws: ``EventLogError/withoutManifest(directory:)`` if there are segments, but no `log.json`.
     package static func isLog(directory: String) throws(EventLogError) -> Bool {
@@ -60,7 +61,7 @@ package struct LogSummary: Hashable, Sendable {
     package var identity: LogIdentity
     /// The log's own folder.
     package var directory: String
-    /// The oldest event in the log; one more than ``lastSequence`` if there are no events.
+    /// The sequence of the oldest event in the log; one more than ``lastSequence`` if there are no events.
     package var firstSequence: UInt64
     package var lastSequence: UInt64
     /// The `now` of the first batch; nil without batches.
@@ -85,13 +86,22 @@ package struct LogSummary: Hashable, Sendable {
         bytes = 0
         for first in segments { bytes += try OpenFile(log.segmentPath(first), O_RDONLY).size() }
         if let first = segments.first { firstNow = try SegmentHead(log, first, identity).firstNow }
-        if let last = segments.last { try readEnd(SegmentReader(log, last, identity)) }
+        if let last = segments.last { try readEnd(log, last, after: segments.dropLast().last) }
     }
 
-    private mutating func readEnd(_ reader: SegmentReader) throws(EventLogError) {
+    /// - Parameter previous: The segment before the last one; nil if there is only one segment.
+    private mutating func readEnd(
+        _ log: LogDirectory, _ last: UInt64, after previous: UInt64?
+    ) throws(EventLogError) {
+        var reader = try SegmentReader(log, last, identity)
         try reader.skipToEnd()
         lastSequence = reader.nextSequence - 1
         hasTornTail = try reader.file.size() > reader.offset
-        if firstNow != nil { lastNow = reader.offset > 0 ? reader.lastNow : firstNow }
+        // The opening of a new segment is written with its first batch.
+        if reader.offset == 0, let previous {
+            reader = try SegmentReader(log, previous, identity)
+            try reader.skipToEnd()
+        }
+        if firstNow != nil { lastNow = reader.lastNow }
     }
 }

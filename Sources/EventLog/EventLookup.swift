@@ -3,8 +3,8 @@ import Time
 
 /// Reads single events of a log by their sequences, in any order, also while a writer appends.
 ///
-/// It remembers where batches begin, so that a lookup near an earlier one reads a few kilobytes. Belongs to one thread
-/// at a time.
+/// An `EventLookup` remembers where batches begin, so that a lookup near an earlier lookup reads only a few kilobytes.
+/// It belongs to one thread at a time.
 package final class EventLookup {
     private let directory: LogDirectory
     private var identity: LogIdentity?
@@ -22,7 +22,8 @@ package final class EventLookup {
     /// Calls `body` with an event, without its line feed. The bytes are valid during the call.
     ///
     /// - Returns: Nil if the log does not hold the event.
-    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)``.
+    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if the event's batch is damaged, or cannot be
+    ///   found behind a damaged batch.
     package func read<Result>(
         _ sequence: UInt64, _ body: (UnsafeRawBufferPointer) -> Result
     ) throws(EventLogError) -> Result? {
@@ -34,12 +35,12 @@ package final class EventLookup {
     private func look<Result>(
         _ sequence: UInt64, _ body: (UnsafeRawBufferPointer) -> Result
     ) throws(EventLogError) -> Result? {
-        guard let first = first(before: sequence) else { return nil }
+        guard let first = segmentFirst(for: sequence) else { return nil }
         return try unsafe segment(first)?.read(sequence, body)
     }
 
     /// The first sequence of the segment that may hold an event.
-    private func first(before sequence: UInt64) -> UInt64? {
+    private func segmentFirst(for sequence: UInt64) -> UInt64? {
         var (low, high) = (0, firsts.count)
         while low < high {
             let middle = (low + high) / 2
@@ -65,7 +66,7 @@ package final class EventLookup {
 /// Finds events in one segment.
 final class SegmentLookup {
     /// The beginning of a batch.
-    private struct Place {
+    private struct BatchStart {
         var sequence: UInt64
         var offset: UInt64
     }
@@ -79,20 +80,20 @@ final class SegmentLookup {
     private let first: UInt64
     private let identity: LogIdentity
     private var opened: Open?
-    /// In order, with few in any ``stepBytes``. The first is the beginning of the segment.
-    private var places: [Place]
-    /// For each large batch, by its offset: the offset in its body of each ``markLines``th line.
-    private var marks: [UInt64: [UInt32]] = [:]
+    /// The remembered batches, in the order of their offsets. The first one is the first batch of the segment.
+    private var batchStarts: [BatchStart]
+    /// For each large batch, by the batch's offset: the offset in the body of each ``lineStep``th line.
+    private var lineOffsets: [UInt64: [UInt32]] = [:]
 
-    /// Batches this close are found by reading header after header.
+    /// Within this distance, a batch is found by reading header after header.
     private static let stepBytes: UInt64 = 16 << 10
-    /// The body of a larger batch is read once as a whole; afterwards ``marks`` say where its lines are.
+    /// A body of this size or more is read once as a whole. Afterwards ``lineOffsets`` has the offsets of its lines.
     private static let largeBytes = 32 << 10
-    private static let markLines = 16
+    private static let lineStep = 16
 
     init(_ path: String, first: UInt64, _ identity: LogIdentity) {
         (self.path, self.first, self.identity) = (path, first, identity)
-        places = [Place(sequence: first, offset: 0)]
+        batchStarts = [BatchStart(sequence: first, offset: 0)]
     }
 
     func close() { opened = nil }
@@ -115,27 +116,31 @@ final class SegmentLookup {
 extension SegmentLookup {
     private func batch(of sequence: UInt64) throws(EventLogError) -> (offset: UInt64, header: FixedHeader)? {
         let size = try open().file.size()
-        let index = places.partitioningIndex { $0.sequence > sequence || $0.offset > size } - 1
+        let index = batchStarts.partitioningIndex { $0.sequence > sequence || $0.offset > size } - 1
         guard index >= 0 else { return nil }
-        var low = places[index]
+        var low = batchStarts[index]
         if let header = try header(at: low.offset), header.holds(sequence) { return (low.offset, header) }
-        try narrow(&low, below: index + 1 < places.count ? places[index + 1].offset : size, to: sequence)
+        try narrow(&low, below: index + 1 < batchStarts.count ? batchStarts[index + 1].offset : size, to: sequence)
         while low.offset < size {
-            guard let header = try header(at: low.offset) else { return nil }
+            guard let header = try header(at: low.offset) else {
+                try checkTorn(low)
+                return nil
+            }
             guard header.firstSequence <= sequence else { return nil }
             if header.holds(sequence) {
-                note(low)
+                remember(low)
                 return (low.offset, header)
             }
-            low = Place(
+            low = BatchStart(
                 sequence: header.firstSequence + UInt64(header.count), offset: low.offset + UInt64(header.batchBytes))
         }
         return nil
     }
 
-    /// Moves a place forwards by bisection, so that few batches are between it and the one that is looked for.
-    /// Remembers the batches that it meets before that one: the batches after it may still be cut off.
-    private func narrow(_ low: inout Place, below end: UInt64, to sequence: UInt64) throws(EventLogError) {
+    /// Moves `low` forwards by bisection, so that few batches are between `low` and the batch with the sequence.
+    ///
+    /// Remembers only batches that begin at or before the sequence, because later batches may still be cut off.
+    private func narrow(_ low: inout BatchStart, below end: UInt64, to sequence: UInt64) throws(EventLogError) {
         var end = end
         while end > low.offset, end - low.offset > SegmentLookup.stepBytes {
             let middle = low.offset + (end - low.offset) / 2
@@ -144,8 +149,8 @@ extension SegmentLookup {
                 continue
             }
             if header.firstSequence <= sequence {
-                low = Place(sequence: header.firstSequence, offset: offset)
-                note(low)
+                low = BatchStart(sequence: header.firstSequence, offset: offset)
+                remember(low)
                 // Bisecting the batch itself would read most of it.
                 if header.holds(sequence) { return }
             } else {
@@ -154,11 +159,11 @@ extension SegmentLookup {
         }
     }
 
-    /// Remembers a place, unless one is near.
-    private func note(_ place: Place) {
-        let next = places.partitioningIndex { $0.offset > place.offset }
-        let isNear = next > 0 && place.offset - places[next - 1].offset < SegmentLookup.stepBytes
-        if !isNear { places.insert(place, at: next) }
+    /// Remembers a batch, unless a remembered batch begins less than ``stepBytes`` before it.
+    private func remember(_ start: BatchStart) {
+        let next = batchStarts.partitioningIndex { $0.offset > start.offset }
+        let isNear = next > 0 && start.offset - batchStarts[next - 1].offset < SegmentLookup.stepBytes
+        if !isNear { batchStarts.insert(start, at: next) }
     }
 
     private func header(at offset: UInt64) throws(EventLogError) -> FixedHeader? {
@@ -172,9 +177,17 @@ extension SegmentLookup {
     private func decoded(at offset: UInt64) throws(EventLogError) -> FixedHeader? {
         let bytes = try unsafe bytes(BatchFormat.headerBytes, at: offset, ahead: 8 << 10)
         guard bytes.count == BatchFormat.headerBytes, case .header(let header) = unsafe FixedHeader.decode(bytes),
-            header.identity == identity.mark
+            header.identity == identity.digest
         else { return nil }
         return header
+    }
+
+    /// Throws if a batch without an intact header is damaged. The log does not hold a batch that is only torn.
+    private func checkTorn(_ start: BatchStart) throws(EventLogError) {
+        let open = try open()
+        let reader = SegmentReader(
+            open.file, first: first, identity: identity, buffer: open.buffer, start: (start.offset, start.sequence))
+        _ = try unsafe reader.peek(body: false)
     }
 
     /// The first header from an offset on.
@@ -223,17 +236,18 @@ extension SegmentLookup {
     private func line(
         _ number: Int, inLarge header: FixedHeader, at offset: UInt64
     ) throws(EventLogError) -> UnsafeRawBufferPointer {
-        let marks = try marks(of: header, at: offset)
-        let index = number / SegmentLookup.markLines
-        let (start, end) = (Int(marks[index]), index + 1 < marks.count ? Int(marks[index + 1]) : Int(header.bodyBytes))
+        let offsets = try lineOffsets(of: header, at: offset)
+        let index = number / SegmentLookup.lineStep
+        let start = Int(offsets[index])
+        let end = index + 1 < offsets.count ? Int(offsets[index + 1]) : Int(header.bodyBytes)
         let bodyStart = offset + UInt64(BatchFormat.headerBytes) + UInt64(header.cursorBytes)
         let lines = try unsafe bytes(end - start, at: bodyStart + UInt64(start), ahead: 0)
-        return try unsafe line(number % SegmentLookup.markLines, in: lines, header, at: offset)
+        return try unsafe line(number % SegmentLookup.lineStep, in: lines, header, at: offset)
     }
 
-    /// Checks a batch when it is first needed, and remembers where its lines are.
-    private func marks(of header: FixedHeader, at offset: UInt64) throws(EventLogError) -> [UInt32] {
-        if let known = marks[offset] { return known }
+    /// Checks a batch when it is first needed, and remembers the offsets of its lines.
+    private func lineOffsets(of header: FixedHeader, at offset: UInt64) throws(EventLogError) -> [UInt32] {
+        if let known = lineOffsets[offset] { return known }
         let open = try open()
         open.buffer.drop()
         let start = offset + UInt64(BatchFormat.headerBytes) + UInt64(header.cursorBytes)
@@ -243,12 +257,14 @@ extension SegmentLookup {
         }
         var (found, line, position): ([UInt32], Int, Int?) = ([], 0, 0)
         while let start = position, start < body.count {
-            if line % SegmentLookup.markLines == 0 { found.append(UInt32(start)) }
+            if line % SegmentLookup.lineStep == 0 { found.append(UInt32(start)) }
             line += 1
             position = unsafe body.withUnsafeBytes { unsafe EventLines.end(ofLineAt: start, in: $0) }
         }
-        guard line == header.count else { throw damaged(header, at: offset, "\(line) lines of \(header.count)") }
-        marks[offset] = found
+        guard line == header.count else {
+            throw damaged(header, at: offset, "the batch has \(line) lines, but its header says \(header.count) events")
+        }
+        lineOffsets[offset] = found
         return found
     }
 
@@ -269,7 +285,8 @@ extension SegmentLookup {
 }
 
 extension Array {
-    /// The first index for which a condition holds that holds for all later ones; the count without one.
+    /// The first index whose element meets the condition; the count if no element meets it. All elements after one that
+    /// meets the condition must meet it, too.
     fileprivate func partitioningIndex(where isLater: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

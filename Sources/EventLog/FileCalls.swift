@@ -2,7 +2,7 @@ import CSyncFileRange
 import Dispatch
 import Glibc
 
-/// The system calls that change the disk. Tests replace them to make them fail.
+/// The system calls that change the disk. Tests replace them with calls that fail.
 @safe package struct FileCalls: Sendable {
     package typealias Write = @Sendable (CInt, UnsafePointer<iovec>, CInt, off_t) -> Int
 
@@ -13,8 +13,8 @@ import Glibc
             : pwritev(file, parts, count, offset)
     }
     package var sync: @Sendable (CInt) -> CInt = { fdatasync($0) }
-    /// Writes a part of a large file to the disk, waits, and drops it from the page cache. One `fdatasync` of the whole file
-    /// would delay the syncs of all logs on the disk.
+    /// Writes a part of a large file to the disk, waits, and drops the part from the page cache. One `fdatasync` of the
+    /// whole file would delay the syncs of all logs on the disk.
     package var writeBack: @Sendable (CInt, off_t, Int) -> Void = { file, offset, count in
         _ = sync_file_range(file, offset, off_t(count), UInt32(BELFRY_SYNC_FILE_RANGE_WRITE_AND_WAIT))
         posix_fadvise(file, offset, off_t(count), POSIX_FADV_DONTNEED)
@@ -34,10 +34,10 @@ import Glibc
     package var makeQueue: @Sendable () -> any SyncQueue = { DispatchQueue(label: "belfry.eventlog.sync") }
     /// Makes a queue for long background work.
     package var makeBackgroundQueue: @Sendable () -> any SyncQueue = { DispatchQueue(label: "belfry.background") }
-    /// The share of one processor, and of the disk's time, that background work takes, from 0 to 1; nil for no limit.
+    /// The share of one processor, and of the disk's time, that background work uses, from 0 to 1; nil for no limit.
     ///
-    /// The work pauses regularly, at normal priority. A low priority would be worse: a thread that holds a system lock, such
-    /// as that of the process's memory, would hold it as long as other threads want the processor.
+    /// Background work runs at normal priority and pauses regularly. A low priority would be worse: while a thread with
+    /// low priority waits for the processor, it may hold a system lock, such as the lock of the process's memory.
     package var backgroundShare: Double? = 0.1
 
     package init() {}
@@ -45,18 +45,18 @@ import Glibc
     static let system = FileCalls()
 }
 
-/// A serial queue on which a log waits for the disk. Simulations have their own.
+/// A serial queue on which a log waits for the disk. Simulations have their own implementation.
 package protocol SyncQueue: Sendable {
-    func later(after delay: Duration, _ work: @escaping @Sendable () -> Void)
+    func schedule(after delay: Duration, _ work: @escaping @Sendable () -> Void)
     /// Runs `work` after all earlier work, and returns when it is done.
-    func now(_ work: () -> Void)
+    func runAndWait(_ work: () -> Void)
 }
 
 extension DispatchQueue: SyncQueue {
-    package func later(after delay: Duration, _ work: @escaping @Sendable () -> Void) {
+    package func schedule(after delay: Duration, _ work: @escaping @Sendable () -> Void) {
         guard delay > .zero else { return async(execute: work) }
         asyncAfter(deadline: .now() + .microseconds(Int(delay.wholeMicroseconds)), execute: work)
     }
 
-    package func now(_ work: () -> Void) { sync(execute: work) }
+    package func runAndWait(_ work: () -> Void) { sync(execute: work) }
 }

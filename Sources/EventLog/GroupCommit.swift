@@ -1,19 +1,19 @@
 import Glibc
 import Synchronization
 
-/// Makes a log's batches durable on its own queue, so that appending never waits for the disk.
+/// Makes a log's batches durable on its own queue, so that an append within a segment does not wait for the disk.
 ///
-/// One `fdatasync` covers all batches written before it began. Later batches wait for the next one.
+/// One `fdatasync` covers all batches written before it began. Later batches wait for the next `fdatasync`.
 final class GroupCommit: Sendable {
     /// A position in the log: the number of batches and the last sequence.
-    private struct Mark {
+    private struct Position {
         var batches: UInt64
         var sequence: UInt64
     }
 
     private struct State {
         var file: OpenFile
-        var durable: Mark
+        var durable: Position
         var failure: EventLogError?
         var onDurable: (@Sendable (UInt64) -> Void)?
     }
@@ -22,8 +22,9 @@ final class GroupCommit: Sendable {
     private let calls: FileCalls
     private let queue: any SyncQueue
     private let state: Mutex<State>
-    // Every batch uses these, so they are not behind the lock. Only the writer changes the first two: it stores the
-    // sequence before the batch count. Readers load them in reverse order, so they never get a sequence that is too old.
+    // Each append uses these atomics, so they are not behind the lock. Only the writer changes the first two: it stores
+    // the sequence before the batch count. Readers load the batch count first, so the sequence is never older than the
+    // count.
     private let writtenSequence: Atomic<UInt64>
     private let writtenBatches = Atomic<UInt64>(0)
     private let isScheduled = Atomic(false)
@@ -31,11 +32,11 @@ final class GroupCommit: Sendable {
 
     /// - Parameter sequence: The log's last sequence, which must be durable.
     init(_ file: OpenFile, sequence: UInt64, policy: SyncPolicy, calls: FileCalls) {
-        let mark = Mark(batches: 0, sequence: sequence)
+        let position = Position(batches: 0, sequence: sequence)
         self.policy = policy
         self.calls = calls
         queue = calls.makeQueue()
-        state = Mutex(State(file: file, durable: mark))
+        state = Mutex(State(file: file, durable: position))
         writtenSequence = Atomic(sequence)
     }
 
@@ -59,9 +60,9 @@ final class GroupCommit: Sendable {
         return state.withLock { $0.durable.batches }
     }
 
-    private var written: Mark {
+    private var written: Position {
         let batches = writtenBatches.load(ordering: .sequentiallyConsistent)
-        return Mark(batches: batches, sequence: writtenSequence.load(ordering: .acquiring))
+        return Position(batches: batches, sequence: writtenSequence.load(ordering: .acquiring))
     }
 
     private func isDirty(_ state: State) -> Bool { state.failure == nil && written.batches != state.durable.batches }
@@ -92,41 +93,42 @@ final class GroupCommit: Sendable {
         if policy != .never { try flush() }
     }
 
-    /// Continues with a new segment.
+    /// Continues with a new segment. With ``SyncPolicy/never``, calls `fdatasync` for the old segment in the
+    /// background.
     func move(to file: OpenFile) {
         let old = state.withLock { state in
             defer { state.file = file }
             return state.file
         }
-        if policy == .never { queue.later(after: .zero) { self.synchronize(old) } }
+        if policy == .never { queue.schedule(after: .zero) { self.synchronize(old) } }
     }
 
     /// Waits until all written batches are durable, whatever the policy.
     func flush() throws(EventLogError) {
-        queue.now { pass() }
+        queue.runAndWait { syncWritten() }
         if let failure { throw failure }
     }
 
     private func schedule() {
         switch policy {
-        case .always: queue.later(after: .zero) { self.run() }
-        case .interval(let duration): queue.later(after: duration) { self.run() }
+        case .always: queue.schedule(after: .zero) { self.run() }
+        case .interval(let duration): queue.schedule(after: duration) { self.run() }
         case .never: break
         }
     }
 
     private func run() {
-        pass()
+        syncWritten()
         isScheduled.store(false, ordering: .sequentiallyConsistent)
         if state.withLock({ isDirty($0) }) { scheduleOnce() }
     }
 
-    private func pass() {
+    private func syncWritten() {
         let work = state.withLock { isDirty($0) ? ($0.file, written) : nil }
-        guard let (file, mark) = work else { return }
+        guard let (file, position) = work else { return }
         let isSynced = synchronize(file)
         let (onDurable, sequence) = state.withLock { state in
-            if isSynced { state.durable = mark }
+            if isSynced { state.durable = position }
             return (policy == .always || !isSynced ? state.onDurable : nil, state.durable.sequence)
         }
         onDurable?(sequence)

@@ -4,7 +4,7 @@ import Glibc
 ///
 /// An import that ends before ``publish()`` leaves no log behind. The next import starts from the beginning.
 package final class ImportFolder {
-    /// The folder for the logs. Made if it is missing.
+    /// The folder for the logs. The import makes the folder if it is missing.
     package let target: String
     private let staging: LogDirectory
     private let lock: WriterLock
@@ -29,8 +29,9 @@ package final class ImportFolder {
 
     /// The temporary folder of a log.
     ///
-    /// - Throws: ``LogImportError`` if there is a log of this name already.
-    func place(for name: String) throws -> LogDirectory {
+    /// - Throws: ``LogImportError`` if a log or a folder with files has this name already, or if this import has
+    ///   already used the name.
+    func temporaryFolder(for name: String) throws -> LogDirectory {
         let final = LogDirectory(path: target + "/" + name)
         if try OpenFile.ifPresent(final.manifestPath) != nil {
             throw LogImportError("\(final.path) is a log already", isExisting: true)
@@ -43,7 +44,7 @@ package final class ImportFolder {
         return LogDirectory(path: staging.path + "/" + name)
     }
 
-    /// Moves all logs to their places, each in one step. Call it when all logs are finished.
+    /// Moves each log into the folder for the logs in one step. Call this method when all logs are finished.
     package func publish() throws(EventLogError) {
         try staging.synchronize()
         for name in names {

@@ -1,11 +1,11 @@
 import Time
 
-/// Checks files beside a log against the log, such as its index or its snapshots.
+/// Checks files beside a log, such as its index or its snapshots, against the log.
 ///
 /// ``EventLogs/verify(directory:checks:progress:)`` runs the check after reading the log.
 package protocol LogCheck {
-    /// Whether the files are a cache, which is rebuilt when it is wrong. Then problems are only notes.
-    var isOfCache: Bool { get }
+    /// Whether the check is of a cache, which is rebuilt when it is wrong. Then the problems count only as notes.
+    var checksCache: Bool { get }
 
     /// - Returns: The problems that were found.
     /// - Throws: Errors that prevent the check.
@@ -13,7 +13,7 @@ package protocol LogCheck {
 }
 
 extension LogCheck {
-    package var isOfCache: Bool { false }
+    package var checksCache: Bool { false }
 }
 
 /// A log that was read to its end.
@@ -30,11 +30,12 @@ package struct VerifiedLog: Sendable {
     package var cursor: Cursor
 }
 
-/// Checks the cursors of a log: they must not go back, and not exceed the upstream log if it is in the same folder.
+/// Checks the cursors of a log: they must not go back, and must not be beyond the end of an upstream log in the same
+/// folder.
 struct UpstreamCheck {
     private let directory: String
     private let note: UpstreamNote
-    private var last: (position: UInt64, place: VerifyReport.Problem)?
+    private var last: (position: UInt64, problem: VerifyReport.Problem)?
 
     /// Nil for a log without an upstream log.
     init?(directory: String) throws(EventLogError) {
@@ -43,13 +44,13 @@ struct UpstreamCheck {
     }
 
     /// Checks a batch's cursor against the cursor before it.
-    mutating func take(_ header: BatchHeader, file: String, offset: UInt64) -> VerifyReport.Problem? {
+    mutating func check(_ header: BatchHeader, file: String, offset: UInt64) -> VerifyReport.Problem? {
         guard let position = header.cursor.positions[note.log] else { return nil }
         let before = last?.position ?? 0
         let reason = "the cursor goes back from sequence \(before) of '\(note.log)' to \(position)"
-        let place = VerifyReport.Problem(file: file, offset: offset, sequence: header.firstSequence, reason: reason)
-        last = (position, place)
-        return position < before ? place : nil
+        let problem = VerifyReport.Problem(file: file, offset: offset, sequence: header.firstSequence, reason: reason)
+        last = (position, problem)
+        return position < before ? problem : nil
     }
 
     /// Checks the last cursor against the upstream log. Must be called last, because the upstream log may grow while
@@ -62,14 +63,16 @@ struct UpstreamCheck {
             return nil
         }
         if summary.identity != note.identity {
-            let reason = "the log was made from '\(note.log)' \(note.identity), and \(upstream) is \(summary.identity)"
+            let reason =
+                "the log was made from log '\(note.log)' with identity \(note.identity), but \(upstream) has identity "
+                + "\(summary.identity)"
             return VerifyReport.Problem(
                 file: UpstreamNote.path(in: directory), offset: 0, sequence: 1, reason: reason)
         }
         guard let last, last.position > summary.lastSequence else { return nil }
-        var place = last.place
-        place.reason =
+        var problem = last.problem
+        problem.reason =
             "the cursor is at sequence \(last.position) of '\(note.log)', which ends with \(summary.lastSequence)"
-        return place
+        return problem
     }
 }

@@ -38,7 +38,7 @@ struct LogDirectory: Sendable {
         try OpenFile(path, O_RDONLY | O_DIRECTORY, calls: calls).synchronize(calls)
     }
 
-    /// The names in a folder, without those that begin with a dot. Empty if there is no such folder.
+    /// The names in a folder, without names that begin with a dot. Empty if there is no such folder.
     static func entries(of path: String) throws(EventLogError) -> [String] {
         guard let folder = unsafe opendir(path) else {
             if errno == ENOENT { return [] }

@@ -19,7 +19,7 @@ struct LogEnd {
     private(set) var cursor: Cursor
     private(set) var segmentFirst: UInt64
     private(set) var segmentBytes: UInt64
-    /// The bytes before a batch's body. Kept between batches to reuse the memory.
+    /// The bytes before a batch's body. The array is reused for the next batch to save an allocation.
     private var head: [UInt8] = []
 
     init(_ tail: LogTail, _ identity: LogIdentity) {
@@ -39,8 +39,8 @@ struct LogEnd {
     /// A body up to this size is copied behind its head, because the copy costs less than writing two parts.
     private static let joinedBytesMax = 4 << 10
 
-    /// Writes the batch and moves the end. If it fails, the file may contain a part of the batch, and the end does not
-    /// move.
+    /// Writes the batch and moves the end. If the write fails, the file may contain a part of the batch, and the end
+    /// does not move.
     mutating func write(_ batch: NewBatch, to file: OpenFile, _ call: FileCalls.Write) throws(EventLogError) {
         try unsafe setHead(batch)
         let bytes = unsafe head.count + batch.body.count

@@ -10,7 +10,7 @@ extension LogExport {
 
     /// The snapshots, if a replay needs them because the first events of the log or of its upstream log are gone.
     ///
-    /// Call it before reading the segments, so that no snapshot is newer than the exported events.
+    /// Call this method before reading the segments, so that no snapshot is newer than the exported events.
     static func neededSnapshots(of log: LogDirectory, _ upstream: UpstreamNote?) throws -> [SnapshotFile] {
         let source = upstream.map { LogDirectory(path: LogDirectory.split(log.path).folder + "/" + $0.log) }
         guard try log.isTrimmed() || source?.isTrimmed() ?? false else { return [] }
@@ -32,11 +32,11 @@ extension LogExport {
         }
     }
 
-    /// The bytes of a snapshot in one line.
+    /// The maximum number of a snapshot's bytes in one line.
     private static let partBytes = 192 << 10
 }
 
 extension LogDirectory {
-    /// Whether the log's first events are gone.
+    /// Whether the log's first events are gone, or the log has no segments.
     fileprivate func isTrimmed() throws(EventLogError) -> Bool { try segments().first ?? .max > 1 }
 }

@@ -11,17 +11,18 @@ import Time
 ///   events of the log or of its upstream log are gone, because a replay needs them then.
 /// - `{"segment":17,"now":"2026-11-20T09:30:00Z","cursor":{"changes":12}}` begins a segment: its opening.
 /// - `{"first":17,"count":2,"now":"2026-11-20T09:30:00.000001Z","cursor":{"changes":13}}` begins a batch.
-/// - The `count` lines after it are its events, byte for byte.
+/// - The `count` lines after the beginning of a batch are its events, byte for byte.
 /// - `{"end":[{"log":"matches","batches":1,"events":2}]}` is the last line, with the totals of each log. An export
-///   without it was cut off.
+///   without this line was cut off.
 package enum LogExport {
     /// Exports logs.
     ///
     /// - Parameters:
     ///   - directories: The logs' own folders. A torn last batch is left out.
-    ///   - mask: Hides the devices' tokens; nil exports them.
+    ///   - mask: Hides the devices' tokens; nil exports the tokens.
     ///   - write: Called with one or more whole lines, which are valid during the call.
-    /// - Returns: Snapshots that a replay needs, but that were left out because the mask cannot be applied to them.
+    /// - Returns: The paths of snapshots that a replay needs, but that were left out because the mask cannot be applied
+    ///   to snapshots.
     /// - Throws: ``EventLogError/notALog(directory:)``;
     ///   ``EventLogError/damaged(file:offset:sequence:reason:)``; ``EventLogError/wrongSettings(file:line:reason:)``;
     ///   errors of `write`.

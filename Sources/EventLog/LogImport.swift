@@ -3,7 +3,7 @@ import Time
 
 /// Makes a log from the lines of ``LogExport``: the same bytes in the same segments.
 ///
-/// The log appears in its place when ``ImportFolder/publish()`` is called.
+/// ``ImportFolder/publish()`` moves the log into the folder for the logs.
 package final class LogImport {
     private let log: LogDirectory
     private let manifest: LogManifest
@@ -15,11 +15,11 @@ package final class LogImport {
     private var settings = SettingsFile(lines: [])
     private var snapshot: (file: OpenFile, bytes: UInt64)?
 
-    /// - Parameter upstream: The log that this one was made from; nil for a source's log.
-    /// - Throws: ``LogImportError`` if there is a log of this name already; ``EventLogError``.
+    /// - Parameter upstream: The log that this log was made from; nil for a source's log.
+    /// - Throws: ``LogImportError`` if the name is in use already; ``EventLogError``.
     package init(in folder: ImportFolder, name: String, identity: LogIdentity, upstream: UpstreamNote?) throws {
         guard EventLogLimits.isValid(name: name) else { throw EventLogError.invalidName(name) }
-        log = try folder.place(for: name)
+        log = try folder.temporaryFolder(for: name)
         (manifest, self.upstream) = (LogManifest(name: name, identity: identity), upstream)
         try log.create()
         lock = try WriterLock(name, log)
@@ -28,7 +28,7 @@ package final class LogImport {
     /// Adds a line of `settings.ndjson`, without its line feed.
     package func add(settings line: UnsafeRawBufferPointer) throws {
         guard let line = unsafe SettingsFile.Line(line) else {
-            throw LogImportError("these are not the settings of a stage")
+            throw LogImportError("the settings do not have the form of a line of settings.ndjson")
         }
         if settings.lines.isEmpty { (settings.log, settings.isChecked) = (line.log, line.crc != nil) }
         settings.lines.append(line)
@@ -50,8 +50,10 @@ package final class LogImport {
 
     /// Begins a segment with its opening: the log's cursor and time before it.
     package func begin(segment first: UInt64, cursor: Cursor, now: Instant) throws {
-        let expected = nextSequence ?? first
-        guard first == expected, first > 0 else { throw LogImportError("the segment must begin with \(expected)") }
+        let expected = nextSequence ?? max(first, 1)
+        guard first == expected else {
+            throw LogImportError("the segment begins with sequence \(first), but sequence \(expected) is next")
+        }
         try endSegment()
         if nextSequence == nil, first > 1 { try log.noteTrim(to: first) }
         segment = (try OpenFile(log.segmentPath(first), O_WRONLY | O_CREAT | O_EXCL), 0)
@@ -63,16 +65,18 @@ package final class LogImport {
     package func append(
         _ body: UnsafeRawBufferPointer, first: UInt64, count: Int, cursor: Cursor, now: Instant
     ) throws {
-        guard let nextSequence, segment != nil else { throw LogImportError("a segment must begin before a batch") }
-        guard first == nextSequence else { throw LogImportError("the batch must begin with \(nextSequence)") }
+        guard let nextSequence, segment != nil else { throw LogImportError("a batch comes before the first segment") }
+        guard first == nextSequence else {
+            throw LogImportError("the batch begins with sequence \(first), but sequence \(nextSequence) is next")
+        }
         try unsafe EventLines.check(body, count: count)
         try unsafe put(.batch, body, count, cursor, now)
     }
 
     /// Completes the log and makes it durable.
     ///
-    /// - Parameter isCut: Whether the export was cut off. Then incomplete settings and useless snapshots are left out
-    ///   instead of refused.
+    /// - Parameter isCut: Whether the export was cut off. Then snapshots that no stage can use are left out. Incomplete
+    ///   settings are left out if the export ends before the first segment; in all other cases they are an error.
     /// - Returns: A description of each part that was left out.
     @discardableResult
     package func finish(isCut: Bool = false) throws -> [String] {
@@ -99,12 +103,14 @@ package final class LogImport {
             throw LogImportError("the settings of \(manifest.name) belong to log \(other)")
         }
         guard settings.firstWrongLine != nil else { return false }
-        guard isCut else { throw LogImportError("the settings of \(manifest.name): CRC differs") }
+        guard isCut else { throw LogImportError("the CRC of the settings of \(manifest.name) differs") }
         settings.lines = []
         return true
     }
 
-    /// Removes the snapshots that no stage could use.
+    /// Removes the snapshots that no stage can use.
+    ///
+    /// - Returns: A description of each removed snapshot.
     private func dropSnapshots() throws -> [String] {
         let summary = try EventLogs.summary(directory: log.path)
         return try SnapshotStore(logDirectory: log.path).check(summary).map { problem in
@@ -151,7 +157,7 @@ package final class LogImport {
 /// Why lines cannot be imported.
 package struct LogImportError: Error, Hashable, CustomStringConvertible {
     package var description: String
-    /// Whether there is already something in the place of a new log.
+    /// Whether a log or a folder with files already has the name of the new log.
     package var isExisting = false
 
     package init(_ reason: String, isExisting: Bool = false) { (description, self.isExisting) = (reason, isExisting) }

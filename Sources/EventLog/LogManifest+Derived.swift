@@ -4,34 +4,35 @@ import Time
 extension LogManifest {
     /// Reads the manifest, or derives it from other files if it is missing or wrong.
     ///
-    /// A log's batches hold only a mark of its identity. The whole identity is also in the log's snapshots and index,
+    /// A log's batches hold only a digest of its identity. The whole identity is also in the log's snapshots and index,
     /// and in the `upstream.json` and the snapshots of downstream logs. The identity of a log of dead letters can be
     /// computed from the identity of its stage's log.
     ///
-    /// - Returns: The manifest, and what was wrong with `log.json`.
-    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if no other file has the identity.
+    /// - Returns: The manifest, and what was wrong with `log.json`; nil if the file was right.
+    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if no other file has the identity, or
+    ///   if the segments belong to several logs.
     static func readOrDerived(in log: LogDirectory) throws(EventLogError) -> (LogManifest, wrong: String?) {
         let (folder, name) = LogDirectory.split(log.path)
-        let marks = try log.marks()
+        let digests = try log.digests()
         let wrong: String
         do throws(EventLogError) {
             if let manifest = try LogManifest.read(in: log) {
-                let isTheirs = marks.isEmpty || marks.contains(manifest.identity.mark)
-                if manifest.name == name, isTheirs { return (manifest, nil) }
-                wrong = isTheirs ? "log.json names log '\(manifest.name)'" : otherIdentity(manifest)
+                let isOfSegments = digests.isEmpty || digests.contains(manifest.identity.digest)
+                if manifest.name == name, isOfSegments { return (manifest, nil) }
+                wrong = isOfSegments ? "log.json names log '\(manifest.name)'" : otherIdentity(manifest)
             } else {
                 wrong = "log.json is missing"
             }
         } catch .damaged {
             wrong = "log.json is damaged"
         }
-        guard marks.count == 1, let mark = marks.first,
-            let identity = try candidates(name, folder).first(where: { $0.mark == mark })
+        guard digests.count == 1, let digest = digests.first,
+            let identity = try candidates(name, folder).first(where: { $0.digest == digest })
         else {
             let found =
-                marks.count > 1
-                ? "the segments belong to \(marks.count) logs" : "no other file there holds the log's identity"
-            let reason = "\(wrong), and \(found): restore it from a copy"
+                digests.count > 1
+                ? "the segments belong to \(digests.count) logs" : "no other file there holds the log's identity"
+            let reason = "\(wrong), and \(found): restore log.json from a copy"
             throw .damaged(file: log.manifestPath, offset: 0, sequence: 1, reason: reason)
         }
         return (LogManifest(name: name, identity: identity), wrong)
@@ -63,17 +64,17 @@ extension LogManifest {
 }
 
 extension LogDirectory {
-    /// The identity marks in the intact first headers of all segments.
-    func marks() throws(EventLogError) -> Set<UInt64> {
-        var marks: Set<UInt64> = []
+    /// The digests of identities (``LogIdentity/digest``) in the intact first headers of all segments.
+    func digests() throws(EventLogError) -> Set<UInt64> {
+        var digests: Set<UInt64> = []
         for first in try segments() {
             let bytes = try OpenFile.ifPresent(segmentPath(first))?.bytes(BatchFormat.headerBytes, at: 0) ?? []
             guard bytes.count == BatchFormat.headerBytes else { continue }
             if case .header(let header) = unsafe bytes.withUnsafeBytes({ unsafe FixedHeader.decode($0) }) {
-                marks.insert(header.identity)
+                digests.insert(header.identity)
             }
         }
-        return marks
+        return digests
     }
 
     /// The identities in the log's snapshots and index files.

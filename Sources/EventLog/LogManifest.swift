@@ -1,7 +1,8 @@
 import Glibc
 import Time
 
-/// `log.json`: the name and identity of the log in a folder. Written once; reading accepts only the exact bytes.
+/// `log.json`: the name and identity of the log in a folder. The file is written once. Reading accepts only the exact
+/// bytes that ``write(in:)`` writes.
 struct LogManifest: Hashable {
     var name: String
     var identity: LogIdentity
@@ -22,14 +23,16 @@ struct LogManifest: Hashable {
         let text = String(decoding: try file.bytes(bytesMax, at: 0), as: UTF8.self)
         if let version = otherVersion(text) { throw .unsupportedFormat(file: file.path, version: version) }
         guard let manifest = LogManifest(text) else {
-            throw .damaged(file: file.path, offset: 0, sequence: 1, reason: "its text is not as Belfry writes it")
+            let reason = "the file was changed after Belfry wrote it"
+            throw .damaged(file: file.path, offset: 0, sequence: 1, reason: reason)
         }
         return manifest
     }
 
     /// Nil if there is no log yet.
     ///
-    /// - Throws: ``EventLogError/withoutManifest(directory:)`` if there are segments: the manifest is written before them.
+    /// - Throws: ``EventLogError/withoutManifest(directory:)`` if there are segments, because a writer writes the
+    ///   manifest before the first segment.
     static func ifBegun(in directory: LogDirectory) throws(EventLogError) -> LogManifest? {
         if let manifest = try read(in: directory) { return manifest }
         if try directory.segments().isEmpty { return nil }

@@ -3,8 +3,8 @@ import Time
 
 /// Repairs a damaged log by cutting it off where the damage begins.
 ///
-/// Later batches cannot be kept, because the sequences would have a gap. They stay in the copy that is made of every file
-/// first. No writer can open the log during a repair.
+/// Later batches cannot be kept, because the sequences would have a gap. The repair first moves or copies the old
+/// version of every file that it changes to a folder for copies. No writer can open the log during a repair.
 package final class LogRepair {
     /// What ``apply(at:)`` will do.
     package let plan: RepairPlan
@@ -31,7 +31,7 @@ package final class LogRepair {
         var scan = RepairScan(log, manifest)
         try scan.run(progress)
         var plan = scan.plan
-        plan.manifest = wrong
+        plan.manifestProblem = wrong
         let beyond = try LostEnd(of: log, manifest.identity).beyond(plan.keptThrough)
         plan.knownThrough = beyond.map(\.sequence).max()
         let cut =
@@ -39,11 +39,12 @@ package final class LogRepair {
         settings = cut?.kept
         plan.settingsLost = cut?.dropped ?? 0
         if !plan.cuts.isEmpty {
-            plan.derived = try DerivedFiles.ahead(of: plan, in: log)
-            plan.consumersBeyond = try EventLogs.consumers(ofLogAt: directory).filter { $0.done > plan.keptThrough }
-                .map { RepairPlan.Consumer(name: $0.name, done: $0.done) }
+            plan.derivedFiles = try DerivedFiles.ahead(of: plan, in: log)
+            plan.consumersBeyond = try EventLogs.consumers(ofLogAt: directory)
+                .map { RepairPlan.Consumer(name: $0.name, lastProcessed: $0.lastProcessed) }
+                .filter { $0.lastProcessed > plan.keptThrough }
         } else {
-            plan.derived = beyond.map(\.file)
+            plan.derivedFiles = beyond.map(\.file)
         }
         (self.plan, self.manifest) = (plan, manifest)
     }
@@ -51,15 +52,15 @@ package final class LogRepair {
     /// Repairs the log. After an interruption a new repair can continue.
     ///
     /// - Parameter now: Part of the name of the folder for copies.
-    /// - Returns: The folder, inside the log's, with the old version of every changed file; nil if the log was sound.
+    /// - Returns: The folder for copies, inside the log's own folder; nil if the log was sound.
     package func apply(at now: Instant) throws(EventLogError) -> String? {
         guard !plan.isSound else { return nil }
         let copies = LogDirectory(path: "\(log.path)/damaged-\(now.rfc3339)")
         try copies.create()
-        if plan.manifest != nil { try repairManifest(copies) }
+        if plan.manifestProblem != nil { try repairManifest(copies) }
         if let settings { try repairSettings(settings, copies) }
-        for file in plan.derived { try move(file, copies) }
-        if plan.missing != nil, let first = try log.segments().first { try log.noteTrim(to: first) }
+        for file in plan.derivedFiles { try move(file, copies) }
+        if plan.missingAtStart != nil, let first = try log.segments().first { try log.noteTrim(to: first) }
         // The newest file is cut first, so that at every moment the log has an intact beginning.
         for cut in plan.cuts.reversed() { try apply(cut, copies) }
         try copies.synchronize()
@@ -72,7 +73,8 @@ package final class LogRepair {
         try manifest.write(in: log)
     }
 
-    /// Called before the cuts. If the repair is interrupted between the two, the pipeline file's settings apply.
+    /// Must be called before the cuts. If the repair is interrupted after this call and before the cuts, the pipeline
+    /// file's settings apply.
     private func repairSettings(_ settings: SettingsFile, _ copies: LogDirectory) throws(EventLogError) {
         let path = SettingsFile.path(in: log.path)
         guard !settings.lines.isEmpty else { return try move(path, copies) }
@@ -120,7 +122,8 @@ private struct SettingsCut {
     let kept: SettingsFile
     let dropped: Int
 
-    /// Nil if every line stays, or if the file cannot be read, which a verification reports.
+    /// Nil if every line stays, or if `settings.ndjson` or `upstream.json` is damaged. A verification reports this
+    /// damage.
     init?(of log: LogDirectory, cursor: Cursor, _ lastSequence: UInt64, _ lastNow: Instant) throws(EventLogError) {
         let note: UpstreamNote?
         let file: SettingsFile?

@@ -50,13 +50,13 @@ struct LogTail {
         _ reader: SegmentReader, _ directory: LogDirectory, _ previous: UInt64?, _ identity: LogIdentity
     ) throws(EventLogError) -> State {
         guard let previous else {
-            guard reader.first == 1 else { throw reader.damaged("the segment before is missing") }
+            guard reader.first == 1 else { throw reader.damaged("the segment before this one is missing") }
             return State(nextSequence: 1, lastNow: .epoch, cursor: Cursor())
         }
         let before = try SegmentReader(directory, previous, identity)
         let (state, torn) = try read(before)
         if let torn { throw before.damaged("\(torn), in a segment that is not the last") }
-        guard state.nextSequence == reader.first else { throw before.damaged("the segment ends too early") }
+        guard state.nextSequence == reader.first else { throw before.damaged(before.gap(to: reader.first)) }
         return state
     }
 

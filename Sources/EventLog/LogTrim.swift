@@ -15,7 +15,7 @@ extension EventLogWriter {
         return try segments.remove(segments.removable(before: sequence))
     }
 
-    /// The log's segments, oldest first. Reads the head of each.
+    /// The log's segments, oldest first. Reads the head of each segment.
     package func segments() throws(EventLogError) -> [SegmentFacts] { try segmentsOnDisk.list() }
 
     /// The log's segments, for slow work on another thread.
@@ -31,7 +31,7 @@ package struct SegmentsOnDisk: Sendable {
     /// The end of the log when this value was made.
     fileprivate let end: LastSegment
 
-    /// All segments, oldest first. Reads the head of each.
+    /// All segments, oldest first. Reads the head of each segment.
     package func list() throws(EventLogError) -> [SegmentFacts] {
         try LogDirectory(path: directory.path).facts(identity, end: end)
     }
@@ -66,8 +66,8 @@ package struct SegmentsOnDisk: Sendable {
         return removable
     }
 
-    /// Notes the removal beforehand if there is room. On a full disk, the note must wait until the first removal has
-    /// made room.
+    /// Notes the removal before it begins. Returns false on a full disk: then the note must wait until the first
+    /// removal has made room.
     private func noteUnlessFull(_ first: UInt64) throws(EventLogError) -> Bool {
         do throws(EventLogError) { try directory.noteTrim(to: first) } catch .failed(_, _, let code)
             where EventLogError.isLackOfRoom(code)

@@ -17,7 +17,9 @@ final class LogWatch {
         close(descriptor)
     }
 
-    /// Waits for a change since the last call. Returns true at once on the first call; false after the timeout.
+    /// Waits for a change since the last call. Returns false after the timeout.
+    ///
+    /// Returns true at once on the first call if the folder exists, because earlier changes are unknown.
     func wait(timeout: Duration?) throws(EventLogError) -> Bool {
         if try beginWatching() { return true }
         let deadline = timeout.map { ContinuousClock.now.advanced(by: $0) }
@@ -35,7 +37,7 @@ final class LogWatch {
         if watched != nil { return false }
         var candidate = directory
         while try !watch(candidate) { candidate = LogWatch.parent(of: candidate) }
-        // A folder on the way may have been made after it was missing and before its parent was watched.
+        // A folder on the path may have been made after it was found missing and before its parent was watched.
         while candidate != directory {
             let child = folder(below: candidate)
             guard try watch(child) else { break }
@@ -96,7 +98,7 @@ final class LogWatch {
         return CInt(clamping: max(left, 0) / 1000 + (left > 0 ? 1 : 0))
     }
 
-    /// The next folder on the way from a parent to the log's folder.
+    /// The next folder on the path from a parent to the log's folder.
     private func folder(below parent: String) -> String {
         let skipped = parent == "." ? 0 : parent == "/" ? 1 : parent.count + 1
         let start = directory.index(directory.startIndex, offsetBy: skipped)

@@ -3,7 +3,7 @@ import Time
 
 /// Detects that a log has lost its last events. Files beside the log that were made from later events show this.
 ///
-/// The log alone does not show it, because a segment may be cut off exactly between two batches, or be empty.
+/// The log alone does not show the loss, because a segment may be cut off exactly between two batches, or be empty.
 struct LostEnd {
     /// A snapshot or an index file, and the last sequence that it was made from.
     struct Witness: Hashable {
@@ -21,7 +21,7 @@ struct LostEnd {
     /// The files that were made from events after `lastSequence`.
     func beyond(_ lastSequence: UInt64) -> [Witness] { witnesses.filter { $0.sequence > lastSequence } }
 
-    /// Nil if no file was made from later events.
+    /// The problem of a log that ends with `lastSequence`; nil if no file was made from later events.
     func problem(in file: String, at offset: UInt64, after lastSequence: UInt64) -> VerifyReport.Problem? {
         guard let best = beyond(lastSequence).max(by: { $0.sequence < $1.sequence }) else { return nil }
         let reason =
@@ -61,12 +61,12 @@ extension IndexHeader {
     /// - Parameter file: An index file with an intact header.
     fileprivate static func sequences(of file: OpenFile) throws(EventLogError) -> (first: UInt64, last: UInt64)? {
         let bytes = try file.bytes(IndexFormat.headerBytes, at: 0)
-        let mark = mark(ofEncoded: bytes)
+        let digest = digest(ofEncoded: bytes)
         let first = unsafe bytes.withUnsafeBytes { unsafe $0.word(40, UInt64.self) }
         var next = first
         guard first > 0 else { return nil }
         var position = UInt64(IndexFormat.headerBytes)
-        while let head = BlockHead(try file.bytes(IndexFormat.headBytes, at: position), mark: mark),
+        while let head = BlockHead(try file.bytes(IndexFormat.headBytes, at: position), digest: digest),
             head.firstSequence == next
         {
             next = head.nextSequence

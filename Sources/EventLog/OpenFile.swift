@@ -5,7 +5,7 @@ final class OpenFile: Sendable {
     let descriptor: CInt
     let path: String
 
-    /// - Parameter flags: As for `open`; a new file gets the mode of its folder (``DataMode``).
+    /// - Parameter flags: The flags of `open`. A new file gets the mode of its folder (``DataMode``).
     init(_ path: String, _ flags: CInt, calls: FileCalls = .system) throws(EventLogError) {
         let descriptor = OpenFile.open(path, flags | O_CLOEXEC, calls)
         guard descriptor >= 0 else { throw .lastFailure("open", path) }
@@ -14,7 +14,7 @@ final class OpenFile: Sendable {
     }
 
     /// Opens a file so that reading does not update its access time. The file system would write that time to its
-    /// journal, for which appends wait. So a slow background reader could delay appends.
+    /// journal, and appends wait for the journal. So a slow background reader could delay appends.
     private static func open(_ path: String, _ flags: CInt, _ calls: FileCalls) -> CInt {
         if flags & O_ACCMODE == O_RDONLY {
             let file = uninterrupted { unsafe calls.open(path, flags | noAccessTime) }

@@ -12,10 +12,10 @@
         unsafe memory.deallocate()
     }
 
-    /// As many bytes as asked for, or fewer at the end of the file. Valid until the next call.
+    /// As many bytes as asked for, or fewer at the end of the file. They are valid until the next call.
     ///
-    /// - Parameter ahead: The least number of bytes to read from the file if the wanted bytes are not in the buffer
-    ///   yet.
+    /// - Parameter ahead: The least number of bytes to have in the buffer after a read from the file. The method reads
+    ///   only if the wanted bytes are not in the buffer yet.
     func bytes(_ count: Int, at offset: UInt64, of file: OpenFile, ahead: Int) throws(EventLogError)
         -> UnsafeRawBufferPointer
     {

@@ -11,28 +11,28 @@ package struct RepairPlan: Hashable, Sendable {
     /// The log's own folder.
     package var directory: String
     package var name: String
-    /// The first damage; nil if there is none except a torn last batch.
+    /// The first damage; nil if the log has no damage except a torn last batch.
     package var damage: VerifyReport.Problem?
     /// A torn last batch. Opening the log would cut it off, too.
     package var tornTail: VerifyReport.Problem?
     /// What is wrong with `log.json`; nil if it is right. The repair makes it again from other files.
-    package var manifest: String?
+    package var manifestProblem: String?
     /// Sequences at the beginning that are missing, although retention did not remove them. The repair notes that the log
     /// begins after them.
-    package var missing: ClosedRange<UInt64>?
+    package var missingAtStart: ClosedRange<UInt64>?
     /// The files to cut, oldest first.
     package var cuts: [Cut] = []
-    /// The last sequence that stays; 0 if none does.
+    /// The last sequence that stays; 0 if no event stays.
     package var keptThrough: UInt64 = 0
-    /// The last sequence that can be seen after the damage; nil if there is none.
+    /// The last sequence that can be found after the damage; nil if no event can be found there.
     package var lostThrough: UInt64?
-    /// How many events can be seen after the damage.
+    /// The number of events that can be found after the damage.
     package var eventsLost: UInt64 = 0
     /// The last sequence from which a snapshot or an index file beside the log was made; nil if that sequence stays.
     package var knownThrough: UInt64?
     /// Snapshots and index files that were made from events that do not stay.
-    package var derived: [String] = []
-    /// Recorded changes of the stage's settings that belong to the part that is cut.
+    package var derivedFiles: [String] = []
+    /// The number of lines of `settings.ndjson` that belong to the part that is cut.
     package var settingsLost = 0
     /// Logs in the same folder that were made from events that would be lost.
     package var consumersBeyond: [Consumer] = []
@@ -40,10 +40,12 @@ package struct RepairPlan: Hashable, Sendable {
     package struct Consumer: Hashable, Sendable {
         package var name: String
         /// The last event that the consumer processed.
-        package var done: UInt64
+        package var lastProcessed: UInt64
     }
 
     package var bytesLost: UInt64 { cuts.reduce(0) { $0 + $1.bytesLost } }
     /// Whether the log needs no repair.
-    package var isSound: Bool { cuts.isEmpty && manifest == nil && derived.isEmpty && missing == nil }
+    package var isSound: Bool {
+        cuts.isEmpty && manifestProblem == nil && derivedFiles.isEmpty && missingAtStart == nil
+    }
 }

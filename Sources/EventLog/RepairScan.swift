@@ -1,7 +1,7 @@
 import Glibc
 import Time
 
-/// Reads a log up to its first damage, and counts the events that can be seen after it.
+/// Reads a log up to its first damage, and counts the events that can be found after the damage.
 struct RepairScan {
     private(set) var plan: RepairPlan
     /// The cursor and time at the end of the part that stays.
@@ -19,8 +19,8 @@ struct RepairScan {
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if no beginning of the log is intact.
     mutating func run(_ progress: (_ bytes: UInt64) -> Void) throws(EventLogError) {
         let segments = try log.segments()
-        plan.missing = try log.missingStart(segments)
-        if let missing = plan.missing, segments.isEmpty {
+        plan.missingAtStart = try log.missingStart(segments)
+        if let missing = plan.missingAtStart, segments.isEmpty {
             let reason = "\(EventLogs.reason(forMissing: missing)): restore them from a copy"
             throw .damaged(file: log.segmentPath(1), offset: 0, sequence: 1, reason: reason)
         }
@@ -48,7 +48,7 @@ struct RepairScan {
         }
     }
 
-    /// False if the log ends in a torn batch.
+    /// Reads a segment to its end. Returns false if the log ends in a torn batch.
     private mutating func read(_ segment: SegmentReader, isLast: Bool, _ progress: (UInt64) -> Void)
         throws(EventLogError) -> Bool
     {
@@ -70,7 +70,7 @@ struct RepairScan {
         }
     }
 
-    /// Plans the cut at the first damage, and counts what is lost.
+    /// Plans the cut at the first damage, and counts the lost events.
     private mutating func stop(
         at damage: VerifyReport.Problem, _ segment: SegmentReader, keeping offset: UInt64?,
         cutting rest: ArraySlice<UInt64>
@@ -89,12 +89,12 @@ struct RepairScan {
     }
 
     private mutating func count(_ segment: SegmentReader, from offset: UInt64) throws(EventLogError) {
-        var place = offset
-        while let (found, header) = try segment.nextHeader(from: place) {
+        var position = offset
+        while let (found, header) = try segment.nextHeader(from: position) {
             let last = header.firstSequence + UInt64(header.count) - 1
             plan.eventsLost += UInt64(header.count)
             plan.lostThrough = max(plan.lostThrough ?? 0, last)
-            place = found + UInt64(header.batchBytes)
+            position = found + UInt64(header.batchBytes)
         }
     }
 

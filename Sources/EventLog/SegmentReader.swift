@@ -1,7 +1,7 @@
 import Glibc
 import Time
 
-/// Reads the batches of one segment, and tells torn batches from damage. Everything that reads a log uses it.
+/// Reads the batches of one segment, and distinguishes torn batches from damage.
 final class SegmentReader {
     @unsafe enum Found {
         /// A whole batch; ``consume(_:)`` moves on to the next one.
@@ -78,7 +78,7 @@ final class SegmentReader {
         while case .batch(let batch) = try unsafe peek(body: false) { unsafe consume(batch) }
     }
 
-    /// Moves on to the next intact header after damage. False if there is none.
+    /// Moves on to the next intact header after damage. Returns false if there is no such header.
     func skipDamage() throws(EventLogError) -> Bool {
         guard let (offset, header) = try nextHeader(from: offset + 1) else { return false }
         self.offset = offset
@@ -133,7 +133,7 @@ extension SegmentReader {
         let start = try unsafe bytes(BatchFormat.headerBytes, at: offset, body: body)
         if unsafe start.isEmpty { return unsafe .end }
         guard start.count == BatchFormat.headerBytes else {
-            return unsafe .wrong("no batch begins here", .shortHeader(Array(start)))
+            return unsafe .wrong("the bytes are not the beginning of a batch", .shortHeader(Array(start)))
         }
         switch unsafe FixedHeader.decode(start) {
         case .wrong(let reason): return unsafe .wrong(reason, .header)
@@ -165,11 +165,12 @@ extension SegmentReader {
         return unsafe .batch(SegmentBatch(header: BatchHeader(fixed, cursor), body: bodyBytes, fixed: fixed))
     }
 
-    /// Checks that an intact header is in the right place.
+    /// Checks that an intact header belongs to this log, and that it continues the batches before it.
     private func check(_ fixed: FixedHeader) throws(EventLogError) {
-        guard fixed.identity == identity.mark else { throw damaged("the batch is another log's") }
+        guard fixed.identity == identity.digest else { throw damaged("the batch belongs to another log") }
         guard fixed.firstSequence == nextSequence else {
-            throw damaged("the batch begins with sequence \(fixed.firstSequence)")
+            throw damaged(
+                "the batch begins with sequence \(fixed.firstSequence), but sequence \(nextSequence) is next")
         }
         guard fixed.now >= lastNow else { throw damaged("time goes back from \(lastNow) to \(fixed.now)") }
         guard (fixed.kind == .opening) == (offset == 0) else {
@@ -188,7 +189,8 @@ extension SegmentReader {
         offset + UInt64(range.lowerBound)..<offset + UInt64(range.upperBound)
     }
 
-    /// As many bytes as asked for, or fewer at the end of the file. Valid until the segment is read again.
+    /// As many bytes as asked for, or fewer at the end of the file. They are valid until the segment is read
+    /// again.
     func bytes(_ count: Int, at offset: UInt64) throws(EventLogError) -> UnsafeRawBufferPointer {
         try unsafe bytes(count, at: offset, body: true)
     }
@@ -229,7 +231,7 @@ extension UnsafeRawBufferPointer {
             index = unsafe start.distance(to: hit)
             guard index + BatchFormat.headerBytes <= count else { return nil }
             if case .header(let header) = unsafe FixedHeader.decode(UnsafeRawBufferPointer(rebasing: self[index...])),
-                header.identity == identity.mark
+                header.identity == identity.digest
             {
                 return (index, header)
             }

@@ -2,7 +2,7 @@ import Glibc
 import Time
 
 /// `settings.ndjson` beside a log: the settings that its stage ran with. Each line applies from a position on. A replay
-/// of the stage needs them.
+/// of the stage needs these settings.
 ///
 /// The first line also has the log's identity, and a CRC-32C of that identity and of all lines without these two
 /// members: `{"after":0,"now":0,"log":"<uuid>","crc":"e3069283","kind":…}`. Files of earlier builds lack the identity
@@ -15,7 +15,7 @@ package struct SettingsFile: Hashable, Sendable {
         package var now: Instant
         /// The line without ``log``, ``crc`` and the line feed.
         package var text: String
-        /// The log of the whole file; nil in all lines but the first.
+        /// The log that the whole file belongs to; nil in all lines but the first.
         package var log: LogIdentity?
         /// The CRC of the whole file; nil in all lines but the first.
         package var crc: String?
@@ -46,10 +46,10 @@ package struct SettingsFile: Hashable, Sendable {
     /// - Throws: ``EventLogError/wrongSettings(file:line:reason:)``, also for the settings of another log.
     package static func read(logDirectory directory: String) throws(EventLogError) -> SettingsFile? {
         guard let found = try readAny(logDirectory: directory) else { return nil }
-        guard let told = found.log, let own = try identity(ofLogAt: directory), told != own else { return found }
+        guard let other = found.log, let own = try identity(ofLogAt: directory), other != own else { return found }
         throw .wrongSettings(
             file: path(in: directory), line: 1,
-            reason: "these are the settings of log \(told), but this is log \(own): restore its own from a copy")
+            reason: "the file holds the settings of log \(other), but this is log \(own)")
     }
 
     /// The identity of the log in a folder; nil if its `log.json` is missing or cannot be read.
@@ -73,7 +73,8 @@ package struct SettingsFile: Hashable, Sendable {
         var texts = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let end = texts.removeLast()
         guard end.isEmpty else {
-            throw .wrongSettings(file: path, line: texts.count + 1, reason: "the line does not end")
+            let reason = "the last line does not end with a line feed"
+            throw .wrongSettings(file: path, line: texts.count + 1, reason: reason)
         }
         var lines: [Line] = []
         for text in texts {
@@ -85,10 +86,11 @@ package struct SettingsFile: Hashable, Sendable {
         }
         let found = SettingsFile(lines: lines, of: lines.first?.log, isChecked: lines.first?.crc != nil)
         guard let line = found.firstWrongLine else { return found }
-        throw .wrongSettings(file: path, line: line + 1, reason: "the lines were changed: CRC differs")
+        throw .wrongSettings(file: path, line: line + 1, reason: "the lines were changed: their CRC differs")
     }
 
-    /// The index of a line with a wrong CRC, or with an identity or a CRC although it is not the first.
+    /// The index of the first wrong line; nil if all lines are right. The first line is wrong if the file's CRC
+    /// differs. A later line is wrong if it has an identity or a CRC.
     var firstWrongLine: Int? {
         if isChecked, let first = lines.first, first.crc != crc { return 0 }
         return lines.indices.dropFirst().first { lines[$0].crc != nil || lines[$0].log != nil }
@@ -122,25 +124,25 @@ extension SettingsFile.Line {
             let after = UInt64(text.between(#"{"after":"#, ",")),
             let now = Int64(text.between(#"{"after":\#(after),"now":"#, ","))
         else { return nil }
-        let place = Self.place(after, now)
-        let log = LogIdentity(uuid: String(text.between(place + #""log":""#, "\"")))
-        let owned = place + Self.owner(log)
+        let head = Self.head(after, now)
+        let log = LogIdentity(uuid: String(text.between(head + #""log":""#, "\"")))
+        let owned = head + Self.owner(log)
         let crc = text.between(owned + #""crc":""#, "\"")
         let start = crc.isEmpty ? owned : owned + #""crc":"\#(crc)","#
         guard text.hasPrefix(start + #""kind":""#), log == nil || !crc.isEmpty else { return nil }
         self.init(
-            after: after, now: Instant(microseconds: now), text: place + text.dropFirst(start.count), log: log,
+            after: after, now: Instant(microseconds: now), text: head + text.dropFirst(start.count), log: log,
             crc: crc.isEmpty ? nil : String(crc))
     }
 
     fileprivate func text(with crc: String, of log: LogIdentity?) -> String {
-        let place = Self.place(after, now.microseconds)
-        return place + Self.owner(log) + #""crc":"\#(crc)","# + text.dropFirst(place.count)
+        let head = Self.head(after, now.microseconds)
+        return head + Self.owner(log) + #""crc":"\#(crc)","# + text.dropFirst(head.count)
     }
 
     private static func owner(_ log: LogIdentity?) -> String { log.map { #""log":"\#($0)","# } ?? "" }
 
-    private static func place(_ after: UInt64, _ now: Int64) -> String { #"{"after":\#(after),"now":\#(now),"# }
+    private static func head(_ after: UInt64, _ now: Int64) -> String { #"{"after":\#(after),"now":\#(now),"# }
 }
 
 extension String {

@@ -7,7 +7,8 @@ public enum SyncPolicy: Sendable, Hashable {
     case always
     /// Calls `fdatasync` at most this long after a write. A power failure may lose the events of that time.
     case interval(Duration)
-    /// The system decides when to write to the disk. After a power failure the log may need a repair.
+    /// The system decides when to write events to the disk. The log calls `fdatasync` for a finished segment in the
+    /// background. After a power failure the log may need a repair.
     case never
 }
 

@@ -1,4 +1,4 @@
-/// Tells a torn last batch from damage.
+/// Distinguishes a torn last batch from damage.
 ///
 /// A batch is written with one `pwritev`, so a crash leaves a file that ends inside the batch. After a power failure the
 /// file may have its full length, but some pages were never written: they read as zeros, like space that the file system
@@ -35,7 +35,7 @@ extension SegmentReader {
         return "bytes \(lost.lowerBound) to \(lost.upperBound - 1) were never written"
     }
 
-    /// The first page of zeros in a part of a batch that ends at `end`, clipped to the batch.
+    /// The first page of zeros in a part of a batch. The result is clipped to the batch, which ends at `end`.
     private func lostPage(_ part: Range<UInt64>, end: UInt64, endsInLine: Bool) throws(EventLogError) -> Range<UInt64>?
     {
         let (size, pageBytes) = (try file.size(), TornBatch.pageBytes)

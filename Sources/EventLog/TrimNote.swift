@@ -30,7 +30,7 @@ extension LogDirectory {
 
     /// The sequences at the beginning that are missing, although retention did not remove them.
     ///
-    /// The range has no upper bound if all segments are missing; the settings file proves that there were some.
+    /// The range ends at `UInt64.max` if all segments are missing; the settings file proves that segments existed.
     ///
     /// - Parameter segments: Must be listed before the call, so that a note exists for each removed segment.
     func missingStart(_ segments: [UInt64]) throws(EventLogError) -> ClosedRange<UInt64>? {
@@ -44,7 +44,8 @@ extension LogDirectory {
 }
 
 extension EventLogs {
-    /// The sequences at a log's beginning that are missing, although retention did not remove them; nil if there are none.
+    /// The sequences at a log's beginning that are missing, although retention did not remove them; nil if no
+    /// sequences are missing there.
     ///
     /// - Parameter directory: The log's own folder.
     package static func missingStart(directory: String) throws(EventLogError) -> ClosedRange<UInt64>? {
@@ -55,6 +56,6 @@ extension EventLogs {
     /// The message about missing sequences.
     package static func reason(forMissing range: ClosedRange<UInt64>) -> String {
         if range.upperBound == .max { return "all segments are missing, although retention never removes the last one" }
-        return "sequences \(range.lowerBound) to \(range.upperBound) are missing, and no retention removed them"
+        return "sequences \(range.lowerBound) to \(range.upperBound) are missing, but retention did not remove them"
     }
 }

@@ -20,12 +20,13 @@ package struct UpstreamNote: Hashable, Sendable {
 
     /// Nil for a log without an upstream log, such as a source's.
     ///
-    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if the file does not have the exact form.
+    /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if the file is not exactly as ``text``.
     package static func read(directory: String) throws(EventLogError) -> UpstreamNote? {
         guard let file = try OpenFile.ifPresent(path(in: directory)) else { return nil }
         let text = String(decoding: try file.bytes(bytesMax, at: 0), as: UTF8.self)
         guard let note = UpstreamNote(text) else {
-            throw .damaged(file: file.path, offset: 0, sequence: 1, reason: "its text is not as Belfry writes it")
+            let reason = "the file was changed after Belfry wrote it"
+            throw .damaged(file: file.path, offset: 0, sequence: 1, reason: reason)
         }
         return note
     }
@@ -64,14 +65,16 @@ extension EventLogs {
     /// The logs in the same folder that are made from a log, by name, with the last event that each has processed.
     ///
     /// Skips logs that cannot be read.
-    package static func consumers(ofLogAt directory: String) throws(EventLogError) -> [(name: String, done: UInt64)] {
+    package static func consumers(
+        ofLogAt directory: String
+    ) throws(EventLogError) -> [(name: String, lastProcessed: UInt64)] {
         let (folder, name) = LogDirectory.split(directory)
-        var consumers: [(name: String, done: UInt64)] = []
+        var consumers: [(name: String, lastProcessed: UInt64)] = []
         for sibling in try LogDirectory.entries(of: folder).sorted() where sibling != name {
             do throws(EventLogError) {
                 guard try UpstreamNote.read(directory: folder + "/" + sibling)?.log == name else { continue }
-                let done = try cursor(directory: folder + "/" + sibling).positions[name] ?? 0
-                consumers.append((sibling, done))
+                let lastProcessed = try cursor(directory: folder + "/" + sibling).positions[name] ?? 0
+                consumers.append((sibling, lastProcessed))
             } catch { continue }
         }
         return consumers
@@ -87,7 +90,7 @@ extension LogDirectory {
         return unsafe LogDirectory.split(String(cString: resolved)).name == name
     }
 
-    /// A path's folder and its last part.
+    /// The folder and the last part of a path.
     static func split(_ path: String) -> (folder: String, name: String) {
         let parts = path.split(separator: "/")
         let folder = parts.dropLast().joined(separator: "/")

@@ -33,7 +33,7 @@ final class WriterLock {
 }
 
 extension EventLogs {
-    /// The process that has a log open for writing; nil if none has.
+    /// The process that has a log open for writing; nil if no process has it open, or if the process is unknown.
     ///
     /// No writer can open the log during the call.
     package static func writer(ofLogAt directory: String) throws(EventLogError) -> Int32? {

@@ -4,54 +4,58 @@ extension EventType {
 
     // MARK: Commands of producers
 
-    private static let address: [Entry] = [
+    private static let containerMembers: [Entry] = [
         .required(.container, .text), .required(.environment, .words(["development", "production"])),
     ]
     private static let databases = Kind.words(["private", "public", "shared"])
     private static let reasons = Kind.words(["create", "update", "delete"])
-    private static let record: [Entry] =
-        address + [
+    private static let recordMembers: [Entry] =
+        containerMembers + [
             .required(.database, databases), .optional(.owner, .text), .optional(.origin, .object),
             .required(.record, .object), .required(.change, reasons), .optional(.before, .object), request,
         ]
-    private static let ofZone: [Entry] =
-        address + [
+    private static let zoneMembers: [Entry] =
+        containerMembers + [
             .required(.database, .words(["private", "shared"])), .required(.owner, .text), .required(.zoneID, .object),
             request,
         ]
     private static let request = Entry.optional(.request, .text)
-    private static let ofDevice: [Entry] = address + [.required(.user, .text), .required(.device, .text)]
-    private static let ofSubscription: [Entry] = address + [.required(.database, databases), .required(.user, .text)]
+    private static let deviceMembers: [Entry] = containerMembers + [.required(.user, .text), .required(.device, .text)]
+    private static let subscriptionMembers: [Entry] =
+        containerMembers + [.required(.database, databases), .required(.user, .text)]
 
     package static let commands = [
-        EventType(EventName.recordSave, in: .changes, "A record was created or updated.", record),
+        EventType(EventName.recordSave, in: .changes, "A record was created or updated.", recordMembers),
         EventType(
-            EventName.recordDelete, in: .changes, "A record was deleted.", record + [.optional(.recordType, .text)]),
-        EventType(EventName.zoneSave, in: .changes, "A zone was created.", ofZone),
-        EventType(EventName.zoneDelete, in: .changes, "A zone was deleted with all its records.", ofZone),
+            EventName.recordDelete, in: .changes, "A record was deleted.",
+            recordMembers + [.optional(.recordType, .text)]),
+        EventType(EventName.zoneSave, in: .changes, "A zone was created.", zoneMembers),
+        EventType(EventName.zoneDelete, in: .changes, "A zone was deleted with all its records.", zoneMembers),
         EventType(
             EventName.subscriptionSave, in: .changes, "A user saved a subscription.",
-            ofSubscription + [.required(.subscription, .object), request]),
+            subscriptionMembers + [.required(.subscription, .object), request]),
         EventType(
             EventName.subscriptionDelete, in: .changes, "A user deleted a subscription.",
-            ofSubscription + [.required(.subscriptionID, .text), request]),
+            subscriptionMembers + [.required(.subscriptionID, .text), request]),
         EventType(
             EventName.deviceRegister, in: .changes, "A device can be reached.",
-            ofDevice + [.required(.transport, .text), .required(.token, .text), .optional(.topic, .text), request]),
+            deviceMembers + [
+                .required(.transport, .text), .required(.token, .text), .optional(.topic, .text), request,
+            ]),
         EventType(
-            EventName.deviceUnregister, in: .changes, "A device can no longer be reached.", ofDevice + [request]),
+            EventName.deviceUnregister, in: .changes, "A device can no longer be reached.", deviceMembers + [request]),
         EventType(
             EventName.badgeSet, in: .changes, "An app set the badge of its icon.",
-            address + [.required(.user, .text), .optional(.topic, .text), .required(.badge, .count)]),
+            containerMembers + [.required(.user, .text), .optional(.topic, .text), .required(.badge, .count)]),
         EventType(
             EventName.pushRedrive, in: .changes, "An earlier push is sent to one device again.",
-            ofDevice + [.required(.redriveOf, .object), .required(.push, .object)]),
+            deviceMembers + [.required(.redriveOf, .object), .required(.push, .object)]),
     ]
 
     // MARK: Events of match, coalesce and payload
 
-    private static let ofMatch: [Entry] =
-        [.required(.change, .sequence), .required(.notificationID, .text)] + ofSubscription + [
+    private static let matchMembers: [Entry] =
+        [.required(.change, .sequence), .required(.notificationID, .text)] + subscriptionMembers + [
             .required(.subscriptionID, .text), .required(.subscriptionType, .words(["query", "zone", "database"])),
             .required(.reason, reasons), .required(.recordName, .text), .optional(.recordType, .text),
             .required(.zoneID, .object), .optional(.origin, .object), .optional(.fields, .object),
@@ -59,13 +63,13 @@ extension EventType {
         ]
 
     package static let stages = [
-        EventType(EventName.match, in: .matches, "A subscription watches a change.", ofMatch),
+        EventType(EventName.match, in: .matches, "A subscription watches a change.", matchMembers),
         EventType(
-            EventName.notMatched, in: .matches, "No subscription watches these changes.",
+            EventName.notMatched, in: .matches, "No subscription watches the changes of this range.",
             [.required(.first, .sequence), .required(.last, .sequence), .required(.count, .count)]),
         EventType(
             EventName.notification, in: .notifications, "A user will be told about one or more changes.",
-            [.required(.causes, .list), .optional(.atLimit, .text)] + ofMatch),
+            [.required(.causes, .list), .optional(.atLimit, .text)] + matchMembers),
         EventType(
             EventName.coalesced, in: .notifications, "A newer match replaced a match that was held back.",
             [
@@ -74,7 +78,7 @@ extension EventType {
             ]),
         EventType(
             EventName.push, in: .pushes, "The headers and payload for every device of a user.",
-            [.required(.notificationID, .text)] + address + [
+            [.required(.notificationID, .text)] + containerMembers + [
                 .required(.user, .text), .required(.subscriptionID, .text), .optional(.origin, .object),
                 .required(.headers, .object), .required(.payload, .object), .optional(.payloadByTopic, .object),
                 .optional(.unpruned, .object), .required(.causes, .list),
@@ -83,53 +87,58 @@ extension EventType {
 
     // MARK: Events of deliver
 
-    private static let said: [Entry] = [
+    private static let answerMembers: [Entry] = [
         .optional(.answer, .text), .optional(.by, .sequence), .optional(.status, .count), .optional(.reason, .text),
         .optional(.said, .text), .optional(.attempts, .count), .optional(.tries, .count), .optional(.until, .time),
         .optional(.since, .time), .optional(.registered, .time), .optional(.at, .time), .optional(.underWay, .flag),
         .optional(.repeatPossible, .flag), .optional(.receipt, .text),
     ]
-    private static let ofPush: [Entry] = [
+    private static let pushMembers: [Entry] = [
         .required(.push, .sequence), .optional(.redriveOf, .object), .required(.notificationID, .text),
         .required(.user, .text),
     ]
-    private static let atDevice: [Entry] = [
+    private static let attemptMembers: [Entry] = [
         .required(.device, .text), .required(.transport, .text), .required(.apnsID, .text), .required(.outcome, .text),
     ]
-    private static let ofNotice: [Entry] =
-        [.required(.of, .words(["device.retired"])), .required(.push, .sequence)] + address + [
+    private static let noticeMembers: [Entry] =
+        [.required(.of, .words(["device.retired"])), .required(.push, .sequence)] + containerMembers + [
             .required(.user, .text), .required(.device, .text), .required(.transport, .text),
             .required(.webhookID, .text), .required(.outcome, .text),
         ]
-    private static let ofApp: [Entry] = address + [.required(.transport, .text), .optional(.topic, .text)]
+    private static let appMembers: [Entry] =
+        containerMembers + [.required(.transport, .text), .optional(.topic, .text)]
 
     package static let deliver = [
         EventType(
             EventName.outcome, in: .outcomes, "A push ended at a device.",
-            ofPush
+            pushMembers
                 + [
                     .optional(.device, .text), .optional(.transport, .text), .optional(.apnsID, .text),
                     .required(.outcome, .text),
-                ] + said + [.required(.causes, .list)]),
+                ] + answerMembers + [.required(.causes, .list)]),
         EventType(
             EventName.attempt, in: .outcomes, "A push waits for another attempt.",
-            ofPush + atDevice + said + [.required(.causes, .list)]),
+            pushMembers + attemptMembers + answerMembers + [.required(.causes, .list)]),
         EventType(
             EventName.deviceRetired, in: .outcomes, "A device's address is no longer valid.",
-            ofDevice + [
+            deviceMembers + [
                 .required(.transport, .text), .optional(.topic, .text), .optional(.status, .count),
                 .optional(.reason, .text), .required(.since, .time), .required(.registered, .time),
                 .required(.push, .sequence),
             ]),
         EventType(
-            EventName.noticeOutcome, in: .outcomes, "The app's backend was told of a retired device.", ofNotice + said),
-        EventType(EventName.noticeAttempt, in: .outcomes, "The notice waits for another attempt.", ofNotice + said),
+            EventName.noticeOutcome, in: .outcomes, "A notice of a retired device ended at the app's backend.",
+            noticeMembers + answerMembers),
         EventType(
-            EventName.appStopped, in: .outcomes, "A transport rejects every push of an app, for example for its key.",
-            ofApp + [.optional(.status, .count), .optional(.reason, .text), .required(.probeAt, .time)]),
+            EventName.noticeAttempt, in: .outcomes, "A notice waits for another attempt.",
+            noticeMembers + answerMembers),
+        EventType(
+            EventName.appStopped, in: .outcomes,
+            "A transport rejects every push of an app, for example because of the app's key.",
+            appMembers + [.optional(.status, .count), .optional(.reason, .text), .required(.probeAt, .time)]),
         EventType(
             EventName.appResumed, in: .outcomes, "A transport accepts pushes of an app again.",
-            ofApp + [.required(.held, .count)]),
+            appMembers + [.required(.held, .count)]),
     ]
 
     // MARK: Dead letters

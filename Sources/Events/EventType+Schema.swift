@@ -32,8 +32,8 @@ extension EventType.Kind {
         }
     }
 
-    /// The kind in words, for the manual.
-    fileprivate var text: String {
+    /// The kind in words.
+    var text: String {
         switch self {
         case .text: "text"
         case .words(let words): words.map { "`\($0)`" }.joined(separator: ", ")
@@ -64,7 +64,7 @@ extension EventType {
 
     private var section: String {
         let rows = entries.map { entry in
-            "| `\(entry.member)` | \(entry.kind.text) | \(entry.isRequired ? "always" : "if there is one") "
+            "| `\(entry.member)` | \(entry.kind.text) | \(entry.isRequired ? "always" : "optional") "
                 + "| \(entry.since) | \(entry.member.meaning ?? "") |\n"
         }
         return """

@@ -59,7 +59,7 @@ extension EventType {
         return all.first { type.equals($0.name) }
     }
 
-    /// How the event differs from its declaration: `member: problem`.
+    /// The differences between the event and its declaration, each as `member: problem`.
     package func problems(of event: JSONValue) -> [String] {
         var problems: [String] = []
         for entry in entries where entry.isRequired && event[entry.member] == nil {
@@ -67,7 +67,7 @@ extension EventType {
         }
         for (key, value) in event.members {
             if let entry = entries.first(where: { key.equals($0.member) }) {
-                if !entry.kind.holds(value) { problems.append("\(entry.member): not \(entry.kind)") }
+                if !entry.kind.accepts(value) { problems.append("\(entry.member): expected \(entry.kind.text)") }
             } else {
                 problems.append("\(key.string ?? ""): not declared")
             }
@@ -77,7 +77,7 @@ extension EventType {
 }
 
 extension EventType.Kind {
-    package func holds(_ value: JSONValue) -> Bool {
+    package func accepts(_ value: JSONValue) -> Bool {
         switch self {
         case .text, .time: value.isString
         case .words(let words): value.string.map(words.contains) ?? false

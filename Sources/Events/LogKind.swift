@@ -2,7 +2,7 @@
 public enum LogKind: String, CaseIterable, Sendable {
     /// The commands of producers, such as changes of records.
     case changes
-    /// Which subscriptions watch which change.
+    /// The matches: for each change, the subscriptions that watch it.
     case matches
     /// The notifications for users, before they become pushes.
     case notifications

@@ -1,9 +1,10 @@
 import JSON
 
 /// The properties of a notification info: the properties of `CKSubscription.NotificationInfo` with their native names,
-/// and the name that CloudKit Web Services has for the desired keys.
+/// and `additionalFields`, which is the name of the desired keys in CloudKit Web Services.
 ///
-/// A new property needs a case and a row here, the rule that puts it into a payload, and the client's name.
+/// A new property needs a case and a row here, the rule that puts it into a payload, and its name in the client
+/// library.
 package enum NotificationProperty: UInt8, CaseIterable, Sendable {
     case title, titleLocalizationKey, titleLocalizationArgs
     case subtitle, subtitleLocalizationKey, subtitleLocalizationArgs
@@ -21,7 +22,8 @@ package enum NotificationProperty: UInt8, CaseIterable, Sendable {
         case collapseID
     }
 
-    /// In the order of the cases. Not an `Array`: it would be retained at each of the millions of reads a second.
+    /// The rows are in the order of the cases. The table is not an `Array`, because each of the millions of reads a
+    /// second would retain an array.
     private static let rows: [19 of (name: Member, kind: Kind)] = [
         ("title", .text), ("titleLocalizationKey", .text), ("titleLocalizationArgs", .arguments),
         ("subtitle", .text), ("subtitleLocalizationKey", .text), ("subtitleLocalizationArgs", .arguments),
@@ -47,12 +49,13 @@ package enum NotificationProperty: UInt8, CaseIterable, Sendable {
 
     package static func all(of kind: Kind) -> [NotificationProperty] { allCases.filter { $0.kind == kind } }
 
-    /// Whether the user sees or hears the property: it adds more than `content-available` to the `aps` dictionary.
+    /// Whether the property makes a notification visible: it adds more than `content-available` to the `aps`
+    /// dictionary.
     ///
     /// Apple calls a notification visual if any property but `shouldSendContentAvailable` is set (CKQueryNotification).
-    /// But APNs rejects an alert with nothing else in `aps`, and a collapse ID, field names, or arguments without a key add
-    /// nothing to `aps`.
-    package var isNoticed: Bool {
+    /// Belfry also excludes a collapse ID, field names, and arguments without a key, because these properties add
+    /// nothing to `aps`, and APNs rejects an alert whose `aps` is otherwise empty.
+    package var makesVisible: Bool {
         switch kind {
         case .text: true
         case .flag: self != .shouldSendContentAvailable
@@ -60,7 +63,7 @@ package enum NotificationProperty: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// The property with this name.
+    /// Nil if no property has this name.
     package init?(_ name: JSONValue) {
         let length = name.textLength
         guard length < Self.byLength.count else { return nil }

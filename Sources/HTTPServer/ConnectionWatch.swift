@@ -1,8 +1,8 @@
 import NIOCore
 import NIOSSL
 
-/// The handler of a connection that is nearest to its socket. It ends a connection without requests, and holds a
-/// graceful end back while an answer is being written. Belongs to its event loop.
+/// The handler of a connection that is nearest to the socket. It closes a connection that has no request for too long,
+/// and delays a graceful close while an answer is being written. Only the connection's event loop may use it.
 final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
@@ -10,7 +10,7 @@ final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
     private var timer: ExpiryTimer?
     private var context: ChannelHandlerContext?
     private var heldBack: ChannelShouldQuiesceEvent?
-    /// HTTP/2 streams that are open; 1 for HTTP/1.
+    /// The number of open HTTP/2 streams; 1 for HTTP/1.
     private var exchanges = 0
     private var answersBeingWritten = 0
     private var isInputClosed = false
@@ -40,7 +40,7 @@ final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
 
     func exchangeEnded() {
         exchanges -= 1
-        // HTTP/2 has said that it ends the connection after one wait.
+        // HTTP/2 itself ends an idle connection gracefully after one wait. This timer closes it if it is still open.
         if exchanges == 0 { timer?.set(wait + wait) }
     }
 
@@ -52,7 +52,7 @@ final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
         context?.fireUserInboundEventTriggered(event)
     }
 
-    /// The encryption waits for a farewell of the client's, which one that has gone will not send.
+    /// The TLS handler waits for the client's `close_notify`, which a client that has disconnected never sends.
     fileprivate func encryptionCloses() {
         isClosing = true
         if isInputClosed { context?.close(promise: nil) }
@@ -71,11 +71,11 @@ final class ConnectionWatch: ChannelInboundHandler, RemovableChannelHandler {
     }
 }
 
-/// An event that closes a connection, whatever is under way.
+/// An event that closes a connection at once, even during a request.
 struct ConnectionMustEnd {}
 
-/// Closes a connection one turn of its event loop later: Hummingbird closes one of HTTP/2 while its last answer is on
-/// its way to the encryption.
+/// Delays each close of a connection by one turn of its event loop, because Hummingbird closes an HTTP/2 connection
+/// while the last answer is still on its way to the TLS handler.
 final class LateClose: ChannelOutboundHandler, RemovableChannelHandler {
     typealias OutboundIn = ByteBuffer
 

@@ -4,7 +4,7 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// Sets up each connection that comes: counted, and encrypted with the present certificate.
+/// Sets up each new connection: counts it, and encrypts it with the current certificate if there is one.
 final class Connections: ServerChildChannel {
     struct Value: ServerChildChannelValue {
         let channel: any Channel
@@ -31,7 +31,7 @@ final class Connections: ServerChildChannel {
         } catch { preconditionFailure("a certificate that fits its key was refused: \(error)") }
     }
 
-    /// Does not fail: Hummingbird would leave the socket open.
+    /// The future never fails, because Hummingbird would then leave the socket open. The connection is closed instead.
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         guard open.add(channel) else { return channel.eventLoop.makeSucceededFuture(closed(channel)) }
         let watched = channel.eventLoop.makeCompletedFuture {

@@ -4,8 +4,8 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
 
-/// A connection of HTTP/1, or a stream of HTTP/2: its request, and the answer to it. It keeps the time limits, gives
-/// requests their IDs, and tells of them. Belongs to its event loop.
+/// The handler of an HTTP/1 connection or an HTTP/2 stream, for its requests and their answers. It enforces the time
+/// limits, gives each request its ID, and reports each request to the access log. Only its event loop may use it.
 final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -19,7 +19,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
     private var phase: Phase?
     private var timer: ExpiryTimer?
     private var watch: ConnectionWatch?
-    private var request: RequestUnderWay?
+    private var request: RequestInFlight?
     private var answersBeingWritten = 0
     private var isInputClosed = false
     private var closesWhenWritten = false
@@ -71,7 +71,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         var head = head
         let id = options.requestIDs?.make()
         if let ids = options.requestIDs { head.headerFields[ids.header] = id }
-        request = RequestUnderWay(head, id: id, client: context.channel.remoteAddress)
+        request = RequestInFlight(head, id: id, client: context.channel.remoteAddress)
         return head
     }
 
@@ -87,7 +87,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
-    /// Hummingbird takes the end of the input for the end of a body, so it gets an error first.
+    /// Hummingbird would mistake the end of the input for the end of an incomplete body, so it gets an error first.
     private func endInput(_ context: ChannelHandlerContext) {
         isInputClosed = true
         if let request, !request.isWhole { context.fireErrorCaught(ChannelError.inputClosed) }
@@ -95,8 +95,10 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         whenGone = []
     }
 
-    /// A connection that closes after its last answer answers no further error: the parser reports the end of the input
-    /// inside a body that was already refused.
+    /// Answers an error of the HTTP/1 parser with a refusal if no answer has begun. Other errors close the connection.
+    ///
+    /// After the last answer of a connection, errors are ignored: the parser also reports that the input ended inside a
+    /// body that was already refused.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard !closesWhenWritten || request != nil else { return }
         guard let error = error as? HTTPParserError, isHTTP1, request?.status == nil else {
@@ -131,7 +133,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
             // RFC 9110, section 9.3.2: the answer to HEAD ends with its headers.
             promise?.succeed()
         case .body(let body):
-            request?.bytes += body.readableBytes
+            request?.bodyBytesWritten += body.readableBytes
             context.write(wrapOutboundOut(part), promise: promise)
         case .end: writeEnd(part, promise, context)
         }
@@ -141,7 +143,7 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         var head = head
         request?.status = head.status.code
         if let ids = options.requestIDs { head.headerFields[ids.header] = request?.id }
-        // After a request that was not read to its end, the connection is closed.
+        // The connection closes if the request was not read to its end, or if the client asked for it.
         if let request, !request.isWhole || request.isLast { closesWhenWritten = true }
         if closesWhenWritten, isHTTP1 { head.headerFields[.connection] = "close" }
         return head
@@ -160,17 +162,17 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
             self.answersBeingWritten -= 1
             self.watch?.answerEnded()
             if let answered { self.end(answered, isComplete: result.isSuccess) }
-            self.goOn(context)
+            self.continueOrClose(context)
         }
         context.write(wrapOutboundOut(part), promise: written)
     }
 
-    private func end(_ request: RequestUnderWay, isComplete: Bool) {
+    private func end(_ request: RequestInFlight, isComplete: Bool) {
         for action in request.whenAnswered { action() }
-        options.log?(request.entry(isComplete: isComplete))
+        options.logRequest?(request.entry(isComplete: isComplete))
     }
 
-    private func goOn(_ context: ChannelHandlerContext) {
+    private func continueOrClose(_ context: ChannelHandlerContext) {
         guard answersBeingWritten > 0 || !closesWhenWritten else { return context.close(promise: nil) }
         phase = nil
         updatePhase()
@@ -181,7 +183,8 @@ final class Exchange: ChannelDuplexHandler, RemovableChannelHandler {
         updatePhase()
     }
 
-    /// Closes when the answers are written.
+    /// Closes the input at once. Any other close waits for the answers that are being written, and then closes the
+    /// whole channel.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         guard mode != .input, answersBeingWritten > 0 else {
             return context.close(mode: mode == .input ? .input : .all, promise: promise)

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Calls back when a time is over. Moving the deadline back starts no new timer, so it costs little for each request.
-/// Belongs to its event loop.
+/// Calls back at a deadline. Moving the deadline to a later time starts no new timer, so it costs little for each
+/// request. Only its event loop may use it.
 final class ExpiryTimer {
     private let loop: NIOIsolatedEventLoop
     private let action: () -> Void
@@ -12,7 +12,7 @@ final class ExpiryTimer {
         (self.loop, self.action) = (loop.assumeIsolated(), action)
     }
 
-    /// - Parameter time: From now on; nil: without end.
+    /// - Parameter time: How long from now; nil for no deadline.
     func set(_ time: Duration?) {
         deadline = time.map { .now() + TimeAmount($0) }
         guard let deadline else { return }
@@ -27,10 +27,10 @@ final class ExpiryTimer {
     }
 
     private func start(_ deadline: NIODeadline) {
-        timer = (loop.scheduleTask(deadline: deadline) { self.look() }, deadline)
+        timer = (loop.scheduleTask(deadline: deadline) { self.checkDeadline() }, deadline)
     }
 
-    private func look() {
+    private func checkDeadline() {
         timer = nil
         guard let deadline else { return }
         if deadline <= .now() { action() } else { start(deadline) }

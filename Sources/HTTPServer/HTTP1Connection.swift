@@ -1,7 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// What HTTP/1 has and HTTP/2 has not: requests one at a time, the ends of connections, and leave to send a body.
+/// What HTTP/1 needs and HTTP/2 does not: one request after the other, `Connection: close`, and `100 Continue` before a
+/// body.
 final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -11,9 +12,9 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler {
 
     init(_ limits: WebServerLimits) { self.limits = limits }
 
-    /// Puts this handler in its place.
+    /// Adds this handler after the HTTP/1 decoder.
     ///
-    /// - Returns: False where the pipeline is not one of HTTP/1.
+    /// - Returns: False if the pipeline has no HTTP/1 decoder.
     static func add(to pipeline: ChannelPipeline.SynchronousOperations, _ limits: WebServerLimits) -> Bool {
         do {
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
@@ -25,17 +26,17 @@ final class HTTP1Connection: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
-        // Hummingbird knows this one form of the header, and nothing of HTTP/1.0.
+        // Hummingbird understands only this form of the header, and does not know that HTTP/1.0 closes by default.
         if !head.isKeepAlive { head.headers.replaceOrAdd(name: "connection", value: "close") }
-        if waitsForLeave(head) {
-            let leave = HTTPResponseHead(version: head.version, status: .continue)
-            context.writeAndFlush(wrapOutboundOut(.head(leave)), promise: nil)
+        if needsContinue(head) {
+            let interim = HTTPResponseHead(version: head.version, status: .continue)
+            context.writeAndFlush(wrapOutboundOut(.head(interim)), promise: nil)
         }
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 
-    // RFC 9110, section 10.1.1: a server that refuses the request by its head gives no leave to send the body.
-    private func waitsForLeave(_ head: HTTPRequestHead) -> Bool {
+    // RFC 9110, section 10.1.1: a server that refuses the request by its head does not send `100 Continue`.
+    private func needsContinue(_ head: HTTPRequestHead) -> Bool {
         head.version == .http1_1 && head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
             && head.headers["content-length"].allSatisfy { Int($0).map { $0 <= limits.bodyBytesMax } ?? false }
     }

@@ -8,7 +8,7 @@ final class OpenConnections: Sendable {
 
     init(max: Int) { self.max = max }
 
-    /// - Returns: False where there are too many.
+    /// - Returns: False if the maximum number of connections is already open.
     func add(_ channel: any Channel) -> Bool {
         let id = ObjectIdentifier(channel)
         let isRoom = channels.withLock { channels in
@@ -20,7 +20,7 @@ final class OpenConnections: Sendable {
         return isRoom
     }
 
-    /// Does not wait for what is under way.
+    /// Closes all connections at once, even during a request.
     func closeAll() {
         for channel in channels.withLock({ Array($0.values) }) {
             channel.pipeline.fireUserInboundEventTriggered(ConnectionMustEnd())

@@ -1,8 +1,8 @@
 import NIOSSL
 
-/// What a server proves itself with. TLS 1.2 or 1.3, HTTP/2 or HTTP/1.1, as the client wishes.
+/// The certificate and the private key of a server, for TLS 1.2 or later.
 package struct ServerCertificate: Sendable {
-    /// The server's own.
+    /// The server's own certificate; nil if the chain is empty.
     package let own: NIOSSLCertificate?
     let configuration: TLSConfiguration
 

@@ -2,12 +2,12 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// A whole request.
+/// A request that has arrived with its whole body.
 package struct WebRequest: Sendable {
     package let head: HTTPRequest
-    /// As the client sent it, with percent signs.
+    /// The path as the client sent it, still percent-encoded.
     package let path: String
-    /// As the client sent it, without the question mark; nil: the target has none.
+    /// The query as the client sent it, without the question mark. Nil if the target has no query.
     package let query: String?
     package let body: [UInt8]
     package let id: String?
@@ -27,24 +27,25 @@ package struct WebRequest: Sendable {
     package var client: String? { address?.ipAddress }
     package var eventLoop: any EventLoop { channel.eventLoop }
 
-    /// Calls back once, on an event loop, when the client disconnects or sends nothing more; never after the answer.
+    /// Calls back at most once, on an event loop, when the client disconnects or stops sending before the answer ends.
     package func whenClientIsGone(_ action: @escaping @Sendable () -> Void) {
         withExchange { exchange in
             if let exchange { exchange.whenClientIsGone(action) } else { action() }
         }
     }
 
-    /// Calls back once, on an event loop, when the client has taken the whole answer, or is disconnected.
+    /// Calls back once, on an event loop, when the whole answer is written to the connection, or the client is
+    /// disconnected.
     package func whenAnswered(_ action: @escaping @Sendable () -> Void) {
         withExchange { exchange in
             if let exchange { exchange.whenAnswered(action) } else { action() }
         }
     }
 
-    /// Adds members to the request's entry in the access log. Replaces those of an earlier call.
+    /// Adds members to the request's entry in the access log. They replace the members of an earlier call.
     package func note(_ notes: [AccessLogEntry.Note]) { withExchange { $0?.note(notes) } }
 
-    /// - Parameter body: Gets nil where the connection has ended.
+    /// - Parameter body: Receives nil if the connection has ended.
     private func withExchange(_ body: @escaping @Sendable (Exchange?) -> Void) {
         channel.eventLoop.execute { [channel] in
             let exchange: Exchange?

@@ -5,9 +5,9 @@ import NIOPosix
 
 /// An HTTP server that listens: HTTP/1.1 in clear, or HTTP/2 and HTTP/1.1 over TLS, by Hummingbird.
 ///
-/// A request that its client waits for costs no thread.
+/// A request that waits for its answer occupies no thread.
 package struct WebServer: Sendable {
-    /// Answers a whole request. It is cancelled when the server ends without waiting for it.
+    /// Answers a whole request. Its task is cancelled when the server stops without waiting for the answer.
     package typealias Responder = @Sendable (WebRequest) async -> WebResponse
 
     package let port: Int
@@ -16,7 +16,7 @@ package struct WebServer: Sendable {
     private let threads: MultiThreadedEventLoopGroup
     private let running: Task<Void, Never>
 
-    /// - Throws: The system's error where it cannot listen.
+    /// - Throws: The system's error if the server cannot listen at the address.
     package static func start(_ options: WebServerOptions, _ responder: @escaping Responder) async throws -> WebServer {
         let threads = MultiThreadedEventLoopGroup(numberOfThreads: options.eventLoopThreads)
         do { return try await WebServer(options, threads, responder) } catch {
@@ -40,18 +40,18 @@ package struct WebServer: Sendable {
         (self.server, self.connections, self.threads) = (server, connections, threads)
     }
 
-    /// Sees whether it could listen there, and takes no connection.
+    /// Checks that a server can listen at the address. Accepts no connection.
     package static func tryOut(_ address: ListenAddress) async throws {
         try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .bind(host: address.host, port: address.port).get().close()
     }
 
-    /// Connections that come from now on are encrypted with this certificate.
+    /// Encrypts all new connections with this certificate.
     package func use(_ certificate: ServerCertificate) { connections.use(certificate) }
 
     /// Stops listening and closes idle connections at once. Closes the others when their requests are answered, or when
-    /// the time is over.
+    /// `limit` has passed.
     package func stop(within limit: Duration) async throws {
         try await withThrowingTaskGroup { group in
             group.addTask { try await server.shutdownGracefully() }

@@ -3,7 +3,7 @@ import HummingbirdCore
 import NIOCore
 
 extension WebServerOptions {
-    /// Reads whole requests, and refuses what is too long.
+    /// Reads whole requests, and refuses a request whose target or body is too long.
     func answering(with responder: @escaping WebServer.Responder) -> HTTPChannelHandler.Responder {
         { request, writer, channel in
             let answer: WebResponse

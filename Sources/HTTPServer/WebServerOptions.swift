@@ -3,20 +3,20 @@ import HTTPTypes
 /// Where a ``WebServer`` listens, and how it treats clients.
 package struct WebServerOptions: Sendable {
     package var host: String
-    /// 0: any free port.
+    /// 0 means any free port.
     package var port: Int
     package var limits = WebServerLimits()
     /// The limit for bodies to this path, instead of `limits.bodyBytesMax`; nil for the usual limit. Must not block.
     package var bodyBytesMax: @Sendable (_ path: String) -> Int? = { _ in nil }
-    /// Nil: HTTP/1.1 without encryption.
+    /// Nil for HTTP/1.1 without encryption.
     package var certificate: ServerCertificate?
     package var eventLoopThreads = 1
-    /// Nil: requests get no ID.
+    /// Nil if requests get no ID.
     package var requestIDs: RequestIDs?
     /// Called on an event loop once for each request, after its answer; it must not block.
-    package var log: (@Sendable (AccessLogEntry) -> Void)?
-    /// Makes the answer to a request that the server refuses by itself. Gets the request's headers, if they had
-    /// arrived.
+    package var logRequest: (@Sendable (AccessLogEntry) -> Void)?
+    /// Makes the answer to a request that the server refuses by itself. Receives the headers of the request for
+    /// `bodyTooLong` and `targetTooLong`, and no headers for `malformed` and `headTooLong`.
     package var refuse: @Sendable (WebServerRefusal, HTTPFields) -> WebResponse = { refusal, _ in
         WebResponse(status: refusal.status)
     }
@@ -45,9 +45,11 @@ package struct WebServerLimits: Sendable {
     package var headBytesMax = 80 << 10
     /// Bytes of a body; a longer one is answered 413.
     package var bodyBytesMax = 1 << 20
-    /// How long a request may take to arrive, and how long a connection may wait for a request. Then it is closed.
+    /// How long a request may take to arrive, and how long a connection may wait for a request. After this time, the
+    /// HTTP/1 connection or the HTTP/2 stream is closed. An HTTP/2 connection without streams ends gracefully.
     package var requestWait = Duration.seconds(75)
-    /// How long a client may take to receive an answer. Then it is disconnected.
+    /// How long a client may take to receive an answer. After this time, the HTTP/1 connection or the HTTP/2 stream is
+    /// closed.
     package var responseWait = Duration.seconds(30)
 
     package init() {}
@@ -75,17 +77,17 @@ package struct AccessLogEntry: Sendable {
     package let requestID: String?
     package let client: String?
     package let method: String
-    /// Without the query.
+    /// The path, without the query.
     package let path: String
-    /// Nil: the connection ended before an answer.
+    /// Nil if the connection ended before the answer began.
     package let status: Int?
-    /// Bytes of the answer's body.
-    package let bytes: Int
-    /// From the request's head to the last byte that was handed to the client's connection.
+    /// How many bytes of the answer's body were written.
+    package let bodyBytes: Int
+    /// The time from the request's head to the last byte that was written to the connection.
     package let duration: Duration
-    /// False: the client did not take the whole answer.
+    /// False if the connection ended before the whole answer was written.
     package let isComplete: Bool
-    /// What the responder adds to the entry.
+    /// The members that the responder adds to the entry.
     package let notes: [Note]
 
     /// A member of the entry.

@@ -1,7 +1,7 @@
 extension ByteBuffer {
     /// Appends `"name":`, after a comma unless the object begins here. Append the value next.
     ///
-    /// - Parameter name: Must need no escapes.
+    /// - Parameter name: A name without characters that JSON escapes.
     // With one reservation for the whole member, a literal is copied in a few instructions.
     @inlinable
     @inline(__always)
@@ -54,7 +54,7 @@ extension ByteBuffer {
 extension ByteBuffer {
     package mutating func append(_ name: StaticString, _ text: String?) { append(name, text) { $0.appendJSON($1) } }
 
-    /// - Parameter word: Must need no escapes.
+    /// - Parameter word: A string without characters that JSON escapes.
     @inlinable
     @inline(__always)
     package mutating func append(_ name: StaticString, word: StaticString) {
@@ -104,8 +104,8 @@ extension ByteBuffer {
         write(&self, value)
     }
 
-    package mutating func append(_ name: StaticString, _ texts: [String]) {
-        append(name, texts) { $0.appendJSON($1) }
+    package mutating func append(_ name: StaticString, _ strings: [String]) {
+        append(name, strings) { $0.appendJSON($1) }
     }
 
     /// - Parameter write: Appends one element.

@@ -34,7 +34,8 @@
         written = count
     }
 
-    /// Frees memory beyond `limit` bytes, so that one huge event does not occupy it for ever.
+    /// Frees the memory beyond `limit` bytes, so that one huge event does not occupy memory permanently. Does nothing
+    /// if the buffer has more than `limit` bytes.
     package mutating func shrink(to limit: Int) {
         guard capacity > max(limit, 16), written <= limit else { return }
         reallocate(to: max(limit, 16))

@@ -1,6 +1,8 @@
-/// A fast hash for tables in one process. Each process has its own secrets, so nobody can find texts with equal hashes.
+/// A fast hash for tables in one process. Each process has its own secrets, so nobody can prepare strings with equal
+/// hashes.
 ///
-/// For 16 bytes it needs one multiplication. It xors each half with a secret, multiplies the halves, and folds the product.
+/// Each 16 bytes need one multiplication, and the end needs one more. The hash xors one half of the bytes with a secret
+/// and the other half with the sum so far, multiplies the halves, and folds the product.
 package enum ByteHash {
     private static let secrets: (UInt64, UInt64, UInt64) = (secret(1), secret(2), secret(3))
 
@@ -28,7 +30,7 @@ package enum ByteHash {
         return Int(truncatingIfNeeded: fold(fold(number ^ second, salt ^ first), third))
     }
 
-    /// The last 1 to 16 bytes as two words, which may overlap.
+    /// The bytes from `start` on as two words, which may overlap. There are at most 16 such bytes.
     @inline(__always)
     private static func tail(_ bytes: UnsafeRawBufferPointer, _ start: Int) -> (UInt64, UInt64) {
         let count = bytes.count - start

@@ -18,7 +18,7 @@ public struct JSONError: Error, Equatable, Sendable {
         case duplicateKey(String)
     }
 
-    /// The first mistake of the text.
+    /// The first mistake in the text.
     public let reason: Reason
     /// The byte offset in the text, from 0.
     public let offset: Int
@@ -54,16 +54,17 @@ extension JSONError: CustomStringConvertible {
 
     private var sentence: String {
         switch reason {
-        case .empty: "the text is empty: a JSON value is needed"
+        case .empty: "the text is empty, but a JSON value is needed"
         case .unexpectedEnd(let expected): "the text ends where \(expected) is needed"
         case .unexpectedByte(let byte, let expected): "\(JSONError.name(of: byte)) where \(expected) is needed"
         case .trailingBytes: "more text after the end of the value"
-        case .byteOrderMark: "a byte order mark: JSON text starts without one"
+        case .byteOrderMark: "a byte order mark (JSON text begins without it)"
         case .invalidUTF8: "not UTF-8"
         case .controlCharacter(let byte):
-            "control character \(JSONError.hex(byte)) in a string: write it as an escape"
-        case .badEscape: "unknown escape: only \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX exist"
-        case .loneSurrogate: "half a surrogate pair: \\uD800 to \\uDBFF must be followed by \\uDC00 to \\uDFFF"
+            "control character \(JSONError.hex(byte)) in a string where its escape is needed"
+        case .badEscape: "an unknown escape (the escapes are \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX)"
+        case .loneSurrogate:
+            "half a surrogate pair (\\uD800 to \\uDBFF without \\uDC00 to \\uDFFF after it, or the reverse)"
         case .badNumber: "a number with a leading zero"
         case .tooDeep(let limit): "nested deeper than the limit of \(limit)"
         case .tooLong(let bytes, let limit): "\(bytes) bytes, over the limit of \(limit)"

@@ -1,6 +1,7 @@
 /// The limits of a parser, which rejects a text that exceeds one of them.
 package struct JSONLimits: Sendable, Hashable {
-    /// The highest value of ``bytesMax``, 128 MiB. With it, offsets fit into 32 bits, and the number of elements into 26 bits.
+    /// The highest value of ``bytesMax``, 128 MiB. Up to this size, offsets fit into 32 bits, and numbers of elements
+    /// fit into 26 bits.
     package static let bytesMaxHighest = 128 << 20
 
     /// The longest text, in bytes.

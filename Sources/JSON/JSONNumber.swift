@@ -4,7 +4,7 @@ enum JSONNumber {
     static func int64(_ text: UnsafeRawBufferPointer) -> Int64? {
         let isNegative = unsafe text[0] == UInt8(ascii: "-")
         let digits = unsafe UnsafeRawBufferPointer(rebasing: text[(isNegative ? 1 : 0)...])
-        // 19 digits fit 64 unsigned bits. 20 digits without a leading zero never fit 63.
+        // 19 digits fit 64 unsigned bits. 20 digits without a leading zero never fit 63 bits.
         guard digits.count <= 19 else { return nil }
         var magnitude: UInt64 = 0
         // The formatter would remove the space in `for unsafe`.

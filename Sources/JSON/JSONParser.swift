@@ -1,6 +1,7 @@
 /// Checks a JSON text strictly (RFC 8259) in one pass, and notes the position of each value. Values are decoded on demand.
 ///
-/// Use one parser for many texts, because it keeps the memory in which it notes the positions (16 bytes a value).
+/// Use one parser for many texts, because a parser reuses the memory for the positions (16 bytes for each key or
+/// value).
 @safe package struct JSONParser: ~Copyable {
     /// The limits of each text.
     package let limits: JSONLimits
@@ -21,8 +22,8 @@
 
     /// Parses a text with one value.
     ///
-    /// - Returns: A view, valid while `text` is valid and until the next call.
-    /// - Throws: The first mistake. Repeated keys are only looked for in a text without other mistakes.
+    /// - Returns: A view of the value. It is valid while `text` is valid, until the next call.
+    /// - Throws: The first mistake. Repeated keys are only reported for a text without other mistakes.
     package mutating func parse(_ text: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {
         guard text.count <= limits.bytesMax else {
             throw JSONError(.tooLong(bytes: text.count, limit: limits.bytesMax), at: limits.bytesMax)
@@ -37,8 +38,9 @@
         return unsafe JSONValue(nodes: UnsafePointer(nodes), bytes: bytes, index: 0)
     }
 
-    /// A complete value of n nodes has at least 2n - 1 bytes. A separator has one byte, and so has an open container.
-    /// So a text never has more than (bytes + depth + 1) / 2 nodes.
+    /// A complete value of n nodes has at least 2n - 1 bytes, and the separator after it has one byte. A container that
+    /// is still open is one node and has at least one byte. So a text never has more than (bytes + depth + 1) / 2
+    /// nodes.
     private mutating func reserveNodes(for bytes: Int) {
         let count = (bytes + min(limits.depthMax, bytes)) / 2 + 2
         guard count > nodesCapacity else { return }

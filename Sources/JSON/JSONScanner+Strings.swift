@@ -12,7 +12,7 @@ extension JSONScanner {
 
     /// Reads a string with escapes or non-ASCII bytes up to its closing quote.
     ///
-    /// - Returns: ``JSONNode/escapedBit`` if there are escapes.
+    /// - Returns: ``JSONNode/escapedBit`` if there are escapes; otherwise 0.
     @inline(never)
     private func restOfString(_ position: inout Int) throws(JSONError) -> UInt32 {
         var flags: UInt32 = 0
@@ -31,7 +31,8 @@ extension JSONScanner {
         }
     }
 
-    /// - Returns: The position of the next quote, backslash, control character or non-ASCII byte.
+    /// - Returns: The position of the next quote, backslash, control character or non-ASCII byte, or the end of the
+    ///   text.
     @inline(__always)
     private func plain(_ start: Int) -> Int {
         var position = start
@@ -43,7 +44,7 @@ extension JSONScanner {
         return unsafe lastPlain(position)
     }
 
-    /// Like ``plain(_:)``, but for the last 15 bytes of a text.
+    /// Like ``plain(_:)``, but for the last bytes of a text, at most 15.
     @inline(never)
     private func lastPlain(_ start: Int) -> Int {
         var position = start
@@ -61,7 +62,7 @@ extension JSONScanner {
 extension JSONScanner {
     /// - Returns: The position after the escape.
     private func escape(_ position: Int) throws(JSONError) -> Int {
-        guard unsafe position + 1 < count else { throw unsafe cut("an escape") }
+        guard unsafe position + 1 < count else { throw unsafe unexpectedEnd("an escape") }
         switch unsafe bytes[position + 1] {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
             UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
@@ -83,25 +84,25 @@ extension JSONScanner {
         let rest = unsafe count - position
         if rest > 0, unsafe bytes[position] != UInt8(ascii: "\\") { throw JSONError(.loneSurrogate, at: start) }
         if rest > 1, unsafe bytes[position + 1] != UInt8(ascii: "u") { throw JSONError(.loneSurrogate, at: start) }
-        guard rest > 1 else { throw unsafe cut("the other half of a surrogate pair") }
+        guard rest > 1 else { throw unsafe unexpectedEnd("the other half of a surrogate pair") }
         guard unsafe (0xDC00...0xDFFF).contains(try codeUnit(position)) else {
             throw JSONError(.loneSurrogate, at: start)
         }
         return position + 6
     }
 
-    /// Reads `\uXXXX`, after its first two bytes were checked.
+    /// Reads the four hex digits of `\uXXXX`. The caller has checked the first two bytes.
     private func codeUnit(_ position: Int) throws(JSONError) -> UInt32 {
         var unit: UInt32 = 0
         for index in position + 2..<position + 6 {
-            guard unsafe index < count else { throw unsafe cut("an escape of four hex digits") }
+            guard unsafe index < count else { throw unsafe unexpectedEnd("an escape of four hex digits") }
             guard let digit = unsafe JSONText.hexDigit(bytes[index]) else { throw JSONError(.badEscape, at: position) }
             unit = unit << 4 | digit
         }
         return unit
     }
 
-    private func cut(_ expected: StaticString) -> JSONError {
+    private func unexpectedEnd(_ expected: StaticString) -> JSONError {
         JSONError(.unexpectedEnd(expected: "\(expected)"), at: unsafe count)
     }
 }
@@ -121,24 +122,24 @@ extension JSONScanner {
         return position
     }
 
-    /// The length of the well-formed sequence at a position (Unicode 15, table 3-7); 0 if there is none.
+    /// The length of the well-formed sequence at a position (Unicode 15, table 3-7); 0 if the bytes are not
+    /// well-formed.
     @inline(__always)
     private func sequenceLength(_ position: Int) -> Int {
         switch unsafe bytes[position] {
-        case 0xC2...0xDF: unsafe continues(1, position) ? 2 : 0
-        case 0xE0: unsafe continues(2, position) && bytes[position + 1] >= 0xA0 ? 3 : 0
-        case 0xED: unsafe continues(2, position) && bytes[position + 1] <= 0x9F ? 3 : 0
-        case 0xE1...0xEF: unsafe continues(2, position) ? 3 : 0
-        case 0xF0: unsafe continues(3, position) && bytes[position + 1] >= 0x90 ? 4 : 0
-        case 0xF1...0xF3: unsafe continues(3, position) ? 4 : 0
-        case 0xF4: unsafe continues(3, position) && bytes[position + 1] <= 0x8F ? 4 : 0
+        case 0xC2...0xDF: unsafe hasContinuationBytes(1, after: position) ? 2 : 0
+        case 0xE0: unsafe hasContinuationBytes(2, after: position) && bytes[position + 1] >= 0xA0 ? 3 : 0
+        case 0xED: unsafe hasContinuationBytes(2, after: position) && bytes[position + 1] <= 0x9F ? 3 : 0
+        case 0xE1...0xEF: unsafe hasContinuationBytes(2, after: position) ? 3 : 0
+        case 0xF0: unsafe hasContinuationBytes(3, after: position) && bytes[position + 1] >= 0x90 ? 4 : 0
+        case 0xF1...0xF3: unsafe hasContinuationBytes(3, after: position) ? 4 : 0
+        case 0xF4: unsafe hasContinuationBytes(3, after: position) && bytes[position + 1] <= 0x8F ? 4 : 0
         default: 0
         }
     }
 
-    /// Whether `more` continuation bytes follow.
     @inline(__always)
-    private func continues(_ more: Int, _ position: Int) -> Bool {
+    private func hasContinuationBytes(_ more: Int, after position: Int) -> Bool {
         guard unsafe position + more < count else { return false }
         for index in 1...more where unsafe bytes[position + index] & 0xC0 != 0x80 { return false }
         return true

@@ -87,7 +87,7 @@ extension JSONValue {
 // MARK: - Repeated keys
 
 extension JSONValue {
-    /// The first key that the object has a second time; nil if all keys are different.
+    /// The first key that repeats an earlier key of the object; nil if all keys are different.
     var repeatedKey: JSONValue? {
         // Comparing all pairs is faster than hashing for few keys.
         if count <= 16, !hasRepeatedKey { return nil }
@@ -106,7 +106,7 @@ extension JSONValue {
         return false
     }
 
-    /// Whether both are strings with the same bytes after decoding.
+    /// Whether both values are strings with the same bytes after decoding.
     package func hasSameText(as other: JSONValue) -> Bool {
         guard isString else { return false }
         if let other = unsafe other.plain { return unsafe equals(other) }

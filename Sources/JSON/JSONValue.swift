@@ -1,7 +1,7 @@
 /// A view of one value in a parsed text. It decodes and copies only on demand.
 ///
-/// Valid while the text is valid, and until its parser reads the next text. The compiler does not check that, because
-/// arrays, `for` loops and `map` need `Escapable` values. Stages get the checked ``JSONView``.
+/// The view is valid while the text is valid, until the parser reads the next text. The compiler does not check that,
+/// because arrays, `for` loops and `map` need `Escapable` values. Stages get the checked ``JSONView``.
 @usableFromInline @safe package struct JSONValue {
     /// The kind of a value, by its first byte.
     @usableFromInline package enum Kind: UInt8, Sendable { case null, `false`, `true`, number, string, array, object }
@@ -22,7 +22,7 @@
     @inline(__always)
     package var kind: Kind { node.kind }
 
-    /// The value's exact text, with quotes.
+    /// The value's exact text. The text of a string includes the quotes.
     @inlinable
     package var raw: UnsafeRawBufferPointer {
         let node = node
@@ -72,7 +72,7 @@ extension JSONValue {
         }
     }
 
-    /// The bytes of a string without escapes; nil for any other value.
+    /// The bytes between the quotes if this is a string without escapes; nil for any other value.
     @inlinable
     @inline(__always)
     package var plain: UnsafeRawBufferPointer? {

@@ -34,7 +34,7 @@
     /// Whether this is a string with this text, after decoding.
     public func equals(_ text: String) -> Bool { value.equals(text) }
 
-    /// The value's exact text, with quotes.
+    /// The value's exact text. The text of a string includes the quotes.
     public var raw: RawSpan {
         @_lifetime(copy self)
         get { unsafe _overrideLifetime(RawSpan(_unsafeBytes: value.raw), copying: self) }
@@ -68,7 +68,7 @@
         for element in value.elements { try body(JSONView(element)) }
     }
 
-    /// Another value of the same event.
+    /// A view of another value of the same event.
     @_lifetime(copy self)
     @inlinable
     @inline(__always)

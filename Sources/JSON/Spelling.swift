@@ -1,11 +1,12 @@
 /// Finds the key or word that was probably meant.
 package enum Spelling {
-    /// Only the beginning of a long text is compared.
+    /// The number of Unicode scalars of a word that are compared.
     private static let readMax = 64
 
-    /// The nearest of `words`, ignoring case; nil if every word has more than one mistake in three letters.
+    /// The nearest of `words`, ignoring case; nil if no word is near. A near word has at most one mistake in three
+    /// letters. A single mistake is always allowed.
     ///
-    /// A single mistake is always allowed. Of equally near words the first is returned.
+    /// - Returns: The first of several equally near words.
     package static func nearest(to word: String, among words: [String]) -> String? {
         let near = words.map { (word: $0, distance: distance(word, $0)) }
             .filter { $0.distance <= max(1, min(word.count, $0.word.count) / 3) }
@@ -17,7 +18,7 @@ package enum Spelling {
         nearest(to: word, among: words).map { "did you mean \"\($0)\"?" }
     }
 
-    /// `did you mean "x"?` if a word is near, else a list of all words.
+    /// `did you mean "x"?` if a word is near; otherwise `use x, y or z` with all words.
     package static func advice(for word: String, among words: [StaticString]) -> String {
         let words = words.map { "\($0)" }
         if let suggestion = suggestion(for: word, among: words) { return suggestion }
@@ -25,7 +26,8 @@ package enum Spelling {
         return "use " + others + (others.isEmpty ? "" : " or ") + (words.last ?? "")
     }
 
-    /// The Damerau-Levenshtein distance (optimal string alignment): inserts, removals, replacements and swaps of neighbours.
+    /// The Damerau-Levenshtein distance (optimal string alignment): the number of insertions, removals, replacements
+    /// and swaps of neighbours. Ignores case, and compares only the first 64 Unicode scalars of each word.
     package static func distance(_ left: String, _ right: String) -> Int {
         let (a, b) = (letters(left), letters(right))
         var (beforeLast, last) = ([Int](), Array(0...b.count))

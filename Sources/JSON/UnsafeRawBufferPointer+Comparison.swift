@@ -18,7 +18,7 @@ extension UnsafeRawBufferPointer {
         return unsafe UnsafeRawBufferPointer.areSame(baseAddress, text.utf8Start, count)
     }
 
-    /// Compares up to 16 bytes, as most keys and names have, with two loads that may overlap.
+    /// Compares 2 to 16 bytes with two loads from each side, which may overlap. Most keys and names are that short.
     @inlinable
     @inline(__always)
     static func areSame(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ count: Int) -> Bool {

@@ -7,7 +7,7 @@ extension LocalAPNs {
         package var environment = Environment.development
         /// The address to listen on.
         package var host = "127.0.0.1"
-        /// 0: any free port.
+        /// 0 means any free port.
         package var port = 2197
         /// Further host names in the server's certificate.
         package var names: [String] = []
@@ -21,11 +21,12 @@ extension LocalAPNs {
         package var team = "TEAMLOCAL1"
         /// A `.p8` file to use instead of a generated key.
         package var keyPath: String?
-        /// The app of the client certificate.
+        /// The topic of the client certificate that the server generates.
         package var topic = "com.example.Notes"
-        /// The bundle IDs that the key is valid for, as with Apple's topic-specific keys; nil: any app of the team.
+        /// The bundle IDs that the server's own key is valid for, as with Apple's topic-specific keys. Nil if the key
+        /// is valid for any app of the team.
         package var keyTopics: Set<String>?
-        /// The environments that the key is valid for.
+        /// The environments that the server's own key is valid for.
         package var keyEnvironments = Set(Environment.allCases)
         /// Further keys whose provider tokens are accepted.
         package var keys: [SigningKey] = []

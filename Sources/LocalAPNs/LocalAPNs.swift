@@ -17,16 +17,16 @@ package final class LocalAPNs: Sendable {
     private let journal: Journal
     private let group: MultiThreadedEventLoopGroup
     private let channel: any Channel
-    private let shell: NIOLoopBound<Shell>
+    private let server: NIOLoopBound<ServerState>
 
     private init(
-        _ channel: any Channel, _ group: MultiThreadedEventLoopGroup, _ shell: NIOLoopBound<Shell>,
+        _ channel: any Channel, _ group: MultiThreadedEventLoopGroup, _ server: NIOLoopBound<ServerState>,
         _ journal: Journal, _ credentials: Credentials
     ) {
         port = channel.localAddress?.port ?? 0
         self.channel = channel
         self.group = group
-        self.shell = shell
+        self.server = server
         self.journal = journal
         self.credentials = credentials
     }
@@ -42,11 +42,11 @@ package final class LocalAPNs: Sendable {
         let journal = Journal(recordsMax: configuration.recordsMax, sink: configuration.onRecord)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
-            let shell = try await group.next().submit {
-                NIOLoopBound(Shell(service(configuration, credentials), journal), eventLoop: group.next())
+            let server = try await group.next().submit {
+                NIOLoopBound(ServerState(service(configuration, credentials), journal), eventLoop: group.next())
             }.get()
-            let channel = try await listen(configuration, group, shell, tls, reader)
-            return LocalAPNs(channel, group, shell, journal, credentials)
+            let channel = try await listen(configuration, group, server, tls, reader)
+            return LocalAPNs(channel, group, server, journal, credentials)
         } catch {
             try await group.shutdownGracefully()
             throw StartError.address(
@@ -70,7 +70,7 @@ package final class LocalAPNs: Sendable {
     }
 
     private static func listen(
-        _ configuration: Configuration, _ group: MultiThreadedEventLoopGroup, _ shell: NIOLoopBound<Shell>,
+        _ configuration: Configuration, _ group: MultiThreadedEventLoopGroup, _ server: NIOLoopBound<ServerState>,
         _ tls: NIOSSLContext, _ reader: CertificateReader
     ) async throws -> any Channel {
         try await ServerBootstrap(group: group)
@@ -79,7 +79,7 @@ package final class LocalAPNs: Sendable {
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try Listener(shell: shell.value, tls: tls, reader: reader).prepare(channel)
+                    try Listener(server: server.value, tls: tls, reader: reader).prepare(channel)
                 }
             }
             .bind(host: configuration.host, port: configuration.port).get()
@@ -106,8 +106,8 @@ extension LocalAPNs {
 
     /// Milliseconds since 1970, by the server's clock.
     package func now() async throws -> Int64 {
-        let shell = shell
-        return try await group.next().submit { shell.value.service.now }.get()
+        let server = server
+        return try await group.next().submit { server.value.service.now }.get()
     }
 
     /// Carries out a command of the control channel.
@@ -117,15 +117,15 @@ extension LocalAPNs {
     @discardableResult
     package func control(_ command: String) async throws -> String {
         let command = try Command.read(command)
-        let shell = shell
-        return try await group.next().submit { shell.value.obey(command) }.get()
+        let server = server
+        return try await group.next().submit { server.value.perform(command) }.get()
     }
 
     /// Closes all connections. Then ends ``events`` and ``requests``, after their last records.
     package func stop() async throws {
-        let shell = shell
+        let server = server
         try await channel.close()
-        _ = try await group.next().submit { shell.value.obey(.drop) }.get()
+        _ = try await group.next().submit { server.value.perform(.drop) }.get()
         try await group.shutdownGracefully()
         journal.end()
     }

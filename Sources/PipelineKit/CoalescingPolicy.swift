@@ -3,10 +3,10 @@ import Time
 
 /// Decides how long the coalesce stage holds a notification in case a newer one replaces it.
 ///
-/// The coalesce stage does the rest: it decides which notifications replace each other, keeps the newest, counts the
-/// others, and applies the maximum delay and each user's limit. So a policy answers one question, from its settings and
-/// the arrival alone. It has no state, reads no clock and no random source, and does no I/O. `PipelineTestKit`'s
-/// `PolicyCheck` tests this.
+/// The coalesce stage does the rest. It gives the same key to notifications that replace each other, keeps the newest,
+/// counts the others, and applies the maximum delay and each user's limit. So a policy answers one question, from its
+/// settings and the arrival alone. It has no state, reads no clock and no random source, and does no I/O.
+/// `PipelineTestKit`'s `PolicyCheck` tests this.
 ///
 /// A policy is registered under ``kind`` in a ``Registry``. A pipeline file names it with `policy:`.
 public protocol CoalescingPolicy: Sendable {
@@ -15,17 +15,16 @@ public protocol CoalescingPolicy: Sendable {
     /// The policy's name in pipeline files.
     static var kind: String { get }
 
-    /// Checks the settings; touches nothing outside.
+    /// Checks the settings.
     init(_ settings: Settings, times: CoalescingTimes) throws(SettingsError)
 
     /// How long ``CoalescingArrival/lastLeft`` is remembered for a key; zero to remember nothing.
     var memory: Duration { get }
 
-    /// When the arrival's notification leaves. It replaces a held notification of the same key. A time that is not
-    /// after the arrival means at once.
+    /// The time at which the arrival's notification leaves. A time that is not after the arrival means at once.
     ///
-    /// Called at each arrival, even if a notification of the same key is held. The notification leaves no later than
-    /// the maximum delay allows.
+    /// Called at each arrival, even if a notification of the same key is held. The arrival's notification replaces the
+    /// held one, and leaves no later than the maximum delay allows.
     func due(_ arrival: CoalescingArrival) -> Instant
 }
 
@@ -51,7 +50,7 @@ public struct CoalescingTimes: Sendable, Hashable {
 public struct CoalescingArrival: ~Escapable {
     /// A held notification of the same key, which the arrival will replace.
     public struct Held: Sendable, Hashable {
-        /// When the first change came that the held notification stands for.
+        /// The arrival time of the first change that the held notification stands for.
         public var since: Instant
         /// When the held notification would leave without the arrival.
         public var due: Instant
@@ -68,11 +67,11 @@ public struct CoalescingArrival: ~Escapable {
 
     /// When the match came, by the log's time.
     public var now: Instant
-    /// The match as its stage wrote it.
+    /// The match as the upstream stage wrote it.
     public var match: JSONView
     /// Nil if no notification of the same key is held.
     public var held: Held?
-    /// When the last notification of the same key left; nil if that was longer ago than ``CoalescingPolicy/memory``.
+    /// When the last notification of the same key left; nil if none left within ``CoalescingPolicy/memory``.
     public var lastLeft: Instant?
 
     /// For tests of a policy. The coalesce stage makes its own.

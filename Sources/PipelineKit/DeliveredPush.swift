@@ -12,7 +12,7 @@ public struct DeliveredPush: ~Escapable {
     public var device: JSONView? { @_lifetime(copy self) get { json[.device] } }
     /// The device's token, as registered.
     public var token: JSONView? { @_lifetime(copy self) get { json[.token] } }
-    /// The notification's ID, which is the same for each of its devices.
+    /// The notification's ID, which is the same for all devices that get the notification.
     public var notificationID: JSONView? { @_lifetime(copy self) get { json[.notificationID] } }
     /// The APNs headers, by name.
     public var headers: JSONView? { @_lifetime(copy self) get { json[.headers] } }
@@ -26,7 +26,8 @@ public struct DeliveredPush: ~Escapable {
     /// The header `apns-collapse-id`.
     public var collapseID: JSONView? { @_lifetime(copy self) get { headers?[.apnsCollapseID] } }
 
-    /// The header `apns-expiration`: seconds since 1970, or 0 for a single attempt; nil if it is not a number.
+    /// The header `apns-expiration`: seconds since 1970, or 0 for a single attempt. Nil if the header is missing or
+    /// is not a number.
     package static func expiration(_ headers: JSONValue) -> Int64? {
         headers[.apnsExpiration]?.string.flatMap { Int64($0) }
     }
@@ -44,7 +45,7 @@ public struct PushReader: ~Copyable {
     /// Makes a reader. Use one reader for many pushes.
     public init() {}
 
-    /// - Returns: What `body` returns.
+    /// - Returns: The result of `body`.
     /// - Throws: If the line is not JSON.
     public mutating func read<Result>(
         _ delivery: Delivery, _ body: (DeliveredPush) -> Result

@@ -9,7 +9,7 @@ public struct Delivery: Sendable {
         public let push: UInt64
         /// The name under which its user registered the device.
         public let device: String
-        /// For the notice that a device was retired: when the device had been registered. Nil for a push.
+        /// For a retirement notice, the time at which the device was registered. Nil for a push.
         public let retired: Instant?
         /// A hash of the other members. Two deliveries in flight practically never have the same hash (one case in
         /// 2^64). Files contain hashes, so their computation must never change.
@@ -157,7 +157,8 @@ extension Delivery.App: Hashable {
 }
 
 extension Delivery: Hashable {
-    /// Compares the whole lines. Where a line is divided into ``head`` and ``rest`` does not matter.
+    /// Compares the IDs, the transports and the whole lines. Where a line is divided into ``head`` and ``rest`` makes
+    /// no difference.
     public static func == (left: Delivery, right: Delivery) -> Bool {
         left.id == right.id && left.transport == right.transport && left.hasSameLine(as: right)
     }

@@ -9,19 +9,20 @@ public struct EndingCertificate: Hashable, Sendable {
     public let key: String
     /// The app's name in the pipeline file; nil for the transport's own certificate.
     public let app: String?
-    /// The file that holds it.
+    /// The file that contains the certificate.
     public let path: String
-    /// When it expires.
+    /// When the certificate expires.
     public let end: Instant
     /// How many whole days are left; 0 after it has expired.
     public let days: Int
     /// Whether ``end`` has passed.
-    public let isOver: Bool
+    public let hasExpired: Bool
     /// What the operator should do.
     public let remedy: String
     private let consequence: String
 
-    /// Nil if the certificate lasts longer than thirty days. `consequence` says what an expired certificate causes.
+    /// Nil if the certificate is valid for at least thirty more days. `consequence` says what an expired certificate
+    /// causes.
     public init?(
         _ path: String, of app: String? = nil, key: String, end: Instant, at now: Instant, consequence: String,
         remedy: String
@@ -29,8 +30,8 @@ public struct EndingCertificate: Hashable, Sendable {
         guard end - now < Self.notice else { return nil }
         (self.path, self.app, self.key, self.end) = (path, app, key, end)
         (self.consequence, self.remedy) = (consequence, remedy)
-        isOver = end <= now
-        days = isOver ? 0 : Int((end - now).components.seconds / 86_400)
+        hasExpired = end <= now
+        days = hasExpired ? 0 : Int((end - now).components.seconds / 86_400)
     }
 
     private static func words(_ days: Int) -> String {
@@ -43,7 +44,7 @@ public struct EndingCertificate: Hashable, Sendable {
 
     /// A sentence for the operator, without a full stop and without the app's name.
     package var text: String {
-        if isOver { return "the certificate \(path) expired on \(end): \(consequence)" }
+        if hasExpired { return "the certificate \(path) expired on \(end): \(consequence)" }
         return "the certificate \(path) expires on \(end), \(Self.words(days))"
     }
 
@@ -51,7 +52,7 @@ public struct EndingCertificate: Hashable, Sendable {
     package var textWithApp: String { app.map { "\($0): \(text)" } ?? text }
 }
 
-/// Tells the operator once a day which certificates have expired or will expire soon.
+/// Tells the operator, at most once a day, which certificates have expired or will expire soon.
 package final class CertificateWatch: Sendable {
     private static let interval = Duration.seconds(86_400)
 
@@ -61,13 +62,15 @@ package final class CertificateWatch: Sendable {
 
     package init(_ context: TransportContext) { (name, tell) = (context.name, context.tell) }
 
-    package func look(at settings: some PluginSettings, now: Instant) {
+    package func reportEndingCertificates(in settings: some PluginSettings, now: Instant) {
         let isDue = next.withLock { next in
             guard now >= next else { return false }
             next = now.advanced(by: Self.interval)
             return true
         }
         guard isDue else { return }
-        for one in settings.endingCertificates(at: now) { tell("\(name): \(one.textWithApp); \(one.remedy)") }
+        for certificate in settings.endingCertificates(at: now) {
+            tell("\(name): \(certificate.textWithApp); \(certificate.remedy)")
+        }
     }
 }

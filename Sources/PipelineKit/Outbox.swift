@@ -9,17 +9,17 @@ public struct Outbox: ~Copyable {
     public private(set) var count = 0
     package private(set) var rejections: [Rejected] = []
     package private(set) var deliveries: [Delivery] = []
-    /// Answers to pushes that the stage takes back before a transport has them.
+    /// The stage's own answers to pushes that it takes back: see ``withdraw(as:)``.
     package private(set) var withdrawals: [TransportAnswer] = []
     package private(set) var saved: [SavedSubscription] = []
     /// Lines for the operator.
-    package private(set) var said: [String] = []
-    /// The size of ``deliveries``' lines.
+    package private(set) var operatorLines: [String] = []
+    /// The size of the lines of ``deliveries``, in bytes.
     package private(set) var deliveryBytes = 0
     /// The size of events after which a part is full.
     package var partBytesMax = Outbox.partBytes
     private var partStart = 0
-    /// Where the first events end, as far as somebody asked.
+    /// The end offsets of the first events, as far as ``withEvent(_:_:)`` has needed them.
     private var ends: [Int] = []
 
     /// Large enough that a batch costs little, small enough that the next stage begins soon.
@@ -54,23 +54,24 @@ public struct Outbox: ~Copyable {
         count += 1
     }
 
-    /// A place between two events, to which ``removeEvents(after:)`` goes back.
+    /// A position between two events. ``removeEvents(after:)`` removes the events after it.
     package struct Mark {
         fileprivate let count: Int
         fileprivate let bytes: Int
     }
 
-    /// The place behind the last event.
+    /// The position after the last event.
     package var mark: Mark { Mark(count: count, bytes: events.count) }
 
-    /// Removes the events after a place, which the host has not appended.
+    /// Removes the events after a position. The host must not have appended them.
     package mutating func removeEvents(after mark: Mark) {
         events.truncate(to: mark.bytes)
         ends.removeLast(max(ends.count - mark.count, 0))
         count = mark.count
     }
 
-    /// Rejects an event: a source's producer is told, any other stage's host keeps it as a dead letter.
+    /// Rejects an event. The host of a source tells the producer; the host of any other stage keeps the event as a dead
+    /// letter.
     public mutating func reject(_ event: borrowing InputEvent, _ rejection: Rejection) {
         event.line.withUnsafeBytes { reject(sequence: event.sequence, line: $0, rejection) }
     }
@@ -79,13 +80,13 @@ public struct Outbox: ~Copyable {
         rejections.append(Rejected(sequence: sequence, rejection: rejection, line: Array(line)))
     }
 
-    /// Tells the producer about the subscription that its event saved. Only a source's producers are told, and only after
-    /// the event was appended.
+    /// Tells the producer about the subscription that its event saved. Only a source has producers. The host sends the
+    /// message only after it has appended the event.
     public mutating func saved(_ subscription: SavedSubscription) { saved.append(subscription) }
 
-    /// Tells the operator, in one line, of a problem that only they can solve, or that it is solved. The line is shown after
-    /// the outputs are appended, and never during a rebuild.
-    public mutating func tell(_ line: String) { said.append(line) }
+    /// Tells the operator, in one line, that there is a problem that only the operator can solve, or that it is solved.
+    /// The line is shown after the outputs are appended, and never during a rebuild.
+    public mutating func tell(_ line: String) { operatorLines.append(line) }
 
     /// Hands out a push to its transport; the answer comes back through ``TransportingStage/receive(_:at:into:)``.
     public mutating func deliver(_ delivery: Delivery) {
@@ -93,10 +94,10 @@ public struct Outbox: ~Copyable {
         deliveryBytes += delivery.byteCount
     }
 
-    /// Takes a push back: unless a transport has it already, this is its answer.
+    /// Takes a push back. If no transport has the push yet, the push gets this answer.
     public mutating func withdraw(as answer: TransportAnswer) { withdrawals.append(answer) }
 
-    /// Whether a stage should stop writing and go on in a further part: see ``PartwiseStage/isUnfinished``.
+    /// Whether a stage should stop writing and continue in another part: see ``PartwiseStage/isUnfinished``.
     @inline(__always)
     public var isFull: Bool { events.count - partStart >= partBytesMax }
 
@@ -122,10 +123,11 @@ public struct Outbox: ~Copyable {
     /// The events as text, for tests of a stage.
     public var text: String { events.text }
 
-    /// The number of all outputs so far.
+    /// The number of all outputs so far, except saved subscriptions.
     @inline(__always)
-    var saidSoFar: Int { count + rejections.count + deliveries.count + withdrawals.count + said.count }
+    var totalCount: Int { count + rejections.count + deliveries.count + withdrawals.count + operatorLines.count }
 
+    /// Whether there are no events, rejections and pushes. Withdrawals and lines for the operator do not count.
     package var isEmpty: Bool { count == 0 && rejections.isEmpty && deliveries.isEmpty }
 
     package mutating func removeEvents() {
@@ -135,7 +137,7 @@ public struct Outbox: ~Copyable {
         forgetLast()
     }
 
-    /// Removes the first events, which the log has already.
+    /// Removes the first `number` events, which are in the log already.
     package mutating func removeEvents(first number: Int) {
         guard number < count else { return removeEvents() }
         var end = 0
@@ -150,10 +152,10 @@ public struct Outbox: ~Copyable {
     private mutating func forgetLast() {
         if !ends.isEmpty { ends.removeAll(keepingCapacity: true) }
         if !saved.isEmpty { saved = [] }
-        if !said.isEmpty { said = [] }
+        if !operatorLines.isEmpty { operatorLines = [] }
     }
 
-    /// Removes everything, such as outputs that are repeated in a rebuild.
+    /// Removes all outputs, for example the outputs that a rebuild repeats.
     package mutating func discard() {
         removeEvents()
         rejections.removeAll(keepingCapacity: true)

@@ -11,27 +11,27 @@ package enum OutcomeCode: String, CaseIterable, Sendable, Hashable {
     case unknownTransport = "unknown_transport"
     case noDevice = "no_device"
 
-    /// What the code says, in one sentence.
+    /// The code's meaning, in one sentence.
     package var meaning: String {
         switch self {
-        case .accepted: "The provider accepted the push. Nobody says whether the device showed it."
+        case .accepted: "The provider accepted the push. The provider does not report whether the device showed it."
         case .failed: "The push was given up; `reason` says why, in the provider's words or in Belfry's."
         case .unregistered:
-            "The device's token is no longer valid; `since` and `registered` say when it ended and began. Or the device was "
-                + "unregistered, or registered for another app, while the push waited."
+            "The device's token is no longer valid: `since` says when it became invalid, and `registered` when the device "
+                + "was registered. Or the device was unregistered, or registered for another app, while the push waited."
         case .expired: "The push's `apns-expiration` had passed, or its only allowed attempt failed."
         case .superseded: "A newer push with the same collapse ID, `by`, came for the device while this one waited."
         case .excludedOrigin: "The device made the change itself."
         case .unknownTransport: "The device registered with a transport that the pipeline does not have."
-        case .noDevice: "The user had no device, or not the one of a redriven push."
+        case .noDevice: "The user had no device, or no longer had the device of a redriven push."
         }
     }
 
     /// Whether the push should have reached a device and did not. `belfry dead-letters` lists such pushes and can
     /// redrive them.
     ///
-    /// A push that nobody should get is not a dead letter. It was for the device that made the change or for a user
-    /// without a device, or a newer push replaced it.
+    /// A push that no device should get is not a dead letter: a push for the device that made the change, a push for a
+    /// user without a device, and a push that a newer push has replaced.
     package var isDeadLetter: Bool {
         switch self {
         case .failed, .unregistered, .expired, .unknownTransport: true

@@ -7,7 +7,7 @@ extension String {
     }
 
     /// Escapes characters that move the cursor, start a new line or change the reading direction. Users write these
-    /// texts, and a terminal would obey such characters.
+    /// strings, and a terminal would obey such characters.
     package var withoutControls: String { withoutControls(keepingJoiners: false) }
 
     /// - Parameter keepingJoiners: Whether to keep U+200D, which joins several emoji into one.

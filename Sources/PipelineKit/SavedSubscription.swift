@@ -7,23 +7,23 @@ public struct SavedSubscription: Hashable, Sendable {
         public var code: String
         /// The place in the command, as a dotted path: `subscription.query.predicate`.
         public var path: String
-        /// Byte offset in a predicate's text; nil for any other warning.
+        /// The byte offset in a predicate's text, if the warning is about a place there; otherwise nil.
         public var offset: Int?
         /// A sentence. If there is an offset, two more lines follow: the predicate's text, and a caret under the place.
         public var reason: String
 
-        /// Made by a source when it takes a subscription.
+        /// Made by a source when it accepts a subscription.
         public init(code: String, path: String, offset: Int? = nil, reason: String) {
             (self.code, self.path, self.offset, self.reason) = (code, path, offset, reason)
         }
     }
 
-    /// The ID that the producer gave it.
+    /// The ID that the producer gave the subscription.
     public var subscriptionID: String
     /// The warnings; empty if nothing is unusual.
     public var warnings: [Warning]
 
-    /// Made by a source when it takes a subscription.
+    /// Made by a source when it accepts a subscription.
     public init(subscriptionID: String, warnings: [Warning] = []) {
         (self.subscriptionID, self.warnings) = (subscriptionID, warnings)
     }

@@ -17,10 +17,10 @@ public protocol Transport: Sendable {
     ///
     /// Must be pure, as a stage is. The deliver stage calls it for every registration, also during a rebuild.
     ///
-    /// - Throws: Why the token is invalid; the registration is then set aside.
+    /// - Throws: Why the token is invalid. The stage then rejects the registration.
     static func address(_ token: String) throws(Rejection) -> String
 
-    /// Checks the settings; touches nothing outside.
+    /// Checks the settings. Opens no files and connections.
     init(_ settings: Settings, context: TransportContext) throws(SettingsError)
 
     /// Opens files and connections.
@@ -37,17 +37,17 @@ public protocol Transport: Sendable {
     /// pushes are handed out again.
     func deliver(_ pushes: [Delivery]) async -> [TransportAnswer]
 
-    /// The most pushes in flight. The next push comes only when the answer to one of these is in the log. So after a
-    /// crash, at most this number of pushes can be sent twice.
+    /// The most pushes in flight. The next push comes only when the answer to one of these pushes is in the log. So
+    /// after a crash, at most this number of pushes can be sent twice.
     ///
-    /// Called at any time, from any thread; below 1 counts as 1. By default the number is not limited, but a batch has
-    /// at most about a megabyte.
+    /// Called at any time, from any thread; a value below 1 counts as 1. By default the number is not limited, but a
+    /// batch has at most about a megabyte.
     var inFlightMax: Int { get }
 
     /// Prepares a change of settings and changes nothing yet: pushes may be in flight.
     ///
-    /// - Returns: The change; nil if it is impossible. Then the transport is closed and another is made, unless its
-    ///   settings are the same.
+    /// - Returns: The change; nil if the open transport cannot be changed. Then the host closes it and makes another,
+    ///   unless the settings are the same as before.
     /// - Throws: If the transport could not work with the new settings. It then keeps its present settings.
     func change(to settings: Settings) async throws(TransportError) -> TransportChange?
 
@@ -63,11 +63,11 @@ extension Transport {
     public func close() async {}
 }
 
-/// A transport that takes pushes while others are in flight, and gives each answer as it comes.
+/// A transport that accepts pushes while other pushes are in flight, and gives each answer as it comes.
 ///
 /// A simple transport does not need this: ``Transport/deliver(_:)`` is enough.
 public protocol ContinuousTransport: Transport {
-    /// Takes pushes, in order, and returns at once.
+    /// Accepts pushes, in order, and returns at once.
     ///
     /// Each push has its first answer within seconds. A push that is not finished by then is
     /// ``TransportAnswer/Outcome/deferred`` and ``TransportAnswer/isUnderWay``. Its last answer follows as soon as the
@@ -120,13 +120,13 @@ public struct TransportRoom: Sendable, Hashable {
 /// A prepared change of an open transport's settings. Pushes in flight are kept.
 public struct TransportChange: Sendable {
     /// The differences, for the operator; empty if there are none.
-    public var said: [String]
+    public var descriptions: [String]
     /// Applies the change. Called at most once, and not while ``Transport/deliver(_:)`` works.
     public var apply: @Sendable () async -> Void
 
     /// Made by ``Transport/change(to:)`` after it has checked the settings.
-    public init(said: [String], apply: @escaping @Sendable () async -> Void) {
-        (self.said, self.apply) = (said, apply)
+    public init(descriptions: [String], apply: @escaping @Sendable () async -> Void) {
+        (self.descriptions, self.apply) = (descriptions, apply)
     }
 }
 
@@ -136,7 +136,7 @@ public struct TransportContext: Sendable {
     public var name: String
     /// Writes one line to standard output; in a test, to another place. Throws if the output is closed or full.
     public var console: @Sendable (String) throws -> Void
-    /// Tells the operator, in one line, of a problem that only they can solve, and when it is solved.
+    /// Tells the operator, in one line, that there is a problem that only the operator can solve, or that it is solved.
     public var tell: @Sendable (String) -> Void = { _ in }
     /// The folder of the stage's own log, for files that a transport keeps; nil if it must not keep files.
     public var folder: String?
@@ -166,18 +166,18 @@ public struct TransportContext: Sendable {
 /// Resources that the transports of a stage share, such as the provider token of a key that two of them use. They live as
 /// long as the stage's process, also after a reload.
 public final class SharedResources: Sendable {
-    private let things = Mutex<[ObjectIdentifier: any Sendable]>([:])
+    private let resources = Mutex<[ObjectIdentifier: any Sendable]>([:])
 
     /// Each stage's process makes one.
     public init() {}
 
     /// The stage's only value of this type. The first caller makes it.
     public func shared<Thing: Sendable>(_ make: () -> Thing) -> Thing {
-        things.withLock { things in
-            if let thing = things[ObjectIdentifier(Thing.self)] as? Thing { return thing }
-            let thing = make()
-            things[ObjectIdentifier(Thing.self)] = thing
-            return thing
+        resources.withLock { resources in
+            if let resource = resources[ObjectIdentifier(Thing.self)] as? Thing { return resource }
+            let resource = make()
+            resources[ObjectIdentifier(Thing.self)] = resource
+            return resource
         }
     }
 }
@@ -266,14 +266,14 @@ public struct TransportAnswer: Sendable, Hashable {
     public var isUnderWay = false
     /// The provider's own ID for the push, if the provider gave one.
     public var receipt: String?
-    /// When a stage took the answer, if the stage reads it from its log; nil in a transport's answer.
-    public var taken: Instant?
+    /// The time at which the stage received the answer, if the stage's log records it; nil in a transport's answer.
+    public var receivedAt: Instant?
 
-    /// The result of a push at its device, after one attempt unless said otherwise.
+    /// Makes the answer to a push at its device, by default after one attempt.
     public init(
         _ id: Delivery.ID, _ outcome: Outcome, status: Int? = nil, reason: String? = nil, attempts: Int = 1,
         until: Instant? = nil, since: Instant? = nil, mayRepeat: Bool = false, receipt: String? = nil,
-        taken: Instant? = nil
+        receivedAt: Instant? = nil
     ) {
         self.id = id
         self.outcome = outcome
@@ -284,6 +284,6 @@ public struct TransportAnswer: Sendable, Hashable {
         self.since = since
         self.mayRepeat = mayRepeat
         self.receipt = receipt
-        self.taken = taken
+        self.receivedAt = receivedAt
     }
 }

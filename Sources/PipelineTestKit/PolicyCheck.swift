@@ -8,7 +8,7 @@ import Time
 ///
 ///     #expect(try PolicyCheck(QuietHours.self, settings: "{policy: {use: quiet-hours, from: 22h}}").problems() == [])
 ///
-/// A policy may use nothing but its settings and its arguments. So the same matches must give the same bytes again,
+/// A policy may use only its settings and its arguments. So the same matches must give the same bytes again,
 /// also after a restart from a snapshot.
 public struct PolicyCheck: Sendable {
     private let settings: CoalesceSettings

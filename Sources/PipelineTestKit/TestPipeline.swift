@@ -79,7 +79,7 @@ public final class TestPipeline: Sendable {
     /// The time of the manual clock.
     public var now: Instant { clock.withLock { $0.now } }
 
-    /// Advances the clock, with every deadline on the way, and waits until every stage has finished.
+    /// Advances the clock, serves every deadline up to the new time, and waits until every stage has finished.
     public func advance(by duration: Duration) async throws {
         try await moveClock(to: now.advanced(by: duration))
     }
@@ -164,7 +164,7 @@ public struct Admission: Sendable, Hashable {
         public let line: UInt64
         /// The subscription's ID and warnings.
         public let subscription: SavedSubscription
-        /// The event of the changes log that saved it. The subscription watches all later changes.
+        /// The event of the changes log that saved the subscription. The subscription watches all later changes.
         public let activeFrom: UInt64
     }
 

@@ -35,11 +35,11 @@ package struct Circle: Sendable, Hashable {
 }
 
 /// A place on the Earth, in degrees.
-package struct Place {
+package struct Coordinate {
     package let latitude: Double
     package let longitude: Double
 
-    /// Nil unless this is `{"latitude":…,"longitude":…}` with degrees in range.
+    /// Nil unless `json` is `{"latitude":…,"longitude":…}` with degrees in range.
     init?(_ json: JSONValue) {
         guard let latitude = json["latitude"]?.double, let longitude = json["longitude"]?.double else { return nil }
         self.init(latitude: latitude, longitude: longitude)

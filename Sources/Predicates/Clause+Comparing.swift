@@ -13,8 +13,10 @@ extension Clause {
     /// Like ``holds(for:)``, for a field dictionary. Also compares the type, if the dictionary has one.
     func holds(forField field: JSONValue) -> Bool { admits(field) && holds(for: FieldView(field: field)) }
 
-    /// Whether the field's `type` fits the clause's values. Only that type distinguishes bytes from strings. An empty list
-    /// fits every type.
+    /// Whether the field's `type` allows a comparison with the clause's values.
+    ///
+    /// The type matters only for bytes and strings, because both are JSON strings. Without a type, and for an empty
+    /// list, every comparison is allowed.
     func admits(_ field: JSONValue) -> Bool {
         guard let type = field["type"] else { return true }
         let (isBytes, isText) = (type.isTypeOfBytes, type.equals("STRING") || type.equals("STRING_LIST"))
@@ -23,7 +25,7 @@ extension Clause {
         return hasBytes == hasText || hasBytes == isBytes || field["value"].map { $0.isArray && $0.count == 0 } ?? false
     }
 
-    /// Nil if the field cannot be compared with the values.
+    /// The result of the comparison before a negation; nil if the field cannot be compared with the values.
     @inline(__always)
     func compare(_ view: FieldView) -> Bool? {
         switch comparator {
@@ -120,7 +122,7 @@ extension Clause {
         return false
     }
 
-    /// Whether a field of this type has words.
+    /// Whether a field of this type may contain words. True for a field without a type.
     package static func isText(_ type: JSONValue?) -> Bool {
         type.map { $0.equals("STRING") || $0.equals("STRING_LIST") || $0.equals("UNKNOWN_LIST") } ?? true
     }
@@ -130,7 +132,7 @@ extension Clause {
         return look(&search, in: view) ? search.isDone : nil
     }
 
-    /// - Returns: Whether the field has text.
+    /// - Returns: Whether the field is a string, a list with a string, or an empty list.
     @discardableResult
     private func look(_ search: inout WordSearch, in view: FieldView) -> Bool {
         switch view {

@@ -20,8 +20,8 @@ package struct Clause: Sendable, Hashable {
 
     package let subject: Subject
     package let comparator: Comparator
-    /// The values that the field is compared with. Only `isIn`, `listContainsAny`, `listContainsAll` and words take several.
-    /// They are in lower case if `foldsCase` is true.
+    /// The values that the field is compared with. Only `isIn`, `every(.isIn)`, `listContainsAny`, `listContainsAll`
+    /// and searches for words may have several values. Strings are in lower case if `foldsCase` is true.
     package let values: [FieldValue]
     /// Whether strings are compared ignoring case. Always false if no value is a string, and for `beginsWith`.
     package let foldsCase: Bool
@@ -44,7 +44,7 @@ package struct Clause: Sendable, Hashable {
         self.init(.field(field), comparator, values, foldsCase: foldsCase, isNegated: isNegated)
     }
 
-    /// Replaces `now()` by a time in milliseconds since 1970, the unit of fields.
+    /// Replaces `now()` by a time in milliseconds since 1970, the unit of timestamp fields.
     func at(_ now: Int64?) -> Clause {
         guard case .now? = values.first, let now else { return self }
         return Clause(subject, comparator, [.integer(now)], foldsCase: false, isNegated: isNegated)
@@ -115,7 +115,7 @@ extension Clause.Comparator {
         return Clause.Comparator.tests.first { $0.test == test }?.comparator
     }
 
-    /// The same comparator as a test for `every`; nil if there is none.
+    /// The same comparator as a test for `every`; nil if `every` has no such test.
     var test: Clause.Test? { Clause.Comparator.tests.first { $0.comparator == self }?.test }
 
     private static let tests: [(comparator: Clause.Comparator, test: Clause.Test)] = [

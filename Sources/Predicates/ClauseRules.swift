@@ -10,7 +10,8 @@ struct BrokenRule: Error {
 
 /// Checks whether a comparator accepts the given values for a subject. The same rules hold for text and `filterBy`.
 enum ClauseRules {
-    /// Returns the values to compare. For a reference, a string becomes the record name of a reference.
+    /// Returns the values to compare. For a system field that is a reference, a string becomes the record name of a
+    /// reference.
     static func checked(
         _ subject: Clause.Subject, _ comparator: Clause.Comparator, _ values: [FieldValue]
     ) throws(BrokenRule) -> [FieldValue] {
@@ -29,7 +30,11 @@ enum ClauseRules {
             throw BrokenRule("now() cannot be in a list: compare with it alone, as in due < now()")
         }
         if comparator == .isNear { return }
-        if case .circle = value { throw BrokenRule("a location can only be compared by its distance") }
+        if case .circle = value {
+            throw BrokenRule(
+                "a location can only be compared by its distance: use distanceToLocation:fromLocation: (NEAR in filterBy)"
+            )
+        }
     }
 
     private static func checked(

@@ -8,7 +8,7 @@ package enum FieldValue: Sendable, Hashable {
     case reference([UInt8])
     /// Bytes, as Base64 text (RFC 4648, section 4).
     case bytes([UInt8])
-    /// The area for a location.
+    /// The area that a location must be inside.
     indirect case circle(Circle)
     /// The recorded time of the change, written `now()`. It is never part of a list.
     case now

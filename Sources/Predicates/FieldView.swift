@@ -89,7 +89,9 @@ package struct FieldMembers {
 extension JSONValue {
     /// Whether this is the type of a field with bytes, or with a list of them.
     @inline(__always)
-    package var isTypeOfBytes: Bool { equals("BYTES") || equals("ENCRYPTED_BYTES") || equals("BYTES_LIST") }
+    package var isTypeOfBytes: Bool {
+        equals("BYTES") || equals("ENCRYPTED_BYTES") || equals("BYTES_LIST") || equals("ENCRYPTED_BYTES_LIST")
+    }
 }
 
 // MARK: - Comparing
@@ -111,7 +113,7 @@ extension FieldView {
         }
     }
 
-    /// Nil unless field and value are strings.
+    /// Whether the field begins with the bytes of the value. Nil unless the field and the value are strings.
     @inline(__always)
     func begins(with value: FieldValue) -> Bool? {
         guard case .text(let text) = self, case .text(let prefix) = value else { return nil }
@@ -121,20 +123,20 @@ extension FieldView {
         }
     }
 
-    /// Nil unless this is a location.
-    package var place: Place? {
+    /// The coordinates of the location; nil if the field is not a location.
+    package var coordinate: Coordinate? {
         guard case .object(let object) = self else { return nil }
-        return Place(object)
+        return Coordinate(object)
     }
 
-    /// Nil unless this is a location.
+    /// Whether the location is inside the circle. Nil unless the field is a location and the value is a circle.
     func isInside(_ value: FieldValue) -> Bool? {
-        guard case .circle(let circle) = value, let place else { return nil }
-        return circle.contains(latitude: place.latitude, longitude: place.longitude)
+        guard case .circle(let circle) = value, let coordinate else { return nil }
+        return circle.contains(latitude: coordinate.latitude, longitude: coordinate.longitude)
     }
 
-    /// Whether a test holds for an element. Nil if this is not a list, or if it has elements but none could be
-    /// compared.
+    /// Whether a test holds for at least one element; false for an empty list. Nil if the field is not a list, or if
+    /// the test returns nil for every element.
     func anyElement(_ test: (FieldView) -> Bool?) -> Bool? {
         guard case .list(let list) = self else { return nil }
         var some = list.count == 0 ? false : nil as Bool?

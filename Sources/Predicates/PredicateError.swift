@@ -5,10 +5,11 @@ package struct PredicateError: Error, Hashable, Sendable {
     /// A stable word for programs: `predicate.syntax`, `predicate.unsupported`, `predicate.type`,
     /// `predicate.missing`, `predicate.unknown_key`, `predicate.arguments`, `predicate.limit`.
     package var code: String
-    /// The position in the query, such as `filterBy[1].fieldValue` or `arguments[0]`; empty for a predicate's text.
+    /// The position in the query, such as `filterBy[1].fieldValue` or `arguments[0]`. Empty for a mistake in a
+    /// predicate's text.
     package var path: String
-    /// The byte offset in a predicate's text, from 0. For an argument, the offset of its placeholder. Nil for
-    /// `filterBy`.
+    /// The byte offset in a predicate's text, from 0. For an argument, the offset of its placeholder. Nil for other
+    /// mistakes, such as a mistake in `filterBy`.
     package var offset: Int?
     /// A sentence that says what is wrong and what to write instead.
     package var reason: String
@@ -20,7 +21,8 @@ package struct PredicateError: Error, Hashable, Sendable {
         self.reason = reason
     }
 
-    /// The line of the text at an offset, with a caret under it. A long line is cut around the offset.
+    /// The line of the text that contains an offset, with a caret under the offset. A long line is cut before and after
+    /// the offset.
     package static func excerpt(of text: String, at offset: Int) -> String {
         let bytes = Array(text.utf8)
         let place = min(offset, bytes.count)
@@ -30,7 +32,8 @@ package struct PredicateError: Error, Hashable, Sendable {
         return "\(before)\(after)\n\(String(repeating: " ", count: before.unicodeScalars.count))^"
     }
 
-    /// Replaces control characters by spaces, so that each scalar has one column.
+    /// Replaces control characters by spaces, so that each scalar has one column. Drops the last bytes of a scalar that
+    /// is cut at the start.
     private static func visible(_ bytes: ArraySlice<UInt8>) -> String {
         let whole = bytes.drop { $0 & 0xC0 == 0x80 }
         return String(decoding: whole.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }, as: UTF8.self)

@@ -3,7 +3,7 @@ import JSON
 /// Reads the predicates of queries.
 package struct PredicateReader: Sendable {
     package enum Dialect: Sendable, Hashable {
-        /// Only predicates that CloudKit accepts.
+        /// Predicates that CloudKit accepts, with Belfry's additions to the text (``RecordPredicate``).
         case cloudKit
         /// Text may also have `OR`, `ALL`, and `NOT` before `BETWEEN` and before groups with `AND` and `OR`.
         case extended
@@ -19,8 +19,8 @@ package struct PredicateReader: Sendable {
 
     package init(_ dialect: Dialect = .cloudKit) { self.dialect = dialect }
 
-    /// Reads a query's `predicate` with its `arguments`, or its `filterBy`. A query without them matches every record.
-    /// Null counts as missing.
+    /// Reads a query's `predicate` with its `arguments`, or its `filterBy`. A query without these members matches every
+    /// record. Null counts as missing.
     ///
     /// - Parameter warns: Whether to look for contradictions, which takes time.
     /// - Throws: The first mistake, with its path in the query or its offset in `predicate`.
@@ -29,7 +29,8 @@ package struct PredicateReader: Sendable {
         guard let text else {
             guard arguments == nil else {
                 throw PredicateError(
-                    code: "predicate.arguments", path: "arguments", reason: "arguments need a predicate as text")
+                    code: "predicate.arguments", path: "arguments",
+                    reason: "the query has arguments but no predicate: add predicate, or take arguments out")
             }
             return try filterBy.map { filterBy throws(PredicateError) in try read(filterBy: filterBy, warns: warns) }
                 ?? Reading(predicate: .always, warnings: [])
@@ -61,7 +62,7 @@ package struct PredicateReader: Sendable {
 
     private static func warnings(_ condition: Condition, _ places: TextParser.Places) -> [PredicateWarning] {
         let found = Contradictions.warnings(condition) { clause in
-            PredicateWarning.Place(path: "predicate", offset: clause.map { places.clauses[$0] } ?? places.never ?? 0)
+            PredicateWarning.Position(path: "predicate", offset: clause.map { places.clauses[$0] } ?? places.never ?? 0)
         }
         guard let never = places.never, condition != .never else { return found }
         // `FALSEPREDICATE` must be a side of an OR here. Anywhere else, it would make the whole condition constant.
@@ -75,7 +76,7 @@ package struct PredicateReader: Sendable {
         let predicate = RecordPredicate(clauses: try FilterReader.clauses(filterBy))
         guard warns else { return Reading(predicate: predicate, warnings: []) }
         let warnings = Contradictions.warnings(predicate.condition) { index in
-            PredicateWarning.Place(path: "filterBy[\(index ?? 0)]", offset: nil)
+            PredicateWarning.Position(path: "filterBy[\(index ?? 0)]", offset: nil)
         }
         return Reading(predicate: predicate, warnings: warnings)
     }

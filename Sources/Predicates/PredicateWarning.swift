@@ -3,7 +3,7 @@ import JSON
 /// A part of a valid predicate that can never be true, or is true only for an empty list: probably a mistake.
 package struct PredicateWarning: Sendable, Hashable {
     /// A position in a query.
-    package struct Place: Sendable, Hashable {
+    package struct Position: Sendable, Hashable {
         /// `predicate`, or a filter such as `filterBy[1]`.
         package var path: String
         /// The byte offset in the predicate's text; nil for `filterBy`.
@@ -16,38 +16,39 @@ package struct PredicateWarning: Sendable, Hashable {
     /// a side of an OR that can never be true, `predicate.only_empty` for a comparison that only an empty list
     /// satisfies.
     package var code: String
-    package var place: Place
-    /// A sentence.
+    package var position: Position
+    /// A sentence that describes the contradiction.
     package var reason: String
 
-    package init(code: String, place: Place, reason: String) {
-        (self.code, self.place, self.reason) = (code, place, reason)
+    package init(code: String, position: Position, reason: String) {
+        (self.code, self.position, self.reason) = (code, position, reason)
     }
 }
 
 extension PredicateWarning {
-    static func never(_ reason: String, at place: Place) -> PredicateWarning {
-        PredicateWarning(code: "predicate.never", place: place, reason: "the predicate can never be true: \(reason)")
+    static func never(_ reason: String, at position: Position) -> PredicateWarning {
+        PredicateWarning(
+            code: "predicate.never", position: position, reason: "the predicate can never be true: \(reason)")
     }
 
-    static func neverSide(_ reason: String, at place: Place) -> PredicateWarning {
+    static func neverSide(_ reason: String, at position: Position) -> PredicateWarning {
         PredicateWarning(
-            code: "predicate.never_side", place: place, reason: "this side of OR can never be true: \(reason)")
+            code: "predicate.never_side", position: position, reason: "this side of OR can never be true: \(reason)")
     }
 
-    static func onlyEmpty(_ reason: String, at place: Place) -> PredicateWarning {
+    static func onlyEmpty(_ reason: String, at position: Position) -> PredicateWarning {
         PredicateWarning(
-            code: "predicate.only_empty", place: place, reason: "only an empty list satisfies this: \(reason)")
+            code: "predicate.only_empty", position: position, reason: "only an empty list satisfies this: \(reason)")
     }
 
     /// See ``PredicateError/queryReason(in:)``.
     package func queryReason(in query: JSONValue) -> String {
-        PredicateError(code: code, offset: place.offset, reason: reason).queryReason(in: query)
+        PredicateError(code: code, offset: position.offset, reason: reason).queryReason(in: query)
     }
 }
 
 extension PredicateWarning: CustomStringConvertible {
     package var description: String {
-        place.offset.map { "\(reason) (at byte \($0) of the predicate)" } ?? "\(place.path): \(reason)"
+        position.offset.map { "\(reason) (at byte \($0) of the predicate)" } ?? "\(position.path): \(reason)"
     }
 }

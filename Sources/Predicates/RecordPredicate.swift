@@ -1,9 +1,9 @@
 import JSON
 
-/// A condition on a record. It consists of comparisons that must all hold.
+/// A condition on a record. It consists of comparisons that must all hold. An extended predicate may also contain OR.
 ///
-/// It is read from `filterBy` of CloudKit Web Services or from the text of an `NSPredicate`, and can be written as both.
-/// Rules for all comparisons:
+/// A predicate is read from `filterBy` of CloudKit Web Services or from the text of an `NSPredicate`. ``text`` writes
+/// every predicate; ``filterBy`` cannot write some. Rules for all comparisons:
 ///
 /// - A comparison is false if the record does not have the field, or if the types differ. A negated comparison is then
 ///   also false. `field != nil` (`NOT_EQUALS` null) holds for a field of any type, even an asset.
@@ -19,9 +19,10 @@ import JSON
 /// - Words are searched for in one string field or in all of them, ignoring case and diacritics.
 /// - ``Circle`` defines distances.
 ///
-/// Belfry extends the text, so that every `filterBy` can be written as text. `==[n]` compares strings exactly.
-/// `CONTAINS ALL {…}` requires all elements. `reference('name')`, `bytes('base64')` and `location(latitude, longitude)` are
-/// values that an app would pass as arguments. In a filter, `"ignoresCase":true` ignores case.
+/// Belfry extends the text's syntax, so that every `filterBy` can be written as text. `==[n]` compares strings exactly.
+/// `CONTAINS ALL {…}` requires that the field's list contains all listed values. `reference('name')`, `bytes('base64')`
+/// and `location(latitude, longitude)` are values that an app would pass as arguments. In a filter,
+/// `"ignoresCase":true` ignores case.
 package struct RecordPredicate: Sendable, Hashable {
     /// Comparisons that must all hold, in the order of the query.
     package let clauses: [Clause]

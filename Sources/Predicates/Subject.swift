@@ -27,8 +27,8 @@ package enum SystemField: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Accepts the names that an app's field cannot have: the names in CKRecord, `recordName`, and the names in the
-    /// schema language.
+    /// Accepts the names that mean a system field in a predicate's text: the names in CKRecord, `recordName`, and the
+    /// names in the schema language.
     package init?(inText name: String) {
         guard let field = SystemField(rawValue: name) ?? SystemField.schemaNames[name] else { return nil }
         self = field

@@ -2,8 +2,8 @@ import CloudKitModel
 import Foundation
 import Time
 
-/// Bytes as text for clients: base64url without padding, with a checksum. The checksum covers a purpose that is not in
-/// the text, so a text is refused where it does not belong.
+/// Bytes as text for clients: base64url without padding, with a checksum. The checksum also covers a purpose, which is
+/// not in the text. So a text for one purpose is refused for any other.
 ///
 /// The checksum finds mistakes. It is not a signature: a forged text gives its sender no more than the request allows.
 struct OpaqueText {
@@ -51,7 +51,7 @@ struct OpaqueText {
 }
 
 extension OpaqueText {
-    /// Reads what was appended, in order.
+    /// Reads the numbers and bytes of a text, in the order in which they were appended.
     struct Reader {
         private let content: [UInt8]
         private var next = 1

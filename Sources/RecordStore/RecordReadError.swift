@@ -14,7 +14,7 @@ package enum RecordReadError: Error, Hashable, Sendable {
 package enum TokenExpiry: Sendable, Hashable {
     /// The token belongs to another log.
     case otherLog
-    /// This store has not applied the event that the token names. A store that lags may reach it.
+    /// This store has not applied all events that the token covers. A store that lags may apply them later.
     case ahead
     /// Deletions after the token have been forgotten.
     case tooOld

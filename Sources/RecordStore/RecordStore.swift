@@ -5,9 +5,10 @@ import Time
 
 /// The records, zones, subscriptions and devices that a changes log describes, in an SQLite file (WAL).
 ///
-/// The file is a projection: all of it can be made again from the log. One ``RecordWriter`` applies the log's events;
-/// any number of threads read, each from one state between two calls of the writer. Every read names the database, or
-/// the user of a container, whose rows it reads. No other parameter leads to the rows of another database or user.
+/// The file is a projection: all of it can be made again from the log. One ``RecordWriter`` applies the log's events.
+/// Any number of threads read. Each read sees one state of the store, between two calls of the writer. A read for a
+/// client names the database, or the user of a container, whose rows it reads. No other parameter leads to the rows of
+/// another database or user.
 package final class RecordStore: Sendable {
     package let path: String
     package let log: LogIdentity
@@ -16,13 +17,13 @@ package final class RecordStore: Sendable {
     /// The indexes that queries asked for since the writer last looked.
     let wanted = Mutex<Set<FieldIndex>>([])
 
-    /// How many threads read at once, unless a store is opened for another number.
+    /// The default number of threads that read at once.
     package static let readersMax = 4
 
-    /// Opens the store of a log, or makes an empty one.
+    /// Opens the store of a log, or makes an empty store.
     ///
     /// - Parameters:
-    ///   - path: The file. Its folder exists. SQLite keeps two more files beside it.
+    ///   - path: The file, in an existing folder. SQLite keeps two more files beside it.
     ///   - readersMax: How many threads read at once. Further threads wait.
     /// - Throws: ``RecordStoreError``. If it `needsRebuild`, remove the files and open again.
     package init(
@@ -38,7 +39,7 @@ package final class RecordStore: Sendable {
         } catch { throw RecordStoreError(error, path: path) }
     }
 
-    /// After a power cut the last events may be missing from the store. The writer then asks for them again.
+    /// With `synchronous = NORMAL`, a power cut may remove the last events from the store. They are then applied again.
     private static func configuration(_ readersMax: Int) -> Configuration {
         var configuration = Configuration()
         configuration.label = "records"
@@ -51,7 +52,7 @@ package final class RecordStore: Sendable {
         return configuration
     }
 
-    /// Leaves everything in one file and closes it. A store with a writer is closed by its writer.
+    /// Moves all content into one file and closes the store. If the store has a writer, close the writer instead.
     package func close() throws(RecordStoreError) {
         do {
             try pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
@@ -97,19 +98,19 @@ extension RecordStore.Applied {
 // MARK: - Copies
 
 extension RecordStore {
-    /// Writes a copy of one state of a store to a new file, with which another gateway of the same log can start. The
-    /// store's writer and readers go on meanwhile, in any process.
+    /// Writes a copy of one state of a store to a new file, with which another gateway of the same log can start.
+    /// Meanwhile the store's writer and readers continue, in any process.
     ///
     /// - Parameters:
     ///   - path: The store's file.
-    ///   - target: A path without a file. After an error there is none either, only a part of one beside it, which the
-    ///     next copy removes.
+    ///   - target: A path at which no file exists. An error leaves no file at this path. It may leave a partial copy
+    ///     beside it, which the next copy removes.
     package static func copy(_ path: String, to target: String) throws(RecordStoreError) {
         let part = target + ".part"
         do {
             guard !FileManager.default.fileExists(atPath: target) else { throw POSIXError(.EEXIST) }
             try StoreFiles.remove(part)
-            // SQLite writes to an empty file as to none, and leaves its mode.
+            // SQLite accepts an empty file like a missing file, and does not change its mode.
             try StoreFiles.prepare(part)
             var configuration = Configuration()
             configuration.readonly = true

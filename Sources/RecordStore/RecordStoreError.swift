@@ -32,7 +32,7 @@ extension RecordStoreError: CustomStringConvertible {
         switch self {
         case .damaged(let path, let reason): "\(path) is damaged (\(reason)): \(RecordStoreError.remedy)"
         case .otherVersion(let path, let found, let known):
-            "\(path) is a record store of version \(found), this Belfry knows version \(known): "
+            "\(path) is a record store of version \(found), but this Belfry reads version \(known): "
                 + RecordStoreError.remedy
         case .otherLog(let path, let found, let expected):
             "\(path) holds the records of log \(found), not of log \(expected): \(RecordStoreError.remedy)"

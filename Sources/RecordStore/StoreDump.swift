@@ -37,7 +37,7 @@ private enum StoreDump {
         let sql: String
     }
 
-    private static let place = "d.container, d.environment, d.scope, d.owner, z.name, z.owner"
+    private static let zoneKey = "d.container, d.environment, d.scope, d.owner, z.name, z.owner"
     private static let living = "zones z ON z.id = x.zone AND z.deleted IS NULL JOIN databases d ON d.id = z.database"
     private static let floor = "(SELECT ifnull(max(value), 0) FROM facts WHERE name = 'floor')"
 
@@ -45,25 +45,25 @@ private enum StoreDump {
         Table(
             name: "zone", columns: 9,
             sql: """
-                SELECT \(place), z.id, z.changed, z.deleted FROM zones z JOIN databases d ON d.id = z.database
+                SELECT \(zoneKey), z.id, z.changed, z.deleted FROM zones z JOIN databases d ON d.id = z.database
                 WHERE z.deleted IS NULL OR (z.isReplaced = 0 AND z.deleted > \(floor)) ORDER BY z.id
                 """),
         Table(
             name: "record", columns: 19,
             sql: """
-                SELECT \(place), x.id, x.name, x.type, x.sequence, x.createdTime, x.createdBy, x.createdOn,
+                SELECT \(zoneKey), x.id, x.name, x.type, x.sequence, x.createdTime, x.createdBy, x.createdOn,
                     x.modifiedTime, x.modifiedBy, x.modifiedOn, x.links, x.others, x.fields
                 FROM records x JOIN \(living) WHERE x.fields IS NOT NULL OR x.sequence > \(floor) ORDER BY x.id
                 """),
         Table(
             name: "reference", columns: 9,
             sql: """
-                SELECT \(place), hex(x.target), x.record, x.isBroken FROM deleteReferences x JOIN \(living)
+                SELECT \(zoneKey), hex(x.target), x.record, x.isBroken FROM deleteReferences x JOIN \(living)
                 ORDER BY x.record, x.target
                 """),
         Table(
             name: "asset", columns: 8,
-            sql: "SELECT \(place), x.checksum, x.record FROM assets x JOIN \(living) ORDER BY x.record, x.checksum"),
+            sql: "SELECT \(zoneKey), x.checksum, x.record FROM assets x JOIN \(living) ORDER BY x.record, x.checksum"),
         Table(
             name: "\(Member.user)", columns: 3,
             sql: "SELECT container, environment, user FROM accounts ORDER BY 1, 2, 3"),

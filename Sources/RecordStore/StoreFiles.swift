@@ -3,25 +3,25 @@ import Glibc
 
 /// The file of a store, and the files that SQLite keeps beside it.
 package enum StoreFiles {
-    private static let ends = ["", "-wal", "-shm"]
+    private static let suffixes = ["", "-wal", "-shm"]
     // Only the account of the gateway reads the users' records.
     private static let mode: mode_t = 0o600
 
-    /// Removes a store, for example to make it again. Nothing may have it open.
+    /// Removes a store, for example to make it again. No process may have the store open.
     package static func remove(_ path: String) throws {
-        for end in ends { try removeFile(path + end) }
+        for suffix in suffixes { try removeFile(path + suffix) }
     }
 
-    /// Puts a closed store in the place of another one, which nothing may have open. After a crash in between there is
-    /// no store.
+    /// Replaces the store at `path` by the store at `other`. No process may have either store open. After a crash in
+    /// between, there is no store at `path`.
     package static func replace(_ path: String, by other: String) throws {
         try remove(path)
         guard rename(other, path) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
         try remove(other)
     }
 
-    /// Makes an empty file, which SQLite takes for a new database. Files that SQLite left beside an earlier file are
-    /// removed, so that they do not become part of the new database.
+    /// Makes an empty file, unless the file exists. SQLite treats an empty file as a new database. Files that SQLite
+    /// left beside an earlier file are removed, so that they do not become part of the new database.
     static func prepare(_ path: String) throws {
         guard !FileManager.default.fileExists(atPath: path) else { return }
         try remove(path)

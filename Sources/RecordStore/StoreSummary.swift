@@ -1,32 +1,32 @@
 import Foundation
 import GRDB
 
-/// What a store's file holds, for the operator. It can be read while a gateway uses the store.
+/// The content of a store's file, for the operator. It can be read while a gateway uses the store.
 package struct StoreSummary: Hashable, Sendable {
     /// An index on a field, which the gateway makes when a query first needs it.
     package struct Index: Hashable, Sendable {
         package let recordType: String
         package let field: String
-        /// The zone's database, as `private _alice`, and its name.
+        /// The zone's database, such as `private _alice`.
         package let database: String
         package let zone: String
-        /// How many of the records are in the index, from 0 to 1.
+        /// About which share of the records is in the index, from 0 to 1.
         package let share: Double
         package var isComplete: Bool { share == 1 }
     }
 
     package let path: String
-    /// The log that the store is made from.
+    /// The identity of the log from which the store is made.
     package let log: String
     /// The last event in the store.
     package let applied: UInt64
     package let records: Int
     package let zones: Int
     package let bytes: UInt64
-    /// In the order in which they were asked for.
+    /// The indexes of living zones, in the order in which queries asked for them.
     package let indexes: [Index]
 
-    /// - Throws: ``RecordStoreError`` if the file is no intact store of this version.
+    /// - Throws: ``RecordStoreError`` if the file is not an intact store of this version.
     package init(path: String) throws(RecordStoreError) {
         do {
             var configuration = Configuration()

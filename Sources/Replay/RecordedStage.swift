@@ -15,7 +15,8 @@ package struct RecordedStage: Sendable {
     package var name: String { stage.name }
     package var isSource: Bool { upstream == nil }
 
-    /// The upstream log that the stage noted when it first read from it; nil before that.
+    /// The identity of the upstream log, which the stage noted when it first read this log. Nil if the stage has
+    /// not read the log yet.
     package let notedUpstream: LogIdentity?
 
     /// The input events that the host set aside because the stage crashed on them, in log order.
@@ -40,7 +41,7 @@ package struct RecordedStage: Sendable {
             ?? .max
     }
 
-    /// The folder of the stage's dead-letter log; nil when the stage rejected nothing.
+    /// The folder of the stage's dead-letter log; nil when the stage rejected no event.
     package var deadLetters: String? {
         let path = log.directory + ".dead-letters"
         return FileManager.default.fileExists(atPath: path + "/log.json") ? path : nil

@@ -1,7 +1,9 @@
 /// Why logs cannot be replayed.
 package enum ReplayError: Error, Hashable, Sendable {
-    /// A file beside a log does not hold what Belfry wrote.
+    /// A text does not have the form in which Belfry writes it.
     case unreadable(String, String)
+    /// A snapshot that the replay was about to restore is gone.
+    case snapshotDeleted(log: String, at: UInt64)
     /// A log's cursor is after the end of its upstream log.
     case ahead(log: String, cursor: UInt64, upstream: String, holds: UInt64)
     /// A log's first events are gone, and no snapshot replaces them.
@@ -13,7 +15,7 @@ package enum ReplayError: Error, Hashable, Sendable {
     /// The log holds no event in the range.
     case beyond(String)
     /// The range ends before it begins.
-    case backwards
+    case backwards(from: String, until: String)
     /// The registry has no stage of this kind.
     case unknownStage(String, kind: String)
     /// A program that replaces a stage failed or broke the protocol.
@@ -27,7 +29,9 @@ package enum ReplayError: Error, Hashable, Sendable {
 extension ReplayError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .unreadable(let path, let reason): "\(path) does not hold what Belfry wrote: \(reason)"
+        case .unreadable(let name, let reason): "\(name) cannot be read: \(reason)"
+        case .snapshotDeleted(let log, let position):
+            "\(log): the snapshot at \(position) was deleted during the replay; run the replay again"
         case .ahead(let log, let cursor, let upstream, let holds):
             "\(log) was made from \(upstream) up to event \(cursor), but \(upstream) holds only \(holds) events; either "
                 + "these logs do not belong together, or \(upstream) has lost its last events"
@@ -40,7 +44,7 @@ extension ReplayError: CustomStringConvertible {
                 + "that file to replay the events that are left"
         case .dropped(let log, let first): "every event of the range is gone: \(log) begins at \(first)"
         case .beyond(let reason): reason
-        case .backwards: "the range ends before it begins"
+        case .backwards(let from, let until): "the range begins at \(from) but ends at \(until), which is earlier"
         case .unknownStage(let name, let kind): "stage \(name) is of kind \(kind), which this program does not have"
         case .worker(let stage, let reason): "\(stage): \(reason)"
         case .badCommand(let line, let reason): "line \(line): \(reason)"

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Counts what the replay of one stage has read. Other threads read the counters, and may cancel the replay.
+/// Counts the events and bytes that the replay of one stage has read. Other threads read the counters, and may cancel
+/// the replay.
 package final class StageProgress: Sendable {
     package let stage: String
     /// The size of the stage's input and of its own log.

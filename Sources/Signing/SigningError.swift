@@ -23,7 +23,8 @@ package enum SigningError: Error, Equatable, Sendable, CustomStringConvertible {
         return .libcrypto(reason: reason ?? "no reason given")
     }
 
-    /// - Throws: ``last()`` unless a call returned 1 or more.
+    /// - Parameter result: The result of a libcrypto call.
+    /// - Throws: ``last()`` if the result is less than 1.
     static func check(_ result: Int32) throws(SigningError) {
         guard result > 0 else { throw last() }
     }

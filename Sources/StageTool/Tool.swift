@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import PipelineRuntime
 
-/// The programs of Belfry, for their `main`.
+/// Runs the programs of Belfry. Each program's `main.swift` calls one of these functions.
 package enum Tool {
     /// `belfry-ingest`, the program of a source.
     package static func source<Kind: StageKind>(_ kind: Kind.Type) async -> Never {
@@ -33,17 +33,17 @@ package enum Tool {
         }
     }
 
-    /// Runs a command inside another program, which sets ``StandardDescriptors``.
+    /// Runs a command, also inside another program. Such a program first sets ``StandardDescriptors``.
     ///
-    /// - Parameter leavesHangup: Called before a command that SIGHUP should end.
+    /// - Parameter releaseHangup: Called before a command that SIGHUP should end.
     /// - Returns: The exit status.
     /// - Throws: `OutputError.closed` if the reader of standard output has gone.
     package static func status<Command: AsyncParsableCommand>(
-        of type: Command.Type, _ arguments: [String], leavesHangup: () -> Void = {}
+        of type: Command.Type, _ arguments: [String], releaseHangup: () -> Void = {}
     ) async throws(OutputError) -> Int32 {
         do {
             var command = try type.parseAsRoot(arguments)
-            if !(command is any ReloadsOnHangup) { leavesHangup() }
+            if !(command is any ReloadsOnHangup) { releaseHangup() }
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -71,7 +71,7 @@ package enum Tool {
             StandardError.write("\(error)")
             return ToolStatus.software.rawValue
         }
-        // Empty if a stage's program has already reported why it ended.
+        // The message is empty if the command has already reported why it ended.
         let message = type.fullMessage(for: error)
         if !message.isEmpty {
             if code == .success { try StandardOutput.write(line: message) } else { StandardError.write(message) }
@@ -96,6 +96,6 @@ package enum Tool {
     }
 }
 
-/// A command that reloads its file on SIGHUP. If SIGHUP comes before the command watches for signals, the signal is held
-/// back until then.
+/// A command that reloads its file on SIGHUP. If SIGHUP comes before the command watches for signals, the signal is
+/// held back until then.
 package protocol ReloadsOnHangup {}

@@ -1,25 +1,26 @@
-// RFC 3339, section 5.6. Days are converted with a year that begins in March: then the leap day is the last day, and the
-// first day of each month is a linear function of the month's number.
+// RFC 3339, section 5.6. The conversion of days uses years that begin in March. The leap day is the last day of such a
+// year, and the number of days before a month is a linear function of the month's number, rounded down.
 
 extension Instant: CustomStringConvertible {
-    /// The time of an RFC 3339 text; nil if the text is not valid.
+    /// Parses an RFC 3339 string. Nil if the string is not a valid time.
     ///
-    /// Accepts any offset, `T` and `Z` in either case, and one to nine digits of fraction, cut to microseconds. The time
-    /// must be between ``epoch`` and ``distantFuture``. Second 60 is rejected, because POSIX time does not have it.
+    /// Accepts any offset, and `T` and `Z` in either case. A fraction has one to nine digits, and is rounded down to
+    /// microseconds. The time must be between ``epoch`` and ``distantFuture``. Second 60 is rejected, because POSIX
+    /// time does not have it.
     public init?(rfc3339 text: some StringProtocol) {
         var text = String(text)
         guard let moment = text.withUTF8({ Instant(rfc3339: UnsafeRawBufferPointer($0)) }) else { return nil }
         self = moment
     }
 
-    /// Like ``init(rfc3339:)-(StringProtocol)``, from bytes.
+    /// Parses bytes like ``init(rfc3339:)-(StringProtocol)``.
     package init?(rfc3339 bytes: UnsafeRawBufferPointer) {
         var scanner = DateScanner(bytes: bytes)
         guard let moment = scanner.moment(), moment >= .epoch, moment <= .distantFuture else { return nil }
         self = moment
     }
 
-    /// UTC with `Z`, and three or six digits of fraction if it is not zero.
+    /// The time in UTC with `Z`. A fraction that is not zero has three or six digits.
     public var rfc3339: String {
         String(unsafeUninitializedCapacity: 32) { writeRFC3339(into: $0.baseAddress!) }
     }

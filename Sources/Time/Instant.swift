@@ -10,7 +10,7 @@ public struct Instant: Hashable, Comparable, Sendable {
     /// 1970-01-01T00:00:00Z. No batch of a log is earlier.
     public static let epoch = Instant(microseconds: 0)
 
-    /// The last time that RFC 3339 can express: 9999-12-31T23:59:59.999999Z. Means "never".
+    /// The last time that RFC 3339 can express: 9999-12-31T23:59:59.999999Z. As a deadline it means "never".
     public static let distantFuture = Instant(microseconds: 253_402_300_799_999_999)
 
     /// Accepts any number. In logs, times are between ``epoch`` and ``distantFuture``.
@@ -22,13 +22,14 @@ public struct Instant: Hashable, Comparable, Sendable {
         left.microseconds < right.microseconds
     }
 
-    /// The time between two instants, in whole microseconds.
+    /// The time between two instants, limited to the microseconds that fit into `Int64`. Negative if `left` is earlier.
     public static func - (left: Instant, right: Instant) -> Duration {
         let (difference, overflow) = left.microseconds.subtractingReportingOverflow(right.microseconds)
         return .microseconds(overflow ? (left > right ? Int64.max : Int64.min) : difference)
     }
 
-    /// This instant plus a duration, rounded towards zero and limited to ``epoch`` and ``distantFuture``.
+    /// This instant plus a duration, which is rounded towards zero to whole microseconds. The result is limited to
+    /// ``epoch`` and ``distantFuture``.
     public func advanced(by duration: Duration) -> Instant {
         let (sum, overflow) = microseconds.addingReportingOverflow(duration.wholeMicroseconds)
         let moved = overflow ? (duration > .zero ? Int64.max : Int64.min) : sum

@@ -19,7 +19,7 @@ public struct LogIdentity: Hashable, Sendable, CustomStringConvertible {
         LogIdentity(UUIDText(high: .random(in: .min ... .max), low: .random(in: .min ... .max)).marked(version: 4))
     }
 
-    /// An identity derived from two texts. It is the same on every machine and in every version of Belfry.
+    /// An identity derived from two strings. It is the same on every machine and in every version of Belfry.
     ///
     /// `belfry run` uses it, so that each run has the same output.
     public init(seed: String, name: String) {
@@ -29,7 +29,7 @@ public struct LogIdentity: Hashable, Sendable, CustomStringConvertible {
         self.init(UUIDText(high: mixer.high, low: mixer.low).marked(version: 8))
     }
 
-    /// Parses a UUID with digits in either case.
+    /// Parses a UUID with hexadecimal digits in either case. Nil if the string is not a UUID.
     public init?(uuid text: String) {
         guard let text = UUIDText(text) else { return nil }
         self.init(text)
@@ -92,7 +92,7 @@ package struct Mixer {
         low = Mixer.scramble(low &+ high)
     }
 
-    /// Absorbs the bytes in words of eight, then their count.
+    /// Absorbs the UTF-8 in words of eight bytes, then the number of bytes.
     mutating func absorb(_ text: String) {
         var (word, count) = (UInt64(0), UInt64(0))
         for byte in text.utf8 {
@@ -107,7 +107,7 @@ package struct Mixer {
         absorb(count)
     }
 
-    /// A bijection in which every input bit changes half of the output bits (the finalizer of SplitMix64).
+    /// A bijection in which every input bit changes about half of the output bits (the finalizer of SplitMix64).
     @inlinable
     package static func scramble(_ word: UInt64) -> UInt64 {
         var word = word &+ 0x9E37_79B9_7F4A_7C15

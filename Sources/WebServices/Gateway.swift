@@ -13,27 +13,27 @@ import ZeroMQ
 /// The gateway for CloudKit Web Services: an HTTP server, a producer at ingest's door, and a store that follows
 /// ingest's log.
 ///
-/// A write is answered when its events are durable in the changes log and applied to this store. A read is answered
-/// when the store has everything that was acknowledged before the read came. So a client reads what it and others
-/// wrote, through whichever gateway.
+/// A successful write is answered when its events are durable in the changes log and applied to this store. A read is
+/// answered when the store has everything that was acknowledged before the read came. So a client reads all earlier
+/// writes, whichever gateway answered them.
 package final class Gateway: Sendable {
     /// The path of the pipeline file, for messages.
     package let path: String
     let settings: GatewaySettings
-    /// The folder of the store and of the producer's secret.
+    /// The folder of the store, the assets and the producer's secret.
     package let folder: String
     private let file: PipelineFile
     private let plan: HostPlan
     private let context: HostContext
     private let say: @Sendable (String) -> Void
     private let isStopping = Atomic(false)
-    private let haveThreadsEnded = Atomic(false)
+    private let mustThreadsEnd = Atomic(false)
     let reads = ReadThreads()
-    /// Set while it takes requests.
+    /// Nil until the gateway takes requests.
     private let server = Mutex<WebServer?>(nil)
     private let signals: Signals
 
-    /// How long requests may take to end when the gateway stops.
+    /// How long requests in flight may take when the gateway stops.
     private static let grace = Duration.seconds(10)
 
     private struct Signals {
@@ -47,7 +47,7 @@ package final class Gateway: Sendable {
 
     /// - Parameters:
     ///   - path: The pipeline file, for messages.
-    ///   - say: Tells the operator.
+    ///   - say: Writes a message for the operator.
     /// - Throws: `PipelineFileError` if the file has no valid settings of a gateway.
     package init(of file: PipelineFile, path: String, say: @escaping @Sendable (String) -> Void) throws {
         settings = try GatewaySettings(of: file, path: path)
@@ -63,7 +63,7 @@ package final class Gateway: Sendable {
             stop: stop, stopped: stopped)
     }
 
-    /// Finishes the requests under way, and ends.
+    /// Makes the gateway finish the requests in flight, and end.
     package func stop() {
         isStopping.store(true, ordering: .relaxed)
         signals.stopped.finish()
@@ -104,9 +104,9 @@ package final class Gateway: Sendable {
         }
     }
 
-    /// Goes on with the pipeline file as it is now. Shows a new certificate to clients that connect from then on.
+    /// Reads the certificate that a changed pipeline file names. Clients that connect later get this certificate.
     ///
-    /// - Throws: `PipelineFileError` if this gateway cannot go on with the file.
+    /// - Throws: `PipelineFileError` if the file has mistakes or changes other settings of the gateway.
     package func reload(_ file: PipelineFile) throws(PipelineFileError) {
         let next = try GatewaySettings(of: file, path: path)
         guard next.hasSameRest(as: settings), file.data == self.file.data else {
@@ -121,19 +121,18 @@ package final class Gateway: Sendable {
     }
 
     private func endThreads() {
-        haveThreadsEnded.store(true, ordering: .relaxed)
+        mustThreadsEnd.store(true, ordering: .relaxed)
         for signal in [signals.door, signals.questions, signals.store, signals.assets] { signal.signal() }
     }
 
-    private var goesOn: Bool { !haveThreadsEnded.load(ordering: .relaxed) }
+    private var mayThreadsRun: Bool { !mustThreadsEnd.load(ordering: .relaxed) }
     private var mayServe: Bool { !isStopping.load(ordering: .relaxed) }
 }
 
 // MARK: - Threads
 
 extension Gateway {
-    /// Opens the store of ingest's log, as soon as ingest says which log that is; nil where the gateway is stopped
-    /// before.
+    /// Opens the store of ingest's log, as soon as ingest says which log it has; nil if the gateway is stopped before.
     private func openStore() async throws -> RecordStore? {
         let identity = try await SocketThread.run(name: "api start") { try self.logIdentity() }
         guard let identity else { return nil }
@@ -157,18 +156,18 @@ extension Gateway {
         _ writes: PendingWrites<AppliedRequest>, _ secret: String, applied: UInt64
     ) async throws {
         try await SocketThread.run(name: "api door") { [self] in
-            let socket = try ProducerSocket.make(plan, context)
+            let socket = try ToolSocket.make(plan, context)
             defer { socket.close() }
             let name = "api \(LogIdentity(seed: secret, name: PipelineFile.gatewayName))"
             let producer = try Producer(
                 socket, endpoint: plan.door ?? "", name: name, secret: secret, wake: signals.door)
-            try DoorProducer(writes: writes, wake: signals.door) { !self.goesOn }.run(producer, applied: applied)
+            try DoorProducer(writes: writes, wake: signals.door) { !self.mayThreadsRun }.run(producer, applied: applied)
         }
     }
 
     private func askQuestions(_ barrier: ReadBarrier) async throws {
         try await SocketThread.run(name: "api questions") { [self] in
-            try LogEndQuestions(barrier, plan, context, signals.questions).run { goesOn }
+            try LogEndQuestions(barrier, plan, context, signals.questions).run { mayThreadsRun }
         }
     }
 
@@ -176,13 +175,13 @@ extension Gateway {
         _ store: RecordStore, applied: UInt64, _ service: WebService, _ barrier: ReadBarrier
     ) async throws {
         try await SocketThread.run(name: "api store") { [self] in
-            let socket = try ProducerSocket.make(plan, context)
+            let socket = try ToolSocket.make(plan, context)
             defer { socket.close() }
             let cascades = CascadedDeletes(store, service.ids, service.writes)
             let follower = try StoreFollower(
                 RecordWriter(store), applied: applied, socket, endpoint: plan.bind, service.writes, barrier
             ) { try cascades.send(afterDelete: $0) }
-            try follower.run(wake: signals.store) { goesOn }
+            try follower.run(wake: signals.store) { mayThreadsRun }
         }
     }
 
@@ -190,7 +189,7 @@ extension Gateway {
         await waitForStore(barrier)
         try await SocketThread.run(name: "api assets") { [self] in
             try AssetSweep(assets: service.assets, store: service.store).run(
-                signals.assets, while: { mayServe && goesOn }, isStoreCurrent: { barrier.lag == 0 },
+                signals.assets, while: { mayServe && mayThreadsRun }, isStoreCurrent: { barrier.lag == 0 },
                 onError: { say("an asset's file cannot be removed: \($0)") })
         }
     }

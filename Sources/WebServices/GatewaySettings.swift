@@ -5,30 +5,29 @@ import Time
 
 /// The settings of the gateway for CloudKit Web Services, under `api` in a pipeline file.
 package struct GatewaySettings: PluginSettings {
-    /// The stage whose door it sends to and whose log it follows: the source.
+    /// The source: the stage to whose door the gateway sends writes, and whose log the gateway follows.
     package let from: String
-    /// Where clients connect.
+    /// The address to which clients connect.
     package let address: ListenAddress
-    /// Nil: the gateway speaks plain HTTP.
+    /// The files of the certificate; nil if the gateway serves plain HTTP.
     package let tls: CertificateFiles?
     /// The web pages that may read answers.
     package let origins: AllowedOrigins
-    /// The file with a line for each request; nil: there is none.
+    /// The file with a line for each request; nil if the gateway has no access log.
     package let accessLog: String?
-    /// The folder of its store, its producer's secret and its assets; nil: `api` in the pipeline's data folder.
+    /// The folder of the store, the producer's secret and the assets; nil for `api` in the pipeline's data folder.
     package let folder: String?
-    /// The file of keys that `belfry key` writes; nil: `keys.json` in ``folder``.
+    /// The file of keys that `belfry key` writes; nil for `keys.json` in the gateway's folder.
     package let keys: String?
-    /// The address of the courier that ``tokens/create`` gives to clients; nil: there is none.
+    /// The address of the courier that `tokens/create` gives to clients; nil if the pipeline has no courier.
     package let courier: String?
-    /// The transport of devices that poll the courier, and of devices with an APNs token.
+    /// The transport of devices that poll the courier.
     package let courierTransport: String
+    /// The transport of devices with an APNs token.
     package let apnsTransport: String
-    /// Where users without a web authentication token are sent to sign in.
-    package let signIn: String?
-    /// How long a write waits until it is stored.
+    /// How long a request waits until its writes are stored.
     package let writeTimeout: Duration
-    /// How long the store may lag behind the changes log before requests are refused.
+    /// How long a read waits until the store has caught up with the changes log. The gateway then refuses the read.
     package let lagMax: Duration
     package let predicates: Predicates
 
@@ -46,16 +45,15 @@ package struct GatewaySettings: PluginSettings {
         courier = try settings.optionalString("courier")
         courierTransport = try settings.string("courierTransport", default: "courier")
         apnsTransport = try settings.string("apnsTransport", default: "apns")
-        signIn = try settings.optionalString("signIn")
         writeTimeout = try settings.duration(
             "writeTimeout", default: .seconds(20), in: .milliseconds(100)...(.seconds(300)))
         lagMax = try settings.duration("lagMax", default: .seconds(2), in: .milliseconds(100)...(.seconds(300)))
         predicates = try settings.choice("predicates", default: .cloudKit)
     }
 
-    package static let fileKeys: Set<String> = [CertificateFiles.certificateKey]
+    package static let fileKeys: Set<String> = [CertificateFiles.certificateSetting]
 
-    package func secretErrors() -> [any Error] { [tls?.mistake()].compactMap(\.self) }
+    package func secretErrors() -> [any Error] { [tls?.validationError()].compactMap(\.self) }
 
     package func endingCertificates(at now: Instant) -> [EndingCertificate] {
         [tls?.endingCertificate(at: now, of: "the gateway")].compactMap(\.self)
@@ -66,7 +64,7 @@ extension GatewaySettings {
     /// The settings of a pipeline's gateway.
     ///
     /// - Parameter path: The pipeline file, for messages.
-    /// - Throws: All mistakes in the settings; an error if there are none.
+    /// - Throws: All mistakes in the settings, or an error if the file has no gateway.
     package init(of file: PipelineFile, path: String) throws(PipelineFileError) {
         guard let reader = file.api else {
             throw PipelineFileError([
@@ -85,15 +83,15 @@ extension GatewaySettings {
         self = settings
     }
 
-    /// Reads the files of the certificate; nil where the settings name none.
+    /// Reads the files of the certificate; nil if the settings name no certificate.
     func certificate() throws(PipelineFileError) -> ServerCertificate? {
         do throws(SettingsError) { return try tls?.open() } catch { throw PipelineFileError([error]) }
     }
 
-    /// Whether everything except the certificate and its key is the same.
+    /// Whether both have the same settings, except for the files of the certificate and its key.
     func hasSameRest(as other: GatewaySettings) -> Bool {
-        (from, address, folder, keys, courier, signIn)
-            == (other.from, other.address, other.folder, other.keys, other.courier, other.signIn)
+        (from, address, folder, keys, courier)
+            == (other.from, other.address, other.folder, other.keys, other.courier)
             && (courierTransport, apnsTransport, writeTimeout, lagMax, predicates)
                 == (other.courierTransport, other.apnsTransport, other.writeTimeout, other.lagMax, other.predicates)
             && (origins, accessLog, tls == nil) == (other.origins, other.accessLog, other.tls == nil)
@@ -104,7 +102,7 @@ extension GatewaySettings {
         guard access.isOpen, !address.isLoopback else { return }
         throw PipelineFileError([
             SettingsError(
-                file: path, keyPath: "api.listen", reason: "a gateway without keys listens on loopback only",
+                file: path, keyPath: "api.listen", reason: "the gateway has no keys, so it may listen on loopback only",
                 hint: "make a key with `belfry key create`, or listen on 127.0.0.1")
         ])
     }

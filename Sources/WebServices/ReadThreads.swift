@@ -2,14 +2,14 @@ import Dispatch
 import RecordStore
 import Synchronization
 
-/// Threads for work that may take long: queries that look at all records of a type, and the files of assets. Tasks share
-/// only as many threads as the machine has cores, so one such request would delay all others there.
+/// Threads for work that may take long: queries that look at all records of a type, and the files of assets. Swift's
+/// tasks share only as many threads as the machine has cores, where a long request would delay all others.
 final class ReadThreads: TaskExecutor {
     /// One reader of the store stays free for requests that take little time.
     static let count = RecordStore.readersMax - 1
 
     private let queues = (0..<count).map { DispatchQueue(label: "belfry.api.reads.\($0)") }
-    /// The jobs of each queue that have not ended.
+    /// The number of jobs of each queue that have not ended.
     private let loads = Mutex([Int](repeating: 0, count: count))
 
     func enqueue(_ job: consuming ExecutorJob) {

@@ -15,7 +15,7 @@ final class WebService: Sendable {
     let ids = RequestIDSource()
     let assets: AssetFolder
     let tickets: AssetTickets
-    /// Nil without a courier.
+    /// Nil if the settings name no courier.
     let inbox: CourierInbox?
 
     init(
@@ -47,10 +47,10 @@ final class WebService: Sendable {
         if request.path.hasPrefix(Self.assetPath) {
             return try await reads.run { () throws(ServiceError) in try asset(request) }
         }
-        let place = try ServiceError.ofAccess { () throws(AccessError) in try WebServicesPath(request.path) }
-        if place.service == .auth { return try signIn(request, place) }
-        let operation = try Operation(place, method: request.method)
-        // The key file may be removed while the gateway runs.
+        let path = try ServiceError.ofAccess { () throws(AccessError) in try WebServicesPath(request.path) }
+        if path.service == .auth { return try signIn(request, path) }
+        let operation = try Operation(path, method: request.method)
+        // Only a safeguard: the gateway does not start like this, and removing the key file does not open it.
         guard settings.address.isLoopback || !access.isOpen else {
             throw ServiceError(.accessDenied, "the gateway has no keys; make one with `belfry key create`")
         }
@@ -72,7 +72,7 @@ final class WebService: Sendable {
     ) async throws(ServiceError) -> ServiceAnswer {
         // Writes are answered by their own events, so they need no barrier.
         if !operation.writes { try await waitForStore() }
-        // The others read the members of their body.
+        // Operations that allow GET ignore the members of the body. The others check the body when they read it.
         if operation.methods.contains("GET") { try RequestBody.check(request.body) }
         switch operation {
         case .recordsModify: return try await modifyRecords(request, session)
@@ -111,8 +111,8 @@ final class WebService: Sendable {
             retryAfter: 1)
     }
 
-    private func signIn(_ request: ServiceRequest, _ place: WebServicesPath) throws(ServiceError) -> ServiceAnswer {
-        guard place.action == "signin" else { throw Operation.unknown }
+    private func signIn(_ request: ServiceRequest, _ path: WebServicesPath) throws(ServiceError) -> ServiceAnswer {
+        guard path.action == "signin" else { throw Operation.unknown }
         guard request.method == "POST" else { throw .wrongMethod(allowed: ["POST"]) }
         var body = RequestBody()
         let (assertion, keeps) = try body.read(request.body) { json throws(ServiceError) in
@@ -130,38 +130,39 @@ final class WebService: Sendable {
     }
 }
 
-/// Who asks, and for which database.
+/// Who makes a request, and for which database.
 struct Session: Sendable {
     let caller: Caller
     let database: DatabaseScope
-    /// The device that the client names with `clientId`: it gets no push for its own changes.
+    /// The device that the client names with `clientId`; nil if it names no device. The device gets no push for its own
+    /// changes.
     let device: String?
 
     init(_ caller: Caller, _ request: ServiceRequest) {
         self.caller = caller
-        database = caller.place.database ?? .public
+        database = caller.path.database ?? .public
         device = request.parameter("clientId")
     }
 
     var databaseID: DatabaseID {
         DatabaseID(
-            container: caller.place.container, environment: caller.place.environment, scope: database,
+            container: caller.path.container, environment: caller.path.environment, scope: database,
             owner: caller.user)
     }
 
-    /// For what needs a user.
+    /// The user's account, for a request that needs a user.
     func account() throws(ServiceError) -> AccountID {
         AccountID(
-            container: caller.place.container, environment: caller.place.environment,
+            container: caller.path.container, environment: caller.path.environment,
             user: try ServiceError.ofAccess { () throws(AccessError) in try caller.requireUser() })
     }
 
     /// Makes the lines of a write.
-    func lines(_ ids: RequestIDSource) throws(ServiceError) -> LineMaker {
+    func lineMaker(_ ids: RequestIDSource) throws(ServiceError) -> LineMaker {
         let user = try account().user
         return LineMaker(
-            place: CommandPlace(
-                container: caller.place.container, environment: caller.place.environment, database: database,
+            database: CommandDatabase(
+                container: caller.path.container, environment: caller.path.environment, scope: database,
                 owner: database == .public ? nil : user),
             origin: Origin(user: user, device: device), newRequestID: ids.request)
     }
@@ -188,10 +189,10 @@ extension Operation {
     static let unknown = ServiceError(.notFound, "could not find handler for endpoint")
 
     /// - Throws: `NOT_FOUND` or `BAD_REQUEST`, in CloudKit's words where they are known.
-    init(_ place: WebServicesPath, method: String) throws(ServiceError) {
-        guard let operation = Operation(rawValue: place.action), place.service == .database || operation.isOfDevice
+    init(_ path: WebServicesPath, method: String) throws(ServiceError) {
+        guard let operation = Operation(rawValue: path.action), path.service == .database || operation.isOfDevice
         else { throw Self.unknown }
-        if let database = place.database, !operation.databases.contains(database) {
+        if let database = path.database, !operation.databases.contains(database) {
             throw .bad("endpoint not applicable in the database type '\(database.word)db'")
         }
         guard operation.methods.contains(method) else { throw .wrongMethod(allowed: operation.methods) }

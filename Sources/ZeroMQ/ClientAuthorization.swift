@@ -20,7 +20,8 @@ package final class ClientAuthorization: Sendable {
     private let responder: ZAPResponder
     private let thread: pthread_t
 
-    /// - Parameter onRefusal: Called on the authorization's thread for each refused handshake.
+    /// - Parameter onRefusal: Called on the authorization's thread for each handshake with a CURVE key that the domain
+    ///   does not list.
     /// - Throws: `EADDRINUSE` if the context already has an authorization.
     package init(_ context: ZMQContext, onRefusal: @escaping @Sendable (RefusedClient) -> Void = { _ in })
         throws(ZMQError)
@@ -37,10 +38,10 @@ package final class ClientAuthorization: Sendable {
         responder.release()
     }
 
-    /// Replaces a domain's list. The new list counts for later connections; existing connections stay open.
+    /// Replaces a domain's list. The new list applies to later connections. Existing connections stay open.
     ///
-    /// - Parameter userIDs: The user of each key. One user may have several keys.
-    package func allow(_ userIDs: [CurvePublicKey: String], in domain: String) {
+    /// - Parameter userIDs: The user ID of each key. One user may have several keys.
+    package func setUserIDs(_ userIDs: [CurvePublicKey: String], in domain: String) {
         responder.userIDs.withLock { $0[domain] = userIDs }
     }
 }
@@ -70,7 +71,8 @@ private final class ZAPResponder: @unchecked Sendable {
         wake.signal()
     }
 
-    /// Frees the endpoint for the next authorization. Closing the socket would free it only some time later.
+    /// Frees the endpoint for the next authorization. Closing the socket would free the endpoint only some time
+    /// later.
     func release() {
         do throws(ZMQError) {
             try socket.unbind(endpoint)
@@ -81,7 +83,7 @@ private final class ZAPResponder: @unchecked Sendable {
 
     /// Answers requests until ``stop()`` or until the context is shut down.
     ///
-    /// The socket stays bound after that, so later requests get no answer and libzmq lets no client in.
+    /// Afterwards the socket stays bound, so later requests get no answer and libzmq lets no client in.
     func run() {
         let poller = ZMQPoller()
         poller.add(socket)

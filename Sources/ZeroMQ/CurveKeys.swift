@@ -19,7 +19,7 @@ extension CurvePublicKey: CustomStringConvertible {
     package var description: String { z85 }
 }
 
-/// The secret half. It prints as `<secret>`; only ``z85`` reveals it.
+/// The secret half of a CURVE key pair. It prints as `<secret>`; only ``z85`` reveals it.
 package struct CurveSecretKey: Sendable {
     let bytes: [UInt8]
 
@@ -30,7 +30,7 @@ package struct CurveSecretKey: Sendable {
 
     package var z85: String { encodeKey(bytes) }
 
-    /// The public key that belongs to this one.
+    /// The public key that belongs to this secret key.
     package func publicKey() throws(ZMQError) -> CurvePublicKey {
         var text = [CChar](repeating: 0, count: keyCharacters + 1)
         guard unsafe zmq_curve_public(&text, z85) == 0 else { throw .last("derive public key") }
@@ -79,7 +79,11 @@ private func decodeKey(_ text: String, _ operation: String) throws(ZMQError) -> 
     var bytes = [UInt8](repeating: 0, count: keyBytes)
     let isASCII = text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
     guard isASCII, text.utf8.count == keyCharacters, unsafe zmq_z85_decode(&bytes, text) != nil else {
-        throw ZMQError(code: EINVAL, operation: operation, detail: "expected \(keyCharacters) characters of Z85")
+        let count = text.utf8.count
+        throw ZMQError(
+            code: EINVAL, operation: operation,
+            detail: count == keyCharacters
+                ? "the key is not Z85" : "the key has \(count) bytes instead of \(keyCharacters) characters of Z85")
     }
     return bytes
 }

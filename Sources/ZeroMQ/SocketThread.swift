@@ -5,9 +5,9 @@ import Glibc
 package enum SocketThread {
     static let stackBytes = 8 << 20
 
-    /// Runs `body` on a new thread and returns what it returns, or throws what it throws.
+    /// Runs `body` on a new thread. Returns the result of `body`, or throws its error.
     ///
-    /// The caller is suspended, not blocked. Cancelling it does not stop `body`: use a ``WakeSignal`` or
+    /// The caller is suspended, not blocked. Cancelling the caller's task does not stop `body`: use a ``WakeSignal`` or
     /// ``ZMQContext/shutdown()`` in a cancellation handler.
     ///
     /// - Parameter name: The thread's name. Debuggers and `ps -L` show its first 15 bytes.

@@ -5,7 +5,7 @@ import Synchronization
 /// Wakes a thread that polls, from any other thread.
 ///
 /// Several signals before a ``clear()`` cause one wake-up. The sender enqueues first, then calls ``signal()``. The
-/// woken thread calls ``clear()`` first, then reads the queue. So the thread misses nothing.
+/// woken thread calls ``clear()`` first, then reads the queue. So the thread misses no item of the queue.
 package final class WakeSignal: Sendable {
     /// Readable while a signal is pending; add it to a ``ZMQPoller``.
     package let fileDescriptor: Int32
@@ -27,7 +27,7 @@ package final class WakeSignal: Sendable {
         close(writeEnd)
     }
 
-    /// Never blocks.
+    /// Wakes the thread. Never blocks.
     package func signal() {
         guard !isPending.exchange(true, ordering: .acquiringAndReleasing) else { return }
         var byte: UInt8 = 1
@@ -38,7 +38,8 @@ package final class WakeSignal: Sendable {
     /// Clears all signals so far.
     package func clear() {
         drain()
-        // This must come last. An earlier signal finds `isPending` set and writes nothing, and this wake-up covers it.
+        // This exchange must come last. A signal before it finds `isPending` set and writes no byte, because this
+        // wake-up covers the signal.
         _ = isPending.exchange(false, ordering: .acquiringAndReleasing)
     }
 

@@ -12,7 +12,7 @@ import Synchronization
     private let maxSockets: Int
     private let openSockets = Atomic(0)
 
-    /// - Parameter maxSockets: The most open sockets. Creating one more throws `EMFILE`.
+    /// - Parameter maxSockets: The highest number of open sockets. Creating one more throws `EMFILE`.
     package init(maxSockets: Int = 1023) throws(ZMQError) {
         guard let handle = unsafe zmq_ctx_new() else { throw .last("create context") }
         unsafe self.handle = handle
@@ -21,7 +21,9 @@ import Synchronization
         // peer.
         try set(ZMQ_BLOCKY, 0, "set linger default")
         guard 1...maxSocketsLimit ~= maxSockets else {
-            throw ZMQError(code: EINVAL, operation: "set socket limit", detail: "expected 1 to \(maxSocketsLimit)")
+            throw ZMQError(
+                code: EINVAL, operation: "set socket limit",
+                detail: "the limit is \(maxSockets) sockets; expected 1 to \(maxSocketsLimit)")
         }
         // When libzmq ends a context while an `inproc` connection waits for its peer, it makes a socket in place of the
         // peer. If the limit does not allow this socket, libzmq aborts the process. Closed sockets count until libzmq's

@@ -9,7 +9,7 @@ package struct ZMQError: Error, Equatable, Sendable {
     package let code: Int32
     /// The failed call: `bind`, `receive`, `set linger`.
     package let operation: String
-    /// The endpoint of the call; nil if it has none.
+    /// The endpoint of the call; nil if the call has no endpoint.
     package let endpoint: String?
     /// What this module knows beyond the errno. It never contains key material.
     package let detail: String?
@@ -21,7 +21,7 @@ package struct ZMQError: Error, Equatable, Sendable {
         self.detail = detail
     }
 
-    /// The errno of the libzmq call that has just failed on this thread.
+    /// An error with the errno of the libzmq call that has just failed on this thread.
     static func last(_ operation: String, endpoint: String? = nil) -> ZMQError {
         ZMQError(code: zmq_errno(), operation: operation, endpoint: endpoint)
     }
@@ -32,8 +32,8 @@ package struct ZMQError: Error, Equatable, Sendable {
 
 extension ZMQError: CustomStringConvertible {
     package var description: String {
-        let place = endpoint.map { "\(operation) \($0)" } ?? operation
-        return "ZeroMQ: \(place): \(unsafe detail ?? hint ?? String(cString: zmq_strerror(code)))"
+        let call = endpoint.map { "\(operation) \($0)" } ?? operation
+        return "ZeroMQ: \(call): \(unsafe detail ?? hint ?? String(cString: zmq_strerror(code)))"
     }
 
     private var hint: String? { endpoint.flatMap(addressHint) ?? generalHint }
@@ -45,7 +45,7 @@ extension ZMQError: CustomStringConvertible {
         case EADDRNOTAVAIL: "not an address of this machine; use one of its addresses, or 0.0.0.0 for all"
         case ENODEV: "no such network interface; use an address of this machine, or 0.0.0.0 for all"
         case EACCES: "permission denied; choose a port above 1023 or a directory this user may write to"
-        case ENOENT: "nothing is bound there, or the directory of the socket file does not exist"
+        case ENOENT: "no socket is bound to this endpoint, or the directory of the socket file does not exist"
         case ENAMETOOLONG: "the path of the socket file is too long; at most 107 bytes"
         case EINVAL: "not an endpoint; expected tcp://HOST:PORT, ipc://PATH or inproc://NAME"
         case EPROTONOSUPPORT: "unknown transport; expected tcp://, ipc:// or inproc://"

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Reports what happens to the connections of one socket.
 ///
-/// Belongs to the socket's thread. Events that nobody receives stay in memory, so receive them.
+/// A monitor belongs to the socket's thread. Events stay in memory until they are received.
 package final class ZMQMonitor {
     package struct Events: OptionSet, Sendable {
         package let rawValue: Int32
@@ -33,7 +33,7 @@ package final class ZMQMonitor {
         }
     }
 
-    /// For a ``ZMQPoller``; receive with ``next(wait:)``.
+    /// The socket to add to a ``ZMQPoller``. Receive its events with ``next(wait:)``.
     package let socket: ZMQSocket
     private let watched: ZMQSocket
     private let message = ZMQMultipart()
@@ -59,7 +59,7 @@ package final class ZMQMonitor {
         socket.close()
     }
 
-    /// The next event, or nil when none is waiting and `wait` is false.
+    /// The next event; nil if no event is waiting and `wait` is false.
     package func next(wait: Bool = true) throws(ZMQError) -> Event? {
         guard try socket.receive(into: message, wait: wait) == .received else { return nil }
         // Frame 1: 16-bit event, 32-bit value, in this machine's byte order; frame 2: the endpoint.

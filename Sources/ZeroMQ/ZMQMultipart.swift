@@ -3,8 +3,8 @@ import Glibc
 
 /// The frames of one message. The storage is used again for the next message.
 ///
-/// Received bytes are read in place: a pointer from the subscript stays valid until the message is sent, changed,
-/// emptied or freed, or another message is received into the object. Like a socket, it has one owner at a time.
+/// Received bytes are read in place. A pointer from the subscript is valid until the message is sent, changed, emptied
+/// or freed, or until the object receives another message. Like a socket, the object has one owner at a time.
 @safe package final class ZMQMultipart {
     package static let framesMaxDefault = 256
 
@@ -65,7 +65,7 @@ import Glibc
         count = 0
     }
 
-    /// The user ID that the server's list gives the sender's CURVE key; nil without CURVE. See ``ClientAuthorization``.
+    /// The user ID of the sender's CURVE key in the server's list; nil without CURVE. See ``ClientAuthorization``.
     package var userID: String? {
         // The frames of a message share its metadata, except a ROUTER's first frame, which libzmq makes itself.
         guard count > 0, let text = unsafe zmq_msg_gets(slots + (count - 1), "User-Id") else { return nil }
@@ -81,7 +81,7 @@ extension ZMQMultipart {
 
     /// Receives one frame from the socket.
     ///
-    /// - Returns: 0 or the errno, with no frame added.
+    /// - Returns: 0 if a frame was added; otherwise the errno.
     func receiveFrame(from socket: UnsafeMutableRawPointer, _ flags: Int32) -> Int32 {
         let frame = unsafe freeSlot()
         unsafe zmq_msg_init(frame)
@@ -94,7 +94,7 @@ extension ZMQMultipart {
 
     /// Reads the remaining frames of a message and drops them.
     ///
-    /// - Returns: How many frames were dropped, or the errno that ended it early.
+    /// - Returns: The number of frames that were dropped, and the errno that ended the reading early, or 0.
     static func drain(_ socket: UnsafeMutableRawPointer) -> (frames: Int, code: Int32) {
         var frame = zmq_msg_t()
         var frames = 0

@@ -50,15 +50,15 @@ package struct ZMQReadiness: OptionSet, Sendable {
         unsafe items[index].events = interest.rawValue
     }
 
-    /// What the last poll found at this index.
-    package func ready(at index: Int) -> ZMQReadiness {
+    /// The events that the last poll found at the item with this index.
+    package func readiness(at index: Int) -> ZMQReadiness {
         unsafe ZMQReadiness(rawValue: items[index].revents)
     }
 
-    /// Waits until an item is ready or the time is over. An interrupting signal does not end the wait.
+    /// Waits until an item is ready or the timeout is over. An interrupting signal does not end the wait.
     ///
     /// - Parameter timeoutMilliseconds: -1 waits without limit, 0 does not wait.
-    /// - Returns: How many items are ready; see ``ready(at:)``.
+    /// - Returns: How many items are ready; see ``readiness(at:)``.
     /// - Throws: `ETERM` after the context's shutdown, `ENOTSOCK` for a closed socket, `EINVAL` for no items.
     package func poll(timeoutMilliseconds: Int = -1) throws(ZMQError) -> Int {
         try refreshHandles()
@@ -82,7 +82,7 @@ package struct ZMQReadiness: OptionSet, Sendable {
 
     private func refreshHandles() throws(ZMQError) {
         guard unsafe !items.isEmpty else {
-            throw ZMQError(code: EINVAL, operation: "poll", detail: "nothing to wait for")
+            throw ZMQError(code: EINVAL, operation: "poll", detail: "the poller has no sockets and no file descriptors")
         }
         for index in sockets.indices {
             unsafe items[index].revents = 0

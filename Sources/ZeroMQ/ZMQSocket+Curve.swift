@@ -10,7 +10,7 @@ extension ZMQSocket {
     ) throws(ZMQError) {
         guard authorization.context === context else {
             throw ZMQError(
-                code: EINVAL, operation: "set CURVE server", detail: "the authorization is of another context")
+                code: EINVAL, operation: "set CURVE server", detail: "the authorization belongs to another context")
         }
         try set(ZMQ_CURVE_SERVER, 1, "set CURVE server")
         try set(ZMQ_CURVE_SECRETKEY, bytes: secretKey.bytes, "set CURVE secret key")

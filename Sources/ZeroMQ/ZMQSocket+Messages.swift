@@ -5,16 +5,16 @@ import Glibc
 package enum ZMQSendResult: Sendable, Equatable {
     /// The message was queued for a peer. If the peer disconnects now, the message is lost.
     case sent
-    /// Nothing was queued: no peer yet, or its queue is at the high water mark.
+    /// The message was not queued: there is no peer yet, or the peer's queue is at the high water mark.
     case full
-    /// Nothing was queued: no peer has the routing ID of the first frame.
+    /// The message was not queued: no peer has the routing ID of the first frame.
     case unreachable
 }
 
 /// The result of a receive.
 package enum ZMQReceiveResult: Sendable, Equatable {
     case received
-    /// Nothing was waiting.
+    /// No message was waiting.
     case empty
     /// The message had this many frames, more than ``ZMQMultipart/framesMax``. Only the first frames were kept, so that a
     /// ROUTER can answer the sender.
@@ -22,10 +22,11 @@ package enum ZMQReceiveResult: Sendable, Equatable {
 }
 
 extension ZMQSocket {
-    /// Sends all frames as one message, whole or not at all, without copying them.
+    /// Sends all frames as one message, without copying them. Either all frames are sent, or no frame.
     ///
-    /// A ROUTER takes the peer's routing ID as the first frame. A poll always finds a ROUTER writable, even if the
-    /// queue of that peer is full. Then the send blocks if `wait` is true; otherwise the caller must try again later.
+    /// The first frame of a ROUTER's message is the peer's routing ID. A poll always finds a ROUTER writable, even if
+    /// the queue of that peer is full. Then the send blocks if `wait` is true; otherwise the caller must try again
+    /// later.
     ///
     /// - Parameter message: Emptied after sending and after an error. Otherwise it stays unchanged, for another try.
     /// - Parameter wait: Whether to block until there is room, instead of returning ``ZMQSendResult/full``.

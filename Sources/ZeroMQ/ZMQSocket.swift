@@ -19,8 +19,8 @@ package enum ZMQSocketType: Sendable {
 
 /// A ZeroMQ socket. It belongs to one thread, because libzmq sockets must not be used from two threads at once.
 ///
-/// Closed by ``close()`` or with the last reference. After that calls throw `ENOTSOCK`; after the context's shutdown,
-/// `ETERM`.
+/// The socket is closed by ``close()``, or when its last reference is released. Calls throw `ENOTSOCK` after
+/// ``close()``, and `ETERM` after the context's shutdown.
 @safe package final class ZMQSocket {
     package let type: ZMQSocketType
     /// The socket keeps its context alive, because libzmq ends a context only after all its sockets were closed.
@@ -48,7 +48,8 @@ package enum ZMQSocketType: Sendable {
 
     deinit { close() }
 
-    /// Releases the endpoints and, after the linger time, drops unsent messages. Further calls do nothing.
+    /// Releases the endpoints and, after the linger time, drops unsent messages. Further calls of this method
+    /// do nothing.
     package func close() {
         guard let handle = unsafe handle else { return }
         unsafe zmq_close(handle)
@@ -57,14 +58,16 @@ package enum ZMQSocketType: Sendable {
         authorization = nil
     }
 
-    /// Accepts peers at `endpoint`: `tcp://127.0.0.1:*` takes a free port (see ``lastEndpoint``).
+    /// Accepts peers at `endpoint`: `tcp://127.0.0.1:*` chooses a free port (see ``lastEndpoint``).
     ///
-    /// Takes over an `ipc` path that a running process serves, without an error: libzmq removes the file first.
+    /// If another process is bound to the same `ipc` path, the call takes the path over without an error, because
+    /// libzmq removes the file first.
     package func bind(_ endpoint: String) throws(ZMQError) {
         try unsafe call("bind", endpoint, zmq_bind)
     }
 
-    /// Connects in the background and retries until there is a peer. Only a malformed endpoint throws.
+    /// Connects in the background and retries until there is a peer. A malformed endpoint throws, an absent peer does
+    /// not.
     package func connect(_ endpoint: String) throws(ZMQError) {
         try unsafe call("connect", endpoint, zmq_connect)
     }
@@ -77,7 +80,8 @@ package enum ZMQSocketType: Sendable {
         try unsafe call("disconnect", endpoint, zmq_disconnect)
     }
 
-    /// The endpoint that was bound or connected last, with wildcards resolved; empty if there is none.
+    /// The endpoint that was bound or connected last, with wildcards resolved; empty if there is none, or after
+    /// ``close()``.
     package var lastEndpoint: String {
         guard let handle = unsafe handle else { return "" }
         return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1024) { buffer in

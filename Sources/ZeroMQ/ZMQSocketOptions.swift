@@ -13,11 +13,11 @@ package struct ZMQSocketOptions: Sendable {
     package var receiveHighWaterMessages: Int?
     /// A peer that sends a larger frame is disconnected, except on `inproc`. `nil` means no limit.
     package var maxMessageBytes: Int? = 64 << 20
-    /// The name by which a ROUTER knows this peer: 1 to 255 bytes, the first not 0.
+    /// The ID with which a ROUTER addresses this socket: 1 to 255 bytes. The first byte is not 0.
     package var routingID: [UInt8]?
     /// Whether messages are queued only for peers that have completed their handshake. If false, messages are also
     /// queued for peers that are not connected yet.
-    package var immediate = false
+    package var queuesOnlyIfConnected = false
     /// The first pause before connecting again. libzmq's default is 100 ms.
     package var reconnectInterval: Duration?
     /// The pause doubles up to this limit. By libzmq's default it does not grow.
@@ -54,11 +54,14 @@ extension ZMQSocket {
         if let routingID = options.routingID {
             guard 1...255 ~= routingID.count, routingID[0] != 0 else {
                 throw ZMQError(
-                    code: EINVAL, operation: "set routing ID", detail: "expected 1 to 255 bytes, the first not 0")
+                    code: EINVAL, operation: "set routing ID",
+                    detail: routingID.first == 0
+                        ? "the routing ID begins with the byte 0"
+                        : "the routing ID has \(routingID.count) bytes; expected 1 to 255")
             }
             try set(ZMQ_ROUTING_ID, bytes: routingID, "set routing ID")
         }
-        try set(ZMQ_IMMEDIATE, options.immediate ? 1 : 0, "set immediate")
+        try set(ZMQ_IMMEDIATE, options.queuesOnlyIfConnected ? 1 : 0, "set immediate")
         if type == .router { try set(ZMQ_ROUTER_MANDATORY, 1, "set router mandatory") }
     }
 

@@ -5,13 +5,13 @@ import Testing
 @testable import Access
 
 @Suite struct APITokenTests {
-    @Test func `an API token alone reads the public database, for nobody`() throws {
+    @Test func `an API token alone may read the public database, without a user`() throws {
         var gate = Gate()
         let (key, token) = try gate.createAPI()
         let caller = try gate.caller(
             Gate.request(Gate.path("public"), "ckjsVersion=2.6&ckAPIToken=\(token)&clientId=7"))
         #expect(caller.user == nil && !caller.canWrite && caller.databases == [.public] && caller.webToken == nil)
-        #expect(caller.keyName == "web" && caller.place.container == Gate.container && caller.keyID == key.id)
+        #expect(caller.keyName == "web" && caller.path.container == Gate.container && caller.keyID == key.id)
         for check in [caller.requireUser, caller.requireWriting] {
             let error = #expect(throws: AccessError.self) { try check() }
             #expect(error?.summary == "421 ckWebAuthToken")
@@ -23,7 +23,7 @@ import Testing
     @Test(arguments: [
         Gate.path("private"), Gate.path("shared"), "/device/1/\(Gate.container)/development/tokens/create",
     ])
-    func `all else needs a user, who can sign in at the redirect URL`(path: String) throws {
+    func `other paths need a user, and the error has the URL for signing in`(path: String) throws {
         var gate = Gate()
         let (_, token) = try gate.createAPI()
         let error = try #require(gate.refusal(Gate.request(path, "ckAPIToken=\(token)")))
@@ -68,7 +68,7 @@ import Testing
         (KeyScope(container: nil, databases: [.public]), Gate.path("public"), nil),
     ]
 
-    @Test(arguments: scopes.indices) func `a key is good for its scope only`(index: Int) throws {
+    @Test(arguments: scopes.indices) func `a key is valid only for its scope`(index: Int) throws {
         let (scope, path, expected) = Self.scopes[index]
         var gate = Gate()
         let (_, token) = try gate.createAPI("web", scope)
@@ -77,7 +77,7 @@ import Testing
         #expect(error.map { $0.code == .accessDenied } ?? true)
     }
 
-    @Test func `a key that only reads gives no right to write`() throws {
+    @Test func `a read-only key gives no right to write`() throws {
         var gate = Gate()
         let (key, token) = try gate.createAPI("web", KeyScope(container: nil, isReadOnly: true))
         let caller = try gate.caller(Gate.request(Gate.path(), query(token, gate.webToken(key))))

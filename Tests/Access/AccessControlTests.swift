@@ -36,7 +36,7 @@ import Time
         } catch { return error.summary + (error.retryAfter.map { " after \($0)" } ?? "") }
     }
 
-    @Test func `keys count from the moment of their creation to that of their revocation`() throws {
+    @Test func `a key is valid from its creation to its revocation, without a restart`() throws {
         let (web, other) = (try create("web"), try create("other"))
         let access = AccessControl(keyFile: file)
         #expect(refusal(access, "ckAPIToken=\(web.token)") == nil && !access.isOpen)
@@ -74,7 +74,9 @@ import Time
         try folder.write(text, to: "keys.json")
         #expect(refusal(access, "ckAPIToken=\(web.token)") == nil)
         #expect(chmod(file.path, 0o644) == 0)
-        #expect(refusal(access, "ckAPIToken=\(web.token)") == "503 - after 10" && access.problem == .tooOpen(file.path))
+        #expect(
+            refusal(access, "ckAPIToken=\(web.token)") == "503 - after 10"
+                && access.problem == .accessibleToOthers(file.path))
     }
 
     @Test func `an assertion is exchanged once`() throws {
@@ -120,7 +122,7 @@ import Time
         #expect(refusal(access, "ckAPIToken=\(web.token)") == nil)
     }
 
-    @Test func `failures from many addresses close a key to them, and not to its owner`() throws {
+    @Test func `after failures from many addresses, a key is blocked for these addresses and not for others`() throws {
         let web = try create("web")
         let access = AccessControl(keyFile: file)
         let forged = "ckAPIToken=\(web.token)&ckWebAuthToken=forged"

@@ -20,7 +20,7 @@ import Time
         }
     }
 
-    @Test func `the file reads back as it was written, for its owner alone`() throws {
+    @Test func `the file is read as it was written, and only its owner may read it`() throws {
         let folder = try Folder()
         let file = Self.file(in: folder)
         #expect(try file.read() == nil)
@@ -52,7 +52,7 @@ import Time
         #expect(key.lastCharacters == token.suffix(4))
     }
 
-    @Test func `edits at once do not lose each other's keys`() throws {
+    @Test func `simultaneous edits do not lose each other's keys`() throws {
         let folder = try Folder()
         let file = Self.file(in: folder)
         DispatchQueue.concurrentPerform(iterations: 40) { number in
@@ -84,7 +84,7 @@ import Time
         _ = try Self.create(file, "web")
         let text = try String(contentsOfFile: file.path, encoding: .utf8)
         #expect(chmod(file.path, 0o640) == 0)
-        #expect(throws: AccessKeyError.tooOpen(file.path)) { try file.read() }
+        #expect(throws: AccessKeyError.accessibleToOthers(file.path)) { try file.read() }
         #expect(chmod(file.path, 0o600) == 0)
         let changes = [
             (text, "", "empty"), ("\"format\":1", "\"format\":2", "format"), ("\"secret\"", "\"sekret\"", "secret"),
@@ -94,14 +94,14 @@ import Time
             ("\"public\"", "\"pub\"", "keys[0].databases"),
             ("\"created\":\"2026", "\"created\":\"x", "keys[0].created"), ("\"name\":\"web\",", "", "keys[0].name"),
         ]
-        for (old, new, place) in changes {
+        for (old, new, part) in changes {
             try folder.write(text.replacing(old, with: new), to: "keys.json")
             let error = #expect(throws: AccessKeyError.self) { try file.read() }
-            #expect(error?.description.contains(place) == true, "\(place): \(String(describing: error))")
+            #expect(error?.description.contains(part) == true, "\(part): \(String(describing: error))")
         }
     }
 
-    @Test func `a draft that a crash left behind is replaced`() throws {
+    @Test func `a temporary file that a crash left behind is replaced`() throws {
         let folder = try Folder()
         try folder.write("torn", to: "keys.json.new")
         #expect(chmod(folder.file("keys.json.new"), 0o666) == 0)

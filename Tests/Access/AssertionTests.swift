@@ -67,7 +67,8 @@ import Time
         var gate = Gate()
         let (_, token) = try gate.createAPI()
         let id = try gate.create(.signIn(try PublicKey(pem: try shell.makeKey("accounts.pem"))), "accounts").id
-        // Numbers of a signature that begin with a zero byte are shorter in DER; one in 128 is.
+        // A number of a signature that begins with a zero byte is shorter in DER. One in 128 signatures has such a
+        // number.
         let script =
             "import sys; sys.path.insert(0, '\(Python.clients)'); from sign_in import assertion; "
             + "[print(assertion('accounts.pem', '\(id)', '\(Gate.container)', '_user%d' % n)) for n in range(\(Tier.rounds(8, full: 600)))]"

@@ -33,7 +33,7 @@ import Time
         #expect(Self.wait(limiter, "192.0.2.1", at: full) == nil)
     }
 
-    @Test func `a clock that goes back refuses nobody for longer than one interval`() {
+    @Test func `after the clock goes back, no client is refused for longer than one interval`() {
         var limiter = FailureLimiter()
         for _ in 0..<20 { limiter.record(Self.client("192.0.2.1"), at: Gate.now) }
         #expect(Self.wait(limiter, "192.0.2.1", at: Gate.now.advanced(by: .seconds(-86_400))) == 6)

@@ -11,7 +11,7 @@ import Time
     private static let date = "2026-11-20T09:30:00Z"
 
     /// A gate with the public half of a key in a file of `shell`.
-    private static func made(_ shell: Shell, _ scope: KeyScope = Gate.publicScope) throws -> (gate: Gate, id: String) {
+    private static func gate(_ shell: Shell, _ scope: KeyScope = Gate.publicScope) throws -> (gate: Gate, id: String) {
         var gate = Gate()
         let key = try PublicKey(pem: try shell.makeKey("eckey.pem"))
         let id = try gate.create(.server(key, user: "_importer"), "importer", scope).id
@@ -35,7 +35,7 @@ import Time
 
     @Test func `a request that openssl signed acts as the key's user`() throws {
         let shell = Shell(folder: try Folder())
-        let (gate, id) = try Self.made(shell)
+        let (gate, id) = try Self.gate(shell)
         let signature = try Self.signature(shell, body: Self.body, path: Self.path)
         let caller = try gate.caller(Gate.request(Self.path, body: Self.body, headers: Self.headers(id, signature)))
         #expect(caller.user == "_importer" && caller.canWrite && caller.databases == [.public])
@@ -44,7 +44,7 @@ import Time
 
     @Test func `a request with any part changed is refused`() throws {
         let shell = Shell(folder: try Folder())
-        let (gate, id) = try Self.made(shell)
+        let (gate, id) = try Self.gate(shell)
         let text = try Self.signature(shell, body: Self.body, path: Self.path)
         let headers = Self.headers(id, text)
         func refusal(
@@ -73,9 +73,9 @@ import Time
         #expect(error?.attempt == FailedAttempt(keyID: id))
     }
 
-    @Test func `clients sign the path with its query or without it`() throws {
+    @Test func `a signature of the path is valid with the query and without it`() throws {
         let shell = Shell(folder: try Folder())
-        let (gate, id) = try Self.made(shell)
+        let (gate, id) = try Self.gate(shell)
         let query = "ckjsVersion=2.6&x=%20"
         for path in [Self.path, "\(Self.path)?\(query)"] {
             let headers = Self.headers(id, try Self.signature(shell, body: Self.body, path: path))
@@ -87,9 +87,9 @@ import Time
                 == "401 \(Field.signature)")
     }
 
-    @Test func `of an empty body clients sign the digest or nothing`() throws {
+    @Test func `for an empty body, a signature of its digest or of an empty string is valid`() throws {
         let shell = Shell(folder: try Folder())
-        let (gate, id) = try Self.made(shell)
+        let (gate, id) = try Self.gate(shell)
         let path = Gate.path("public", "zones/list")
         let digest = Self.headers(id, try Self.signature(shell, body: "", path: path))
         _ = try gate.caller(Gate.request(path, headers: digest))
@@ -101,7 +101,7 @@ import Time
 
     @Test func `a signature is valid for ten minutes before and after its date`() throws {
         let shell = Shell(folder: try Folder())
-        let (gate, id) = try Self.made(shell)
+        let (gate, id) = try Self.gate(shell)
         let headers = Self.headers(id, try Self.signature(shell, body: "", path: Self.path))
         let window = Duration.seconds(600)
         for now in [Gate.now.advanced(by: .zero - window), Gate.now + window] {
@@ -149,11 +149,11 @@ import Time
 
     @Test func `a server-to-server key is for the public database only`() throws {
         let shell = Shell(folder: try Folder())
-        let (gate, id) = try Self.made(shell)
+        let (gate, id) = try Self.gate(shell)
         let path = Gate.path("private")
         let headers = Self.headers(id, try Self.signature(shell, body: "", path: path))
         #expect(gate.refusal(Gate.request(path, headers: headers))?.summary == "403 database")
-        #expect(throws: AccessKeyError.self) { try Self.made(shell, Gate.everything) }
+        #expect(throws: AccessKeyError.self) { try Self.gate(shell, Gate.everything) }
     }
 
     @Test func `keys of other kinds sign no requests, and server keys sign nobody in`() throws {

@@ -9,7 +9,7 @@ import Time
 @Suite struct WebTokenTests {
     private static let minute = Duration.seconds(60)
 
-    @Test func `a web token acts as its user, encoded or not, under either name`() throws {
+    @Test func `a web token is accepted as ckWebAuthToken and as ckSession, percent-encoded or not`() throws {
         var gate = Gate()
         let (key, token) = try gate.createAPI()
         let webToken = gate.webToken(key)
@@ -57,7 +57,7 @@ import Time
         #expect(gate.refusal(request, at: Gate.now + Self.minute * 50)?.code == .authenticationRequired)
     }
 
-    @Test func `a renewed token keeps all but its end`() throws {
+    @Test func `a renewed token differs only in its expiry`() throws {
         var gate = Gate()
         let (key, token) = try gate.createAPI()
         let text = gate.webToken(key, keepsSignedIn: true) { ($0.databases, $0.isReadOnly) = ([.private], true) }
@@ -94,7 +94,7 @@ import Time
         }
     }
 
-    @Test func `a token is good for one container, one environment and one app`() throws {
+    @Test func `a token is valid for one container, one environment and one app`() throws {
         var gate = Gate()
         let (key, token) = try gate.createAPI("web", KeyScope(container: nil))
         let other = try gate.createAPI("other", KeyScope(container: nil), seed: 9)

@@ -9,7 +9,7 @@ import Testing
     private static let start =
         #"{"type":"subscription.save","container":"iCloud.com.example.Notes","environment":"development","database":"#
 
-    @Test func `commands have the form of ingest's examples`() throws {
+    @Test func `subscriptions are written as commands of the ingest stage`() throws {
         let query = Sample.query("title BEGINSWITH 'H' AND stars > %d", [3])
         query.notificationInfo = CKSubscription.NotificationInfo(alertBody: "A note for you", desiredKeys: ["title"])
         #expect(

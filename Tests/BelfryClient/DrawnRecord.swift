@@ -42,7 +42,7 @@ enum DrawnField {
     case whole(Int)
     case fraction(Double)
     case date(milliseconds: Int)
-    case place(Double, Double)
+    case location(Double, Double)
     case reference(String)
     case bytes
 
@@ -51,7 +51,7 @@ enum DrawnField {
         case 0: self = .whole(random.below(1 << 50) - 1 << 49)
         case 1: self = .fraction(Double(random.below(1_000_000)) + random.one(of: [0.5, 0.25]))
         case 2: self = .date(milliseconds: random.below(2_000_000_000_000))
-        case 3: self = .place(Double(random.below(180)) - 90 + 0.125, Double(random.below(360)) - 180)
+        case 3: self = .location(Double(random.below(180)) - 90 + 0.125, Double(random.below(360)) - 180)
         case 4: self = .reference(DrawnText.ascii(upTo: 255, using: &random))
         case 5: self = .bytes
         default: self = .text(DrawnText.any(upTo: 1_500, using: &random))
@@ -64,7 +64,7 @@ enum DrawnField {
         case .whole(let number): #"{"value":\#(number),"type":"INT64"}"#
         case .fraction(let number): #"{"value":\#(number),"type":"DOUBLE"}"#
         case .date(let milliseconds): #"{"value":\#(milliseconds),"type":"TIMESTAMP"}"#
-        case .place(let latitude, let longitude):
+        case .location(let latitude, let longitude):
             #"{"value":{"latitude":\#(latitude),"longitude":\#(longitude),"altitude":3},"type":"LOCATION"}"#
         case .reference(let name):
             #"{"value":{"recordName":"\#(name)","zoneID":{"zoneName":"Z","ownerRecordName":"_o"},"action":"DELETE_SELF"},"#
@@ -73,12 +73,12 @@ enum DrawnField {
         }
     }
 
-    /// The value in a payload if the field is a desired key; nil for texts (see ``desiredText``) and bytes.
+    /// The value in a payload if the field is a desired key. Nil for strings (see ``desiredText``) and bytes.
     var desired: NSObject? {
         switch self {
         case .whole(let number), .date(let number): NSNumber(value: number)
         case .fraction(let number): NSNumber(value: number)
-        case .place(let latitude, let longitude): CLLocation(latitude: latitude, longitude: longitude)
+        case .location(let latitude, let longitude): CLLocation(latitude: latitude, longitude: longitude)
         case .reference(let name):
             CKReference(
                 recordID: CKRecord.ID(recordName: name, zoneID: CKRecordZone.ID(zoneName: "Z", ownerName: "_o")),
@@ -87,18 +87,18 @@ enum DrawnField {
         }
     }
 
-    /// The text in a payload if the field is a desired key: the first 100 characters.
+    /// The string in a payload if the field is a desired key: the first 100 characters. Nil for other types.
     var desiredText: String? {
         if case .text(let text) = self { String(text.prefix(100)) } else { nil }
     }
 
-    /// The field's value as an argument of a localized text; nil for a type that cannot be an argument.
+    /// The field's value as an argument of a localized string. Nil for a type that cannot be an argument.
     var argument: String? {
         switch self {
         case .text(let text): String(text.prefix(100))
         case .whole(let number), .date(let number): "\(number)"
         case .fraction(let number): "\(number)"
-        case .place, .reference, .bytes: nil
+        case .location, .reference, .bytes: nil
         }
     }
 }
@@ -131,7 +131,7 @@ enum DrawnText {
         "abc XYZ", "äöüß", "Ж ц", "漢字かな", "العربية", "👨‍👩‍👧‍👦🇦🇹👍🏽", "e\u{301}\u{323}", "\"\\/\u{1}\n\r\n\t\u{7F}", "नमस्ते",
     ]
 
-    /// A text that is never empty. Short texts are more frequent than long texts.
+    /// A string that is never empty. Short strings are more frequent than long strings.
     static func any(upTo bytesMax: Int, using random: inout Seeded) -> String {
         draw(from: random.one(of: scripts), upTo: bytesMax, using: &random)
     }

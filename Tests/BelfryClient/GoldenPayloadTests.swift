@@ -133,7 +133,7 @@ import Testing
         #expect(literal?.recordFields?["stars"] as? Int == 5 && literal?.recordFields?["title"] as? String == "Hi")
     }
 
-    @Test func `the arguments of a localized alert are read as texts`() throws {
+    @Test func `the arguments of a localized alert are read as strings`() throws {
         let text =
             #"{"aps":{"alert":{"loc-key":"K","loc-args":["a",5,2.5],"title-loc-key":"T","title-loc-args":["b"],"#
             + #""subtitle-loc-key":"S","subtitle-loc-args":[],"action-loc-key":"A","launch-image":"i","subtitle":"s"},"#

@@ -7,12 +7,12 @@ import Testing
     @Test func `the page on the client shows the code that is compiled here`() throws {
         let here = URL(fileURLWithPath: #filePath)
         let source = try String(contentsOf: here, encoding: .utf8)
-        let marks = source.components(separatedBy: "        // Manual\n")
-        #expect(marks.count == 5)
+        let parts = source.components(separatedBy: "        // Manual\n")
+        #expect(parts.count == 5)
         let root = here.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let page = root.appending(path: "Sources/BelfryTool/Belfry.docc/Client.md")
         let text = try String(contentsOf: page, encoding: .utf8)
-        for example in [marks[1], marks[3]] {
+        for example in [parts[1], parts[3]] {
             let lines = example.split(separator: "\n", omittingEmptySubsequences: false).map { $0.dropFirst(8) }
             #expect(lines.count > 3 && text.contains(lines.joined(separator: "\n")))
         }

@@ -12,7 +12,7 @@ import Testing
         #expect(PredicateSource(NSPredicate(format: format, argumentArray: nil))?.text == text)
     }
 
-    @Test func `writes each kind of argument as a query has it`() {
+    @Test func `each kind of argument is written as JSON`() {
         let id = CKRecord.ID(recordName: "n")
         let arguments: [(Any, String)] = [
             ("a\"b", #""a\"b""#), (3, "3"), (UInt8(4), "4"), (-2.5, "-2.5"), (Float(0.5), "0.5"), (true, "1"),

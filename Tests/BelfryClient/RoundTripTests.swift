@@ -17,9 +17,9 @@ import Testing
         let pushes = Dictionary(grouping: try belfry.pushes.map(Push.init), by: \.user)
         try await belfry.stop()
         for story in stories {
-            let told = pushes[story.user.recordName] ?? []
-            #expect(told.count == 1, "seed \(seed), \(story.user.recordName)")
-            for push in told { story.expect(push.notification, seed) }
+            let received = pushes[story.user.recordName] ?? []
+            #expect(received.count == 1, "seed \(seed), \(story.user.recordName)")
+            for push in received { story.expect(push.notification, seed) }
         }
         let pruned = pushes.values.joined().filter { $0.notification?.isPruned == true }.count
         #expect(pruned > 3 && pruned < 57, "seed \(seed): \(pruned) of 60")
@@ -74,15 +74,15 @@ private struct Story {
 
     var commands: [String] {
         get throws {
-            let place = #""container":"\#(user.container)","environment":"\#(user.environment)""#
+            let names = #""container":"\#(user.container)","environment":"\#(user.environment)""#
             let owner = scope == .public ? "" : #","owner":"\#(user.recordName)""#
-            let change = #"{"type":"\#(reason == .recordDeleted ? "record.delete" : "record.save")",\#(place),"#
+            let change = #"{"type":"\#(reason == .recordDeleted ? "record.delete" : "record.save")",\#(names),"#
             let fields = reason == .recordDeleted ? ",\"before\":\(record.fieldsJSON)" : ""
             let saysUpdate = reason == .recordUpdated ? #","change":"update""# : ""
             let json = record.json(in: scope, of: user.recordName, isDeleted: reason == .recordDeleted)
             return [
-                #"{"type":"device.register",\#(place),"user":"\#(user.recordName)","device":"phone","transport":"apns","#
-                    + #""token":"\#(user.recordName)","topic":"com.example.Notes"}"#,
+                #"{"type":"device.register",\#(names),"user":"\#(user.recordName)","device":"phone","transport":"#
+                    + #""apns","token":"\#(user.recordName)","topic":"com.example.Notes"}"#,
                 try user.command(saving: subscription, in: scope),
                 change + #""database":"\#(scope)"\#(owner)\#(saysUpdate)\#(fields),"record":\#(json)}"#,
             ]
@@ -94,15 +94,15 @@ private struct Story {
 
 extension Story {
     func expect(_ notification: CKNotification?, _ seed: UInt64) {
-        let place: Comment = "seed \(seed), \(user.recordName)"
+        let label: Comment = "seed \(seed), \(user.recordName)"
         guard let notification else {
-            Issue.record(place)
+            Issue.record(label)
             return
         }
-        #expect(notification.notificationID != nil && notification.subscriptionID == subscription.subscriptionID, place)
-        let read = Reading(notification, place)
+        #expect(notification.notificationID != nil && notification.subscriptionID == subscription.subscriptionID, label)
+        let read = Reading(notification, label)
         read.expect(notification.subscriptionOwnerUserRecordID, CKRecord.ID(recordName: user.recordName))
-        if !notification.isPruned { #expect(notification.containerIdentifier == user.container, place) }
+        if !notification.isPruned { #expect(notification.containerIdentifier == user.container, label) }
         expectKind(notification, read)
         expectAlert(notification, subscription.notificationInfo ?? CKSubscription.NotificationInfo(), read)
     }
@@ -110,10 +110,10 @@ extension Story {
     private func expectKind(_ notification: CKNotification, _ read: Reading) {
         switch subscription {
         case is CKDatabaseSubscription:
-            #expect((notification as? CKDatabaseNotification)?.databaseScope == scope, read.place)
+            #expect((notification as? CKDatabaseNotification)?.databaseScope == scope, read.label)
         case is CKRecordZoneSubscription:
             let notification = notification as? CKRecordZoneNotification
-            #expect(notification?.databaseScope == scope, read.place)
+            #expect(notification?.databaseScope == scope, read.label)
             read.expect(notification?.recordZoneID, record.pushedZoneID(in: scope, of: user.recordName))
         default: expectQuery(notification as? CKQueryNotification, read)
         }
@@ -121,14 +121,14 @@ extension Story {
 
     private func expectQuery(_ notification: CKQueryNotification?, _ read: Reading) {
         guard let notification else {
-            Issue.record(read.place)
+            Issue.record(read.label)
             return
         }
-        #expect(notification.databaseScope == scope, read.place)
+        #expect(notification.databaseScope == scope, read.label)
         let zoneID = record.pushedZoneID(in: scope, of: user.recordName)
         read.expect(notification.recordID, CKRecord.ID(recordName: record.name, zoneID: zoneID))
         if notification.recordID != nil || !notification.isPruned {
-            #expect(notification.queryNotificationReason == reason || notification.isPruned, read.place)
+            #expect(notification.queryNotificationReason == reason || notification.isPruned, read.label)
         }
         let fields = notification.recordFields ?? [:]
         let desired = reason == .recordDeleted ? [] : subscription.notificationInfo?.desiredKeys ?? []
@@ -136,9 +136,9 @@ extension Story {
             let text = fields[key] as? String
             read.expect(text, record.fields[key]?.desiredText)
             if text == nil { read.expect(fields[key] as? NSObject, record.fields[key]?.desired) }
-            if fields[key] == nil { #expect(record.fields[key] == nil || notification.isPruned, read.place) }
+            if fields[key] == nil { #expect(record.fields[key] == nil || notification.isPruned, read.label) }
         }
-        #expect(Set(fields.keys).isSubset(of: desired), read.place)
+        #expect(Set(fields.keys).isSubset(of: desired), read.label)
     }
 
     private func expectAlert(
@@ -174,7 +174,7 @@ extension Story {
 
     private func expectWhole(_ arguments: [String]?, of names: [CKRecord.FieldKey]?, _ read: Reading) {
         for (argument, name) in zip(arguments ?? [], names ?? []) where argument.isEmpty {
-            #expect(record.fields[name] == nil || read.isPruned, read.place)
+            #expect(record.fields[name] == nil || read.isPruned, read.label)
         }
     }
 }
@@ -182,15 +182,15 @@ extension Story {
 /// Compares the values of a notification with the expected values.
 private struct Reading {
     let isPruned: Bool
-    let place: Comment
+    let label: Comment
 
-    init(_ notification: CKNotification, _ place: Comment) { (isPruned, self.place) = (notification.isPruned, place) }
+    init(_ notification: CKNotification, _ label: Comment) { (isPruned, self.label) = (notification.isPruned, label) }
 
     /// Expects the value. A pruned notification may lack the value.
     func expect<Value: Equatable>(
         _ read: Value?, _ asked: Value?, sourceLocation: SourceLocation = #_sourceLocation
     ) {
         if read == nil, isPruned { return }
-        #expect(read == asked, place, sourceLocation: sourceLocation)
+        #expect(read == asked, label, sourceLocation: sourceLocation)
     }
 }

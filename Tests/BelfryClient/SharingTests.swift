@@ -9,7 +9,7 @@ import Testing
         #expect(title == "Shopping" && notification.title == "Notes")
     }
 
-    @Test func `all tasks see the changes of a subscription and of its notification info`() async {
+    @Test func `tasks can change a subscription and its notification info at the same time`() async {
         let subscription = Sample.zone()
         subscription.notificationInfo = CKSubscription.NotificationInfo()
         await withTaskGroup(of: Void.self) { group in

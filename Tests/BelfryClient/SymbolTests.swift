@@ -1,7 +1,7 @@
 import BelfryClient
 import Testing
 
-/// Each symbol that Apple's pages name, compiled as a CloudKit app would write it.
+/// Uses the symbols that Apple's pages name, as a CloudKit app would.
 @Suite struct SymbolTests {
     @Test func `the symbols of CKSubscription have CloudKit's names`() {
         let id: CKSubscription.ID = "feed"

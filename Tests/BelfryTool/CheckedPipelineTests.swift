@@ -36,7 +36,7 @@ struct CheckedPipelineTests {
         #expect(Set(keys).count == keys.count)
     }
 
-    @Test func `a mistyped required key is reported with its place and the nearest key`() throws {
+    @Test func `a mistyped required key is reported with line, column and the nearest key`() throws {
         let folder = try TemporaryFolder()
         let path = try folder.file(
             "bad.yaml",
@@ -113,7 +113,7 @@ struct CheckedPipelineTests {
         #expect(
             found.map(\.reason) == [
                 "cannot open \(folder.path)/none: No such file or directory",
-                "\(folder.path)/open may be read by others than its owner",
+                "users other than its owner may read \(folder.path)/open",
             ])
         #expect(found.last?.hint == "chmod 600 \(folder.path)/open")
         #expect(found.allSatisfy { $0.line > 0 && $0.column > 0 })

@@ -34,9 +34,9 @@ import TransportAPNs
 
     /// - Parameter stages: Whether the second column names the stages.
     private func expect(
-        _ place: Place, _ heading: String, atLeast: Int, _ more: [String] = [], stages: Bool = false
+        _ kind: MessageKind, _ heading: String, atLeast: Int, _ more: [String] = [], stages: Bool = false
     ) throws {
-        let found = try #require(try Self.scan.get().codes[place])
+        let found = try #require(try Self.scan.get().codes[kind])
         let codes = Set(found.keys).union(more).sorted()
         #expect(codes.count >= atLeast)
         let rows = codes.map { code in
@@ -48,20 +48,20 @@ import TransportAPNs
 
 /// The codes in the sources, each with the stages that use it.
 private struct SourceCodes {
-    private(set) var codes: [Place: [String: Set<String>]] = [:]
+    private(set) var codes: [MessageKind: [String: Set<String>]] = [:]
 
     init() throws {
         let root = #filePath.components(separatedBy: "/Tests/")[0] + "/Sources/"
         let types = Set(EventType.all.map(\.name.description))
         let files = try #require(FileManager.default.enumerator(atPath: root))
         for case let file as String in files where file.hasSuffix(".swift") {
-            guard let place = Place(file) else { continue }
+            guard let kind = MessageKind(file) else { continue }
             let text = try String(contentsOfFile: root + file, encoding: .utf8)
-            // A text after `path:`, `at:` or `==` is the path of a member, or a code that another file defines.
+            // A string after `path:`, `at:` or `==` is the path of a member, or a code that another file defines.
             for match in text.matches(of: /(path: |at: |== )?"([a-z]+\.[a-z0-9_]+)"/) where match.1 == nil {
                 let code = String(match.2)
-                guard place == .finding || !types.contains(code) else { continue }
-                codes[place, default: [:]][code, default: []].insert(Self.stage(file))
+                guard kind == .finding || !types.contains(code) else { continue }
+                codes[kind, default: [:]][code, default: []].insert(Self.stage(file))
             }
         }
     }
@@ -78,12 +78,12 @@ private struct SourceCodes {
 }
 
 /// The kind of message in which a program reads a code.
-private enum Place {
+private enum MessageKind {
     case refusal, warning, deadLetter, finding, courier
 
     /// - Parameter file: The path of a source file below `Sources`.
     init?(_ file: String) {
-        let rules: [(place: Place, paths: [String])] = [
+        let rules: [(kind: MessageKind, paths: [String])] = [
             (
                 .finding,
                 ["BelfryTool/Doctor/", "Stages/Match/MatchStage+Findings", "Stages/Deliver/DeliverStage+Findings"]
@@ -100,7 +100,7 @@ private enum Place {
             ),
             (.deadLetter, ["Stages/", "Transports/", "PipelineRuntime/Host/Loop/CrashJournal"]),
         ]
-        guard let place = rules.first(where: { $0.paths.contains { file.hasPrefix($0) } })?.place else { return nil }
-        self = place
+        guard let kind = rules.first(where: { $0.paths.contains { file.hasPrefix($0) } })?.kind else { return nil }
+        self = kind
     }
 }

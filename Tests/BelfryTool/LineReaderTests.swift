@@ -27,7 +27,7 @@ struct LineReaderTests {
         return seen
     }
 
-    @Test func `lines keep their places across files and blank lines`() throws {
+    @Test func `lines keep their file name and line number across files and blank lines`() throws {
         let folder = try TemporaryFolder()
         let one = try folder.file("one", "a\n\n  \nb\n")
         let two = try folder.file("two", "\nc")

@@ -100,8 +100,8 @@ struct LogExportTests {
     }
 
     @Test(arguments: [
-        (["{}"], 1, "number"), ([head, batch(1, 0)], 2, "segment must begin"),
-        ([head, segment, "nonsense"], 3, "offset"), ([head, segment, batch(2, 0)], 3, "begin with 1"),
+        (["{}"], 1, "number"), ([head, batch(1, 0)], 2, "a batch comes before the first segment"),
+        ([head, segment, "nonsense"], 3, "offset"), ([head, segment, batch(2, 0)], 3, "begins with sequence 2, but sequence 1 is next"),
         ([head, segment, batch(1, 2), "{}", "[]"], 5, "JSON object"),
         (
             [head, segment, batch(1, 1)], 3,
@@ -113,10 +113,10 @@ struct LogExportTests {
         ),
         ([head, segment, batch(1, 1), "{}", end(2)], 5, "found 1 event in 1 batch of log changes, but 2 events"),
         ([head, segment, batch(1, 1), "{}", "{\"end\":[]}"], 5, "found 1 log, but 0 were exported"),
-        ([head, segment, batch(1, 1), "{}", end(1), segment], 6, "only another export"),
+        ([head, segment, batch(1, 1), "{}", end(1), segment], 6, "after the end of an export"),
         ([head, segment, batch(1, 0, second: 5), batch(1, 0, second: 4)], 4, "time goes back"),
         ([head.replacing("1}", with: "9}")], 1, "format 9"), ([head, head], 2, "already"),
-        ([head, #"{"settings":{"after":1}}"#], 2, "not the settings of a stage"),
+        ([head, #"{"settings":{"after":1}}"#], 2, "do not have the form of a line of settings.ndjson"),
         ([head, #"{"snapshot":"../x","part":""}"#], 2, "is not the name of a snapshot"),
     ])
     func `an invalid line is reported and no log is made`(lines: [String], number: Int, reason: String) throws {
@@ -217,8 +217,8 @@ struct LogExportTests {
                 #expect(report.isSound && report.events == 0)
                 let found = try SettingsFile.read(logDirectory: folder.file(name + "/changes"))
                 #expect(found?.lines.count == (count == 4 ? 3 : nil), "\(count)")
-                let isTold = notices.contains("log changes: without its incomplete settings")
-                #expect(isTold == (2...3).contains(count), "\(count): \(notices)")
+                let isReported = notices.contains("log changes: without its incomplete settings")
+                #expect(isReported == (2...3).contains(count), "\(count): \(notices)")
             }
         }
     }

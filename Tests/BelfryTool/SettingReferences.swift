@@ -23,10 +23,10 @@ import Testing
         }
         var sections: [String: [[String]]] = [:]
         for setting in leaves {
-            guard let place = Self.place(of: setting.path) else { continue }
-            let row = ["`\(place.key)`"] + Self.cells(of: setting)
-            if sections[place.section]?.contains(where: { $0[0] == row[0] }) != true {
-                sections[place.section, default: []].append(row)
+            guard let entry = Self.pageEntry(of: setting.path) else { continue }
+            let row = ["`\(entry.key)`"] + Self.cells(of: setting)
+            if sections[entry.section]?.contains(where: { $0[0] == row[0] }) != true {
+                sections[entry.section, default: []].append(row)
             }
         }
         #expect(sections.count == 12)
@@ -44,14 +44,14 @@ import Testing
             #expect(edited != Self.samples[0])
             let next = try CheckedPipeline(path: folder.file("running.yaml", edited))
             do throws(PipelineFileError) { try next.checkReload(from: running) } catch {
-                refused.formUnion(error.errors.compactMap { Self.place(of: $0.keyPath)?.key })
+                refused.formUnion(error.errors.compactMap { Self.pageEntry(of: $0.keyPath)?.key })
             }
         }
         // The page also lists `data.path`, which is another way to write `data`.
         #expect(try ReferencePage("Settings.md").keys(ofRowsWith: "estart") == refused.union(["data.path"]))
     }
 
-    /// A text of the first sample, and the text that replaces it: one edit for each group of settings.
+    /// A string of the first sample, and the string that replaces it: one edit for each group of settings.
     private static let edits = [
         ("data: {path: data}", "data: {path: elsewhere}"), ("data: {path: data}", "data: {path: data, mode: 0750}"),
         ("data: {path: data}", "data: {path: data}\nseed: another"),
@@ -81,8 +81,9 @@ import Testing
 
     private static let common: Set = ["stage", "from", "bind", "log", "command", "directory", "curve", "open"]
 
-    /// The section and the key of a setting on the page; nil if another section has the setting, too.
-    private static func place(of path: String) -> (section: String, key: String)? {
+    /// The section and the key of a setting on the page. Nil for a stage itself, and if another section lists the
+    /// setting.
+    private static func pageEntry(of path: String) -> (section: String, key: String)? {
         let keys = path.split(separator: ".").map(String.init)
         guard keys[0] == "stages", keys.count > 1 else { return ("Pipeline", path) }
         guard keys.count > 2 else { return nil }

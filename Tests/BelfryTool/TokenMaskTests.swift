@@ -49,6 +49,8 @@ import Testing
         #expect(try Self.masked(letter) == letter.replacing("6a0f", with: mask))
         let torn = #"{"type":"dead_letter","event":"{\"type\":\"device.register\",\"token\":\"6a0f"}"#
         #expect(try Self.masked(torn) == #"{"type":"dead_letter","event":""}"#)
+        let escaped = #"{"type":"dead_letter","event":"{\"type\":\"device.register\",\"to\\u006ben\":\"6a0f"}"#
+        #expect(try Self.masked(escaped) == #"{"type":"dead_letter","event":""}"#)
     }
 
     @Test func `an export says that its tokens are masked, and has no snapshots`() throws {

@@ -5,9 +5,9 @@ struct ChangeTagTests {
     @Test(arguments: [(1, "1"), (35, "z"), (36, "10"), (159, "4f"), (.max, "3w5e11264sgsf")] as [(UInt64, String)])
     func `a tag is the sequence in base 36`(sequence: UInt64, text: String) {
         #expect(ChangeTag(sequence: sequence).text == text)
-        #expect(ChangeTag(text) == ChangeTag(sequence: sequence))
+        #expect(ChangeTag(parsing: text) == ChangeTag(sequence: sequence))
     }
 
     @Test(arguments: ["", "4F", "+4f", "-1", "04f", " 4f", "4f ", "4_f", "3w5e11264sgsg", "zzzzzzzzzzzzzzzz"])
-    func `a text that no record has is no tag`(text: String) { #expect(ChangeTag(text) == nil) }
+    func `a text that no record has is no tag`(text: String) { #expect(ChangeTag(parsing: text) == nil) }
 }

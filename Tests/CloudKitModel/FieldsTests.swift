@@ -52,21 +52,25 @@ struct FieldsTests {
             #"a field's type cannot be "STRINGLIST": did you mean "STRING_LIST"?"#),
         Refused(
             #"{"a":{"value":1,"type":7}}"#, "member.kind", at: "a.type", "a field's type is a string, not a number"),
-        Refused(#"{"a":{"value":1,"type":"STRING"}}"#, "field.value", at: "a.value", "a STRING is a JSON string"),
-        Refused(#"{"a":{"value":"1","type":"INT64"}}"#, "field.value", at: "a.value", int64),
+        Refused(
+            #"{"a":{"value":1,"type":"STRING"}}"#, "field.value", at: "a.value",
+            "a STRING is a JSON string, not a number"),
+        Refused(
+            #"{"a":{"value":"1","type":"INT64"}}"#, "field.value", at: "a.value", "\(int64), not a string"),
+        Refused(#"{"a":{"value":null,"type":"INT64"}}"#, "field.value", at: "a.value", "\(int64), not null"),
         Refused(#"{"a":{"value":1.0,"type":"INT64"}}"#, "field.value", at: "a.value", int64),
         Refused(#"{"a":{"value":9223372036854775808,"type":"INT64"}}"#, "field.value", at: "a.value", int64),
         Refused(#"{"a":{"value":-9223372036854775809,"type":"INT64"}}"#, "field.value", at: "a.value", int64),
         Refused(#"{"a":{"value":[1,2,3e1],"type":"INT64_LIST"}}"#, "field.value", at: "a.value[2]", int64),
         Refused(
             #"{"a":{"value":1,"type":"INT64_LIST"}}"#, "field.value", at: "a.value",
-            "a value of a list type is an array"),
+            "a value of a list type is an array, not a number"),
         Refused(
             #"{"a":{"value":1e999,"type":"DOUBLE"}}"#, "field.value", at: "a.value",
             "a DOUBLE is a number in the range of a double"),
         Refused(
             #"{"a":{"value":"2026-01-31","type":"TIMESTAMP"}}"#, "field.value", at: "a.value",
-            "a TIMESTAMP is a number: milliseconds since 1970"),
+            "a TIMESTAMP is a number of milliseconds since 1970, not a string"),
         Refused(
             #"{"a":{"value":"aGk","type":"BYTES"}}"#, "field.value", at: "a.value",
             "BYTES are a string in base64 (RFC 4648, section 4) with its padding"),
@@ -81,7 +85,7 @@ struct FieldsTests {
             "longitude is required: add it"),
         Refused(
             #"{"a":{"value":{"latitude":9,"longitude":9,"speed":"x"},"type":"LOCATION"}}"#, "field.value",
-            at: "a.value.speed", "speed is a number"),
+            at: "a.value.speed", "speed is a number, not a string"),
         Refused(
             #"{"a":{"value":[{"recordName":"n"},{"recordName":""}],"type":"REFERENCE_LIST"}}"#, "name.length",
             at: "a.value[1].recordName", "a record name has 1 to 255 bytes, not 0"),
@@ -94,7 +98,7 @@ struct FieldsTests {
             "a zone name cannot start with '_', except _defaultZone: CloudKit reserves such names"),
         Refused(
             #"{"a":{"value":"x","type":"ASSETID"}}"#, "field.value", at: "a.value",
-            "an ASSETID is an object that describes the asset"),
+            "an ASSETID is an object that describes the asset, not a string"),
         Refused(#"{"a":{"value":true}}"#, "field.value", at: "a.value", untyped),
         Refused(
             #"{"a":{"value":null}}"#, "field.value", at: "a.value",

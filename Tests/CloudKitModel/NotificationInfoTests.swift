@@ -67,7 +67,8 @@ struct NotificationInfoTests {
 
     @Test func `desiredKeys together with additionalFields is refused`() throws {
         let expected = ModelError(
-            "member.conflict", at: "additionalFields", "additionalFields and desiredKeys are the same: keep one")
+            "member.conflict", at: "additionalFields",
+            "additionalFields and desiredKeys are two names of the same member: keep one of them")
         #expect(try infoError(#"{"desiredKeys":["a"],"additionalFields":["a"]}"#) == expected)
     }
 

@@ -68,10 +68,10 @@ struct SubscriptionTests {
             "query says what a query subscription watches: add it"),
         Refused(
             "{\(query)}", "member.missing", at: "firesOn",
-            "firesOn names at least one of create, update and delete: add it"),
+            "firesOn is missing: name at least one of create, update and delete"),
         Refused(
             #"{\#(query),"firesOn":[]}"#, "subscription.fires_on", at: "firesOn",
-            "firesOn names at least one of create, update and delete"),
+            "firesOn is empty: name at least one of create, update and delete"),
         Refused(
             #"{\#(query),"firesOn":["create","udpate"]}"#, "word.unknown", at: "firesOn[1]",
             #"a change cannot be "udpate": did you mean "update"?"#),
@@ -92,7 +92,7 @@ struct SubscriptionTests {
             "only a query subscription has a query: to watch one type, use recordType"),
         Refused(
             #"{\#(database),"zoneID":{"zoneName":"Z"}}"#, "member.conflict", at: "zoneID",
-            "a database subscription watches all zones: take zoneID out, or ask for a zone"),
+            "a database subscription watches all zones: take zoneID out, or save a zone subscription"),
         Refused(
             "{\(zone)}", "member.missing", at: "zoneID",
             #"zoneID names the zone to watch: add it, or "zoneWide": true for all zones"#),
@@ -104,7 +104,8 @@ struct SubscriptionTests {
             "zoneName is required: add it"),
         Refused(
             #"{\#(zone),"zoneID":{"zoneName":"Z","ownerRecordName":"_a","ownerName":"_a"}}"#, "member.conflict",
-            at: "zoneID.ownerName", "ownerName and ownerRecordName are the same: keep one"),
+            at: "zoneID.ownerName",
+            "ownerName and ownerRecordName are two names of the same member: keep one of them"),
         Refused(
             #"{\#(database),"recordType":"No te"}"#, "name.characters", at: "recordType",
             #"a record type is ASCII letters, digits, '.', '-' and '_', which "No te" is not"#),
@@ -145,23 +146,23 @@ struct SubscriptionTests {
     static let wrongDatabases: [(String, DatabaseScope, String)] = [
         (
             "{\(query),\(fires)}", .shared,
-            "a query subscription lives in a public or private database, not in a shared one: save it there, "
-                + "or let ingest take it with subscriptionsInAnyDatabase: true"
+            "a query subscription belongs in a public or private database, not in a shared database: "
+                + "save it there, or let ingest accept it with subscriptionsInAnyDatabase: true"
         ),
         (
             #"{\#(zone),"zoneID":{"zoneName":"Z"}}"#, .shared,
-            "a zone subscription lives in a private database, not in a shared one: save it there, "
-                + "or let ingest take it with subscriptionsInAnyDatabase: true"
+            "a zone subscription belongs in a private database, not in a shared database: "
+                + "save it there, or let ingest accept it with subscriptionsInAnyDatabase: true"
         ),
         (
             #"{\#(zone),"zoneID":{"zoneName":"Z"}}"#, .public,
-            "a zone subscription lives in a private database, not in a public one: save it there, "
-                + "or let ingest take it with subscriptionsInAnyDatabase: true"
+            "a zone subscription belongs in a private database, not in a public database: "
+                + "save it there, or let ingest accept it with subscriptionsInAnyDatabase: true"
         ),
         (
             "{\(database)}", .public,
-            "a database subscription lives in a private or shared database, not in a public one: save it there, "
-                + "or let ingest take it with subscriptionsInAnyDatabase: true"
+            "a database subscription belongs in a private or shared database, not in a public database: "
+                + "save it there, or let ingest accept it with subscriptionsInAnyDatabase: true"
         ),
     ]
 

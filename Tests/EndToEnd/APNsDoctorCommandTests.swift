@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `belfry doctor apns` asks `belfry apns-server`. In each case, one setting is wrong.
+/// `belfry doctor apns` sends its requests to `belfry apns-server`.
 @Suite(.timeLimit(.minutes(5)))
 struct APNsDoctorCommandTests {
     struct Mistake: Sendable, CustomTestStringConvertible {
@@ -20,7 +20,7 @@ struct APNsDoctorCommandTests {
 
     static let mistakes = [
         Mistake(
-            testDescription: "another topic than the key's", arguments: ["--key-topic", "com.example.Mail"],
+            testDescription: "a topic that the key does not allow", arguments: ["--key-topic", "com.example.Mail"],
             code: "apns.topic",
             text: "com.example.Notes is not a topic of key KEYLOCAL12 of team TEAMLOCAL1 (400 TopicDisallowed)",
             fix: "compare topic with the app's bundle ID and the key's topics"),
@@ -58,7 +58,7 @@ struct APNsDoctorCommandTests {
             testDescription: "a clock that is ahead", commands: [#"{"clock":"-2h"}"#], code: "apns.credential",
             text: "(403 InvalidProviderToken)", fix: "or this machine's clock may be ahead"),
         Mistake(
-            testDescription: "a clock that is ahead, with the other answer that APNs is known to give",
+            testDescription: "a clock that is ahead, answered with TooManyProviderTokenUpdates",
             commands: [
                 #"{"script":[{"quirks":{"futureToken":"TooManyProviderTokenUpdates"}}]}"#, #"{"clock":"-2h"}"#,
             ], code: "apns.token",

@@ -102,7 +102,7 @@ struct AbsentLogCommandTests {
         #expect(repair.status == 64 && repair.errors.contains("name one of changes, matches, "))
     }
 
-    @Test func `every command refuses a place without logs`() async throws {
+    @Test func `every command except replay and state refuses a pipeline or folder without logs`() async throws {
         let notes = try Notes()
         try FileManager.default.createDirectory(atPath: notes.folder + "/empty", withIntermediateDirectories: false)
         for place in [notes.pipeline, notes.folder + "/empty"] {
@@ -114,7 +114,7 @@ struct AbsentLogCommandTests {
         }
     }
 
-    @Test func `every command reports that the beginning of a log is missing`() async throws {
+    @Test func `log commands and trace report that the beginning of a log is missing`() async throws {
         let notes = try Notes()
         let folder = notes.folder + "/logs"
         let event = Notes.change("n5").dropLast()
@@ -236,7 +236,7 @@ struct AbsentLogCommandTests {
         }
         let explained = try await Command.run(["explain", "--change", "3", "--user", "_alice", "-p", folder])
         #expect(explained.status == 1 && explained.output.contains("outcome.pending"), "\(explained)")
-        // The file for retention names the readers of the log, and so proves that there was a next stage.
+        // `consumers.json` names the readers of the log, so it proves that the next stage existed.
         let readers = #"[{"name":"next","first":1}]"# + "\n"
         try Data(readers.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(names[count - 1])/consumers.json"))
         let known = try await Command.run(["log", "ls", folder])

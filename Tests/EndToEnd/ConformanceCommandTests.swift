@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `belfry conformance` on plugins that keep the rules, and on plugins that each break one.
+/// `belfry conformance` on stages and plugins that keep the rules, and on plugins that each break one.
 @Suite(.timeLimit(.minutes(5)))
 struct ConformanceCommandTests {
     private static let hasPython = Python.hasZeroMQ
@@ -37,7 +37,7 @@ struct ConformanceCommandTests {
         #expect(broken.first?.contains(#""seen":""#) == true)
     }
 
-    @Test func `each rule of a stage is checked in a process of its own`() async throws {
+    @Test func `the kept and skipped rules of a stage are listed and counted`() async throws {
         let result = try await Program.run(
             "belfry", ["conformance", "coalesce", "--settings", "{window: 1s}"], onTerminal: true)
         #expect(result.status == 0, "\(result)")
@@ -55,17 +55,17 @@ struct ConformanceCommandTests {
         #expect(strange.status == 64, "\(strange)")
     }
 
-    @Test func `events can come from a file`() async throws {
+    @Test func `an invalid or missing file of events is reported`() async throws {
         let notes = try Notes()
-        let events = try notes.write("{\"type\":\"match\"}\n{\"type\":\n", to: "events.ndjson")
+        let events = try notes.write("{\"type\":\"match\"}\n\n{\"type\":\n", to: "events.ndjson")
         let result = try await Command.run(["conformance", "coalesce", "--events", events])
-        #expect(result.status == 65 && result.errors.contains("events.ndjson:2: "), "\(result)")
+        #expect(result.status == 65 && result.errors.contains("events.ndjson:3: "), "\(result)")
         let missing = try await Command.run(["conformance", "coalesce", "--events", notes.folder + "/none"])
         #expect(missing.status == 66 && missing.errors.hasSuffix("/none: No such file or directory\n"), "\(missing)")
     }
 }
 
-/// A plugin that passes everything on and breaks the rule that its argument names.
+/// A plugin that passes everything on, except for the fault that its argument names.
 private enum BrokenPlugin {
     static let program = """
         import json, os, signal, sys, random, zmq

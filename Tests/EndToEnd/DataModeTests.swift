@@ -36,7 +36,7 @@ struct DataModeTests {
             + "\n"
     }
 
-    /// The seventeenth topic with a badge of its own is one too many: payload sets it aside.
+    /// A user may have separate badges for at most sixteen topics, so payload sets the seventeenth command aside.
     private static var badges: String {
         (1...17).map {
             #"{"type":"badge.set","container":"iCloud.com.example.Notes","environment":"development","user":"_alice","#
@@ -133,7 +133,7 @@ struct DataModeTests {
         let more = try await doctor()
         #expect(
             more.output.contains(
-                "\(notes.logs) can be accessed by users who do not own it (mode 0755), and so can 1 more"))
+                "\(notes.logs) can be accessed by users who do not own it (mode 0755); so can 1 more file below"))
         let fix = try #require(more.output.firstMatch(of: #/"fix":"(chmod [^ ]* [^ ]* [^ ]*) /#)?.1)
         let mended = try Self.sh(String(fix))
         #expect(mended == 0)
@@ -169,9 +169,9 @@ struct DataModeTests {
             #expect(try Self.sh(widen) == 0)
             let refused = try await send()
             #expect(refused.status == 78 && refused.errors.contains("chmod 600"), "\(refused)")
-            let told = try await doctor()
-            #expect(told.status == 1 && told.output.contains("producer.secret"), "\(told)")
-            let fix = try #require(told.output.firstMatch(of: #/"fix":"(chmod [^(]*) \(/#)?.1)
+            let result = try await doctor()
+            #expect(result.status == 1 && result.output.contains("producer.secret"), "\(result)")
+            let fix = try #require(result.output.firstMatch(of: #/"fix":"(chmod [^(]*) \(/#)?.1)
             #expect(fix.contains("chmod 600 \(secret)"))
             #expect(try Self.sh(String(fix)) == 0)
             #expect(try await doctor().status == 0)

@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `mistakes end with their own status`() async throws {
+    @Test func `each mistake ends the command with its exit status`() async throws {
         #expect(try await Command.run(["key", "list", file]).status == 66)
         #expect(try await Command.run(["key", "revoke", file, "web"]).status == 66)
         #expect(try await create("api", "web").status == 0)

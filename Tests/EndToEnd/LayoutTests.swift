@@ -5,7 +5,7 @@ import PipelineKit
 import TestSupport
 import Testing
 
-/// Checks the rules for imports. SwiftPM accepts undeclared transitive imports, these tests do not.
+/// Checks the rules for imports. SwiftPM accepts undeclared transitive imports. These tests reject them.
 @Suite struct Layout {
     private struct Module: Sendable {
         let name: String
@@ -72,7 +72,7 @@ import Testing
         for stage in stages { #expect(!stage.dependencies.contains("EventLog"), "\(stage.name)") }
     }
 
-    @Test func `only commands import ArgumentParser`() throws {
+    @Test func `Inspect, Replay and PipelineRuntime do not import ArgumentParser`() throws {
         let libraries = try Self.modules.get().filter { ["Inspect", "Replay", "PipelineRuntime"].contains($0.name) }
         #expect(libraries.count == 3)
         for library in libraries {
@@ -80,8 +80,8 @@ import Testing
         }
     }
 
-    /// Tools find a stage by the log that it writes, so a new stage needs no change in the tools. Two words are allowed: one
-    /// belongs to the protocol of replay workers, the other to a report.
+    /// Tools find a stage by the log that it writes, so a new stage needs no change in the tools. Two string literals
+    /// are allowed: one belongs to the protocol of replay workers, the other to a report.
     @Test func `neither PipelineKit nor the tools name a built-in stage`() throws {
         let kinds = Registry.builtIns.stages.keys.map { "\"\($0)\"" }
         #expect(kinds.count == 5)

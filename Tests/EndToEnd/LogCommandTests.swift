@@ -87,7 +87,7 @@ struct LogCommandTests {
         }
     }
 
-    @Test func `imported logs are the same for every command as the exported logs`() async throws {
+    @Test func `log stat, export and migrate print the same for imported logs as for the exported logs`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         let exported = try await Command.run(["log", "export", folder, "--with-tokens"])
@@ -140,7 +140,7 @@ struct LogCommandTests {
         #expect(one.status == 0 && one.errors == "")
     }
 
-    @Test func `the advice in an error fits the command`() async throws {
+    @Test func `an error advises only options and commands that can help`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         for command in ["export", "stat", "verify", "migrate"] {
@@ -173,7 +173,7 @@ struct LogCommandTests {
         #expect(await ingest.result().status == 0)
     }
 
-    @Test func `a place without logs is an error`() async throws {
+    @Test func `a missing folder, a pipeline without logs and a missing log are errors`() async throws {
         let notes = try Notes()
         let missing = try await Command.run(["log", "ls", notes.folder + "/nowhere"])
         #expect(missing.status == 66)

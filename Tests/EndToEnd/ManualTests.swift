@@ -14,7 +14,7 @@ import Testing
             case .other: break
             }
         }
-        await reader.leave()
+        await reader.stopServices()
     }
 
     @Test(arguments: try ManualPage.all())
@@ -72,7 +72,7 @@ import Testing
     }
 }
 
-/// A reader who follows a page in a terminal, in an empty folder.
+/// A reader who follows a page in a terminal, in a folder that contains only `Pipelines`.
 private final class Reader {
     private let folder: Folder
     private var services: [Program] = []
@@ -117,7 +117,7 @@ private final class Reader {
         return Array(lines.reversed().drop(while: \.isEmpty).reversed())
     }
 
-    func leave() async {
+    func stopServices() async {
         for service in services {
             service.signal(SIGTERM)
             _ = await service.result()

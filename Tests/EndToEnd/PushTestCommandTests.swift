@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `belfry push test` reports if the push may not reach the device.
+/// The results of `belfry push test`, mainly for pushes that may not reach the device.
 @Suite(.timeLimit(.minutes(5)))
 struct PushTestCommandTests {
     private static func push(
@@ -28,10 +28,10 @@ struct PushTestCommandTests {
             message: "503 ServiceUnavailable", fix: "try again later, and see Apple's system status"),
         ConnectionFailure(
             testDescription: "the server closes the connection", action: #""drop":true"#, message: "no answer",
-            fix: "the device may still get the push; belfry doctor apns asks the server again"),
+            fix: "the device may still get the push; run belfry doctor apns to test the server"),
         ConnectionFailure(
             testDescription: "the server does not answer", action: #""silence":true"#, message: "no answer yet",
-            fix: "the device may still get the push; belfry doctor apns asks the server again"),
+            fix: "the device may still get the push; run belfry doctor apns to test the server"),
     ]
 
     @Test(arguments: Tier.some(of: failures))
@@ -62,7 +62,7 @@ struct PushTestCommandTests {
         #expect(
             result.output.hasPrefix(
                 "refused for the token by apns: no app of this transport has container iCloud.com.example.Mail, "
-                    + "environment development\ndo: add it under apps of the transport"), "\(result)")
+                    + "environment development\ndo: add the app under apps of the transport"), "\(result)")
         #expect(result.status == 1)
     }
 
@@ -102,7 +102,7 @@ struct PushTestCommandTests {
                 "\ndo: use a key or certificate for that environment, or correct environment\n"))
     }
 
-    /// The message does not contain the text or the name of the library's error.
+    /// The message does not contain the text or the name of the network library's error.
     @Test(arguments: [false, true])
     func `an unreachable server is reported with advice`(isProxy: Bool) async throws {
         let (setup, gone) = (try await LocalAPNsSetup(), try ReservedPort())

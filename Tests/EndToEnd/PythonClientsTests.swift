@@ -23,7 +23,7 @@ struct PythonClientsTests {
         let second = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
         let sent = await producer.result()
         #expect(sent.status == 65)
-        #expect(sent.errors.hasPrefix("2 lines sent in an earlier run, 0 refused\n"), "\(sent)")
+        #expect(sent.errors.hasPrefix("2 lines were sent in an earlier run, 0 of them refused\n"), "\(sent)")
         #expect(sent.errors.contains("line 10003: ") && sent.errors.contains("(json.unexpected_byte)\n"), "\(sent)")
         #expect(sent.errors.hasSuffix("10003 lines sent, 1 refused\n"), "\(sent)")
 
@@ -36,7 +36,9 @@ struct PythonClientsTests {
 
         let rest = try self.consumer(notes, limit: 1)
         let more = try await self.producer(notes, Notes.phone() + changes + "nope\n" + Notes.change("last")).result()
-        #expect(more.errors == "10003 lines sent in an earlier run, 1 refused\n10004 lines sent, 1 refused\n")
+        #expect(
+            more.errors
+                == "10003 lines were sent in an earlier run, 1 of them refused\n10004 lines sent, 1 refused\n")
         let last = await rest.result()
         #expect(sequences(last.output) == [10_003] && recordNames(last.output) == ["last"], "\(last)")
         second.signal(SIGTERM)

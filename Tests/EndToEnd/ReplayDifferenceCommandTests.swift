@@ -24,9 +24,9 @@ struct ReplayDifferenceCommandTests {
         try logs.rewrite("pushes") { [$0 == 4 ? $1.replacing("A note", with: "A nose") : $1] }
         let text = try await Self.replay(notes, logs, onTerminal: true)
         #expect(text.status == 1, "\(text)")
-        let told =
+        let expected =
             "different: log pushes, sequence 4, /payload/aps/alert\n  recorded: \"A nose\"\n  replayed: \"A note\"\n"
-        #expect(text.output.hasPrefix(told + "  input:    log notifications, sequence 4: {"), "\(text.output)")
+        #expect(text.output.hasPrefix(expected + "  input:    log notifications, sequence 4: {"), "\(text.output)")
         #expect(text.errors.contains("payload: differs from pushes 4 on\n"), "\(text.errors)")
         let piped = try await Self.replay(notes, logs)
         #expect(piped.status == 1 && piped.isNDJSON, "\(piped)")
@@ -42,9 +42,9 @@ struct ReplayDifferenceCommandTests {
         let (notes, logs) = try await Self.recorded()
         try logs.rewrite("outcomes") { $0 == 5 ? [$1, #"{"type":"invented"}"#] : [$1] }
         let text = try await Self.replay(notes, logs, onTerminal: true)
-        let told =
+        let expected =
             "different: log outcomes, sequence 6\n  recorded: {\"type\":\"invented\"}\n  replayed: no such event\n"
-        #expect(text.status == 1 && text.output.hasPrefix(told), "\(text)")
+        #expect(text.status == 1 && text.output.hasPrefix(expected), "\(text)")
         let piped = try await Self.replay(notes, logs)
         #expect(piped.output.contains(#""pointer":null,"recorded":{"type":"invented"},"replayed":null"#), "\(piped)")
     }
@@ -59,10 +59,10 @@ struct ReplayDifferenceCommandTests {
         for more in [[], ["--json"]] {
             let damaged = try await Command.run(["replay", notes.pipeline, "--logs", logs.path] + more)
             #expect(damaged.status == 65 && damaged.output.isEmpty, "\(damaged)")
-            let told = try #require(
+            let damage = try #require(
                 damaged.errors.firstMatch(of: /(\S+) is damaged at byte (\d+), from sequence (\d+) on/))
-            #expect(told.1 == segment && told.3 == "4", "\(damaged.errors)")
-            let offset = try #require(Int(told.2))
+            #expect(damage.1 == segment && damage.3 == "4", "\(damaged.errors)")
+            let offset = try #require(Int(damage.2))
             #expect(offset > 0 && offset < place.lowerBound, "the batch begins before its event")
         }
     }
@@ -79,7 +79,7 @@ struct ReplayDifferenceCommandTests {
         #expect(replayed.output.hasPrefix(#"{"result":"different","#) == (status == 1), "\(replayed.output)")
     }
 
-    /// One push is for all five notes and names the last one. An outcome names neither note nor subscription.
+    /// One push is for all five notes and names the fifth. An outcome names neither note nor subscription.
     @Test(arguments: ["pushes", "outcomes"], ["record=n2", "record=n5", "subscription=feed", "record=n9"])
     func `with --only, the effects of the chosen events are compared too`(_ log: String, _ only: String) async throws {
         let notes = try await Notes.recorded()
@@ -92,7 +92,7 @@ struct ReplayDifferenceCommandTests {
         #expect(only == "record=n9" || replayed.output.contains(#""log":"\#(log)""#), "\(replayed)")
     }
 
-    @Test func `pushes are printed at the recorded speed, or faster`() async throws {
+    @Test func `--speed sets the pace of a replay, and without it replay does not wait`() async throws {
         let notes = try Notes()
         try await notes.record(seconds: 10)
         func seconds(_ more: String...) async throws -> Double {

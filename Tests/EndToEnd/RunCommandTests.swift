@@ -133,7 +133,10 @@ struct RunCommandTests {
         let input = try notes.write(Notes.phone() + Notes.change("n1"), to: "in.ndjson")
         let result = try await Command.run(["run", input, notes.pipeline])
         #expect(result.status == 78)
-        #expect(result.errors == "\(input): looks like commands; the pipeline file comes first\n")
+        #expect(
+            result.errors
+                == "\(input): begins with an ingest command, so it is not a pipeline file; name the pipeline file "
+                + "first, then the files of commands\n")
     }
 
     @Test func `run ends quietly when its reader has gone`() async throws {
@@ -145,7 +148,7 @@ struct RunCommandTests {
         #expect(result.errors == "")
     }
 
-    @Test func `a missing file or argument has its exit status and message`() async throws {
+    @Test func `each missing file or argument is reported with an exit status and a message`() async throws {
         let notes = try Notes()
         let cases: [([String], Int32, String)] = [
             (["run", "nowhere.yaml"], 66, "nowhere.yaml: no such pipeline file"),

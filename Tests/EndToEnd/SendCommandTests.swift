@@ -107,7 +107,7 @@ struct SendCommandTests {
         #expect(result.status == 65)
         #expect(
             result.errors.hasPrefix(
-                "\(file) does not begin with the 3 lines that producer shop has sent before. Nothing was sent"),
+                "\(file) does not begin with the 3 lines that producer shop sent in earlier runs. Nothing was sent"),
             "\(result.errors)")
         ingest.signal(SIGTERM)
         #expect(await ingest.result().status == 0)
@@ -126,7 +126,7 @@ struct SendCommandTests {
         #expect(result.status == 64 && result.errors.contains("nonsense"), "\(result)")
     }
 
-    @Test func `after Ctrl-C, send says how many lines were accepted`() async throws {
+    @Test func `after Ctrl-C, send reports that it stopped`() async throws {
         let notes = try Notes()
         let ingest = try await ingest(notes)
         let send = try Program("belfry", ["send", notes.pipeline])
@@ -182,7 +182,7 @@ struct SendCommandTests {
         #expect(shown.output.split(separator: "\n").count == 4, "the stage accepted only some of the lines")
     }
 
-    @Test func `each line that is beyond a limit is refused, and the others are accepted`() async throws {
+    @Test func `each line over a limit or with a zero byte is refused, and the others are accepted`() async throws {
         let notes = try Notes()
         let ingest = try await ingest(notes)
         let long = #"{"type":""# + String(repeating: "x", count: 10_000_000) + "\"}\n"

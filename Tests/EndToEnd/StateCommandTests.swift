@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What `belfry state` prints about the state of stages at a moment.
+/// `belfry state` prints the state of stages at a sequence or time.
 @Suite(.timeLimit(.minutes(5)))
 struct StateCommandTests {
     private static func state(_ notes: Notes, _ name: String, at: String? = nil) async throws -> Program.Result {
@@ -95,14 +95,14 @@ struct StateCommandTests {
         let notes = try await Notes.recorded()
         let lost = notes.logs + "/notifications/settings.ndjson"
         try FileManager.default.removeItem(atPath: lost)
-        let told =
+        let message =
             "\(lost) is missing: the current settings of \(notes.pipeline) are used for the whole log of coalesce, with "
             + "the defaults of that time: pendingPerUser 1000000000\n"
         let place = [notes.pipeline, "--logs", notes.logs]
         for command in [["replay"] + place, ["whatif", "--set", "match.x=1"] + place, ["state", "badges"] + place] {
             let words = command[0] == "state" ? ["state", notes.pipeline, "badges", "--logs", notes.logs] : command
             let result = try await Command.run(words)
-            #expect(result.errors.hasPrefix(told), "\(result)")
+            #expect(result.errors.hasPrefix(message), "\(result)")
         }
     }
 }

@@ -71,7 +71,8 @@ struct SubscriptionCommandTests {
         #expect(result.errors.hasPrefix(Self.warning))
         #expect(
             result.errors.dropFirst(Self.warning.count).hasPrefix(
-                #"standard input:3: warning: subscription.subscriptionID: the user had "feed" in the public database: "#
+                "standard input:3: warning: subscription.subscriptionID: the user already had a subscription "
+                    + #""feed" in the public database; "#
             ))
         #expect(result.errors.hasSuffix("(subscription.moved)\n"))
     }

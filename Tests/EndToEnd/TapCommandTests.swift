@@ -49,7 +49,7 @@ struct TapCommandTests {
         try notes.write(text, to: "notes.yaml")
         let first = try Program("belfry-ingest", ["--pipeline", notes.pipeline])
         await first.error("running")
-        // Each part is a batch, so that segments are filled one after the other.
+        // Each part is a batch of its own, so that the log gets several segments.
         for part in 0..<4 {
             let changes = Notes.changes(part * 300..<(part + 1) * 300)
             _ = try await Program.run("belfry", ["send", notes.pipeline], input: changes)

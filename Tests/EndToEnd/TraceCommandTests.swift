@@ -26,7 +26,7 @@ struct TraceCommandTests {
         #expect(chart.output.hasPrefix("flowchart TD\n"))
     }
 
-    @Test func `several results are listed, with how to choose one`() async throws {
+    @Test func `several results are listed, with advice on how to choose one`() async throws {
         let notes = try Notes()
         let folder = try await logs(notes)
         let listed = try await Command.run(["trace", "n1", "-p", folder, "--tree"])

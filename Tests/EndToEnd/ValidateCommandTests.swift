@@ -27,9 +27,9 @@ struct ValidateCommandTests {
         let text = try await Command.run(["validate", pipeline])
         #expect(text.status == 0)
         #expect(text.output.contains("is valid: "))
-        let told =
+        let message =
             ": stages.deliver.transports.screen.secret: cannot open \(notes.folder)/none: No such file or directory"
-        #expect(text.errors.hasPrefix("warning: \(pipeline):9:") && text.errors.hasSuffix(told + "\n"))
+        #expect(text.errors.hasPrefix("warning: \(pipeline):9:") && text.errors.hasSuffix(message + "\n"))
         let json = try await Command.run(["validate", "--json", pipeline])
         #expect(json.status == 0 && json.errors == "")
         #expect(json.output.hasPrefix(#"{"valid":true,"errors":[],"warnings":[{"file":"#))
@@ -48,14 +48,14 @@ struct ValidateCommandTests {
         ] {
             let pipeline = try notes.write(
                 notes.read("notes.yaml").replacing("{ use: console }", with: transport), to: "hooked.yaml")
-            let told = try await Command.run(["validate", pipeline])
-            #expect(told.status == 0, "\(told)")
-            #expect(told.errors.hasPrefix("warning: \(pipeline):9:") && told.errors.contains(reason), "\(told)")
-            #expect(!told.errors.contains("hunter2"))
+            let result = try await Command.run(["validate", pipeline])
+            #expect(result.status == 0, "\(result)")
+            #expect(result.errors.hasPrefix("warning: \(pipeline):9:") && result.errors.contains(reason), "\(result)")
+            #expect(!result.errors.contains("hunter2"))
         }
     }
 
-    @Test func `each unusable secret is reported with its place`() async throws {
+    @Test func `each unusable secret is reported with line, column and key`() async throws {
         let notes = try Notes()
         chmod(try notes.write("hunter2", to: "secret"), 0o600)
         let webhook = [
@@ -65,15 +65,15 @@ struct ValidateCommandTests {
         let pipeline = try notes.write(
             notes.read("notes.yaml").replacing("{ use: console }", with: webhook.joined(separator: ",\n")),
             to: "hooked.yaml")
-        let told = try await Command.run(["validate", pipeline])
+        let result = try await Command.run(["validate", pipeline])
         let at = "warning: \(pipeline):"
         let key = "stages.deliver.transports.screen"
         let secret =
             "12:15: \(key).secret: \(notes.folder)/secret is not whsec_ and 24 to 64 bytes in Base64; make one with: "
         let url =
-            "10:12: \(key).url: \(notes.folder)/secret holds no address for webhooks: expected an http or https URL"
-        let lines = told.errors.split(separator: "\n")
-        #expect(told.status == 0 && lines.count == 3, "\(told)")
+            "10:12: \(key).url: \(notes.folder)/secret is not a usable webhook URL: expected an http or https URL"
+        let lines = result.errors.split(separator: "\n")
+        #expect(result.status == 0 && lines.count == 3, "\(result)")
         for (line, start) in zip(lines, [url, secret, secret]) { #expect(line.hasPrefix(at + start), "\(line)") }
     }
 
@@ -83,17 +83,17 @@ struct ValidateCommandTests {
         let pipeline = try notes.write(
             notes.read("notes.yaml").replacing("{ use: console }", with: webhook), to: "hooked.yaml")
         for command in ["validate", "doctor"] {
-            let told = try await Command.run([command, pipeline])
-            #expect(told.status == (command == "doctor" ? 1 : 0), "\(told)")
+            let result = try await Command.run([command, pipeline])
+            #expect(result.status == (command == "doctor" ? 1 : 0), "\(result)")
             for key in ["url", "headers.authorization"] {
                 let warning = "stages.deliver.transports.screen.\(key): the secret is in clear"
-                #expect((told.output + told.errors).contains(warning), "\(told)")
+                #expect((result.output + result.errors).contains(warning), "\(result)")
             }
-            #expect(!(told.output + told.errors).contains("hunter2"))
+            #expect(!(result.output + result.errors).contains("hunter2"))
         }
     }
 
-    @Test func `mistakes have line and column, as text and as JSON`() async throws {
+    @Test func `mistakes are reported with line and column, as text and as JSON`() async throws {
         let notes = try Notes(ingest: "{ bindd: x, door: 7 }")
         let text = try await Command.run(["validate", notes.pipeline])
         #expect(text.status == 78)

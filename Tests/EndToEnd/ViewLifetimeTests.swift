@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The compiler checks the lifetimes of views also in a plugin's package, which turns on no feature of the compiler.
+/// The compiler checks the lifetimes of views also in a plugin's package that enables no compiler features.
 @Suite struct ViewLifetimes {
     private static let plugin = """
         import JSON

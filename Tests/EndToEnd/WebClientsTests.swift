@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Clients that know nothing of Belfry, at a running gateway.
+/// Clients that were not written for Belfry, against a running gateway.
 @Suite(.timeLimit(.minutes(10)))
 struct WebClientsTests {
     /// pyicloud and schemathesis are not in Debian. `deploy/test --full` installs them.
     private enum Venv {
         static let folder = ProcessInfo.processInfo.environment["BELFRY_WEB_VENV"] ?? ""
-        static let isThere = FileManager.default.isExecutableFile(atPath: folder + "/bin/python")
+        static let isInstalled = FileManager.default.isExecutableFile(atPath: folder + "/bin/python")
         static let missing: Comment =
             "BELFRY_WEB_VENV names no Python environment with pyicloud and schemathesis; deploy/test --full makes one"
     }
@@ -16,8 +16,8 @@ struct WebClientsTests {
     private static let scripts =
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Support").path
 
-    @Test(.full, .enabled(if: Venv.isThere, Venv.missing))
-    func `pyicloud's CloudKit client works as it is`() async throws {
+    @Test(.full, .enabled(if: Venv.isInstalled, Venv.missing))
+    func `pyicloud's CloudKit client works unchanged`() async throws {
         try await withGateway { address in
             let result = try await Program.run(
                 Venv.folder + "/bin/python", [Self.scripts + "/web_clients.py", address])
@@ -25,15 +25,15 @@ struct WebClientsTests {
         }
     }
 
-    @Test(.full, .enabled(if: Venv.isThere, Venv.missing))
-    func `generated requests find no answer that the OpenAPI document lacks`() async throws {
+    @Test(.full, .enabled(if: Venv.isInstalled, Venv.missing))
+    func `the OpenAPI document describes every answer to a generated request`() async throws {
         try await withGateway { address in
             let result = try await Program.run("/bin/sh", [Self.scripts + "/schemathesis.sh", address, "150"])
             #expect(result.status == 0, "\(result.output)\(result.errors)")
         }
     }
 
-    @Test func `a request that openssl signed and curl sent is answered, and another one is not`() async throws {
+    @Test func `openssl and curl can sign and send a request; another key or database is refused`() async throws {
         let folder = try Folder()
         for name in ["own", "other"] {
             let made = try await Program.run(
@@ -95,7 +95,8 @@ struct WebClientsTests {
         #expect(damaged.status == 1 && damaged.output.contains("belfry store rebuild"), "\(damaged)")
     }
 
-    /// Opens more connections than the limit of 10,000, sends a request on the first, and prints how many are open.
+    /// Opens more connections than the limit of 10,000, sends a request on the first, and prints the number of the
+    /// others that are open.
     private static let idleConnections = """
         import socket, sys
         connections = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(10_050)]
@@ -113,7 +114,7 @@ struct WebClientsTests {
         """
 
     @Test(.full)
-    func `ten thousand idle connections stay open, further ones are closed, and requests go on`() async throws {
+    func `with ten thousand idle connections, a request is answered and further connections are closed`() async throws {
         try await withGateway { address in
             let port = String(address.split(separator: ":").last ?? "")
             let result = try await Program.run(Python.program, ["-c", Self.idleConnections, port])
@@ -122,8 +123,7 @@ struct WebClientsTests {
     }
 
     @Test(.full, arguments: [1, 2, Int.random(in: 3...1_000_000)])
-    func `writers that disagree lose and repeat nothing while the gateway and ingest are killed`(seed: Int) async throws
-    {
+    func `no concurrent write is lost or repeated while the gateway and ingest are killed`(seed: Int) async throws {
         let folder = try Folder()
         let belfry = try Program.folder() + "/belfry"
         // The gateway that is started again must listen at the same port.
@@ -145,7 +145,7 @@ struct WebClientsTests {
     ///
     /// - Parameters:
     ///   - settings: Further settings of the gateway, each after a comma.
-    ///   - folder: The folder of the pipeline file; nil: a new one.
+    ///   - folder: The folder of the pipeline file. Nil for a new folder.
     private func withGateway(
         _ settings: String = "", in folder: Folder? = nil, _ body: (String) async throws -> Void
     ) async throws {

@@ -15,8 +15,8 @@ import Testing
         return try #require(try scratch.segments.first)
     }
 
-    /// Where the third batch begins. The segment's header has 64 bytes. Each batch has a header of 64 bytes, a cursor of 17
-    /// bytes, and the lines of its events.
+    /// The offset of the third batch. The segment's header has 64 bytes. Each batch has a header of 64 bytes, a cursor
+    /// of 17 bytes, and the lines of its events.
     private var lastBatchOffset: Int { 64 + (64 + 17 + 3 + 8) + (64 + 17 + 8) }
 
     @Test func `a last batch torn at any byte is cut off and reported`() throws {
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `a segment that is cut short or missing is damage unless it is the last one`() throws {
+    @Test func `a middle segment that is cut short or missing is damage`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer(segmentBytesMax: 300)
         for number in 1...9 { try writer.append([event(number, padding: 100)]) }

@@ -89,7 +89,7 @@ import Testing
     @Test(
         arguments: [(0o700, "go-rwx"), (0o750, "g-w,o-rwx"), (0o770, "o-rwx"), (0o755, "go-w")] as [(UInt32, String)])
     func `the argument for chmod removes the permissions that the mode does not have`(folders: UInt32, said: String) {
-        #expect(DataMode(folders: folders).prohibition == said)
+        #expect(DataMode(folders: folders).chmodArgument == said)
         #expect(!DataMode(folders: folders).isExceeded(by: folders))
         #expect(DataMode(folders: folders).isExceeded(by: 0o777))
     }

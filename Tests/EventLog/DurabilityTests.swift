@@ -38,20 +38,20 @@ private final class SlowDisk: Sendable {
     func `with the policy always, one sync makes all waiting batches durable`() throws {
         let (scratch, disk) = (Scratch(), SlowDisk())
         let writer = try disk.writer(scratch, .always)
-        let (told, calls) = (DispatchSemaphore(value: 0), Log())
+        let (notified, calls) = (DispatchSemaphore(value: 0), Log())
         writer.onDurable { sequence in
             calls.add(sequence)
-            told.signal()
+            notified.signal()
         }
         try writer.append([event(1)])
         try disk.began.await()
         for number in 2...50 { try writer.append([event(number)]) }
         #expect(writer.durableSequence == 0 && writer.lastSequence == 50)
         disk.gate.signal()
-        try told.await()
+        try notified.await()
         #expect(calls.all == [1] && writer.durableSequence == 1)
         disk.gate.signal()
-        try told.await()
+        try notified.await()
         #expect(calls.all == [1, 50] && writer.durableSequence == 50)
         #expect(disk.count.withLock { $0 } == 2)
         try writer.close()
@@ -76,13 +76,13 @@ private final class SlowDisk: Sendable {
 
     @Test(.timeLimit(.minutes(5)), arguments: [SyncPolicy.always, .interval(.milliseconds(1))])
     func `a failed sync is reported without another append`(policy: SyncPolicy) throws {
-        let (scratch, disk, told) = (Scratch(), SlowDisk(), DispatchSemaphore(value: 0))
+        let (scratch, disk, notified) = (Scratch(), SlowDisk(), DispatchSemaphore(value: 0))
         let writer = try disk.writer(scratch, policy)
-        writer.onDurable { _ in told.signal() }
+        writer.onDurable { _ in notified.signal() }
         disk.failing.withLock { $0 = true }
         disk.gate.signal()
         try writer.append([event(1)])
-        try told.await()
+        try notified.await()
         #expect(throws: EventLogError.syncFailed(file: try scratch.segments[0], errno: EIO)) { try writer.check() }
         #expect(writer.durableSequence == 0)
     }

@@ -68,7 +68,7 @@ struct EventLookupTests {
         try log.writer.close()
     }
 
-    @Test func `a log that does not exist yet holds nothing`() throws {
+    @Test func `a log that does not exist yet has no events`() throws {
         let folder = try Folder()
         #expect(try EventLookup(directory: folder.path + "/none").read(1) { _ in } == nil)
     }
@@ -84,5 +84,27 @@ struct EventLookupTests {
         #expect(throws: EventLogError.self) {
             try EventLookup(directory: log.directory).read(UInt64(count)) { _ in }
         }
+    }
+
+    @Test func `an event behind a damaged header is an error, and an event with a torn header is missing`() throws {
+        let log = try Log()
+        for _ in 0..<3 { try log.append(1, length: 20) }
+        try log.writer.close()
+        let segment = URL(fileURLWithPath: log.directory + "/00000000000000000001.log")
+        let whole = try Data(contentsOf: segment)
+        // The opening has 64 bytes. Each batch has a header of 64 bytes and a line.
+        let second = 64 + 64 + log.lines[0].utf8.count + 1
+        var damaged = whole
+        damaged[second + 20] ^= 1
+        try damaged.write(to: segment)
+        let lookup = EventLookup(directory: log.directory)
+        try check(1, log, lookup, "before the damage")
+        for sequence in 2...4 as ClosedRange<UInt64> {
+            #expect(throws: EventLogError.self) { try lookup.read(sequence) { _ in } }
+        }
+        try whole.prefix(second + 20).write(to: segment)
+        let fresh = EventLookup(directory: log.directory)
+        try check(1, log, fresh, "before the torn header")
+        #expect(try fresh.read(2) { _ in } == nil)
     }
 }

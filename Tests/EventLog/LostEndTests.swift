@@ -47,7 +47,7 @@ import Time
                 "the log ends with sequence \(last.firstSequence - 1), but \(scratch.log)/\(witness)"))
         #expect(problem.reason.contains("had reached 10: \(11 - last.firstSequence) or more events are lost"))
         let repair = try LogRepair(directory: scratch.log)
-        #expect(repair.plan.knownThrough == 10 && repair.plan.derived.count == 1 && !repair.plan.isSound)
+        #expect(repair.plan.knownThrough == 10 && repair.plan.derivedFiles.count == 1 && !repair.plan.isSound)
         _ = try repair.apply(at: now)
         #expect(try EventLogs.verify(directory: scratch.log).isSound)
     }

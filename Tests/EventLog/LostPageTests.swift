@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// Moves the header over the edge of a page, and loses the page after the edge.
+    /// Moves the header over the edge of a page, and loses its bytes before the edge or the page after the edge.
     @Test func `a header on two pages is torn if either page is missing`() throws {
         for missing in 0...70 {
             let scratch = Scratch()

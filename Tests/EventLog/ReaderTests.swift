@@ -4,7 +4,7 @@ import Testing
 import Time
 
 @Suite struct ReaderTests {
-    /// Batches of none to four events, in several segments.
+    /// Batches of zero to four events, in several segments.
     private func log(_ scratch: Scratch) throws -> [ModelBatch] {
         let writer = try scratch.writer(segmentBytesMax: 600)
         var number = 0
@@ -131,5 +131,16 @@ import Time
         #expect(try logs[1].segments == scratch.segments.count && !logs[1].hasTornTail)
         #expect(try logs[1].bytes == scratch.segments.reduce(0) { try $0 + UInt64(bytes(of: $1).count) })
         #expect(try EventLogs.list(in: scratch.path + "/none").isEmpty)
+    }
+
+    @Test func `a last segment without a batch does not change the time of the last batch`() throws {
+        let scratch = Scratch()
+        let batches = try log(scratch)
+        let next = "\(batches.reduce(1) { $0 + $1.events.count })"
+        let name = String(repeating: "0", count: 20 - next.count) + next
+        try write([], to: scratch.log + "/" + name + ".log")
+        let summary = try EventLogs.summary(directory: scratch.log)
+        #expect(try summary.segments == scratch.segments.count && "\(summary.lastSequence + 1)" == next)
+        #expect(summary.firstNow == batches.first?.now && summary.lastNow == batches.last?.now)
     }
 }

@@ -24,7 +24,7 @@ import Time
         return try EventLogReader.all(options.logDirectory)
     }
 
-    /// Damages any byte. The beginning of the log must stay, and a writer must be able to continue it.
+    /// Damages a random byte. The events before it must be kept, and a writer must be able to continue the log.
     @Test func `a repair keeps the events before the damage`() throws {
         let seed = Seeded.ofThisRun
         var random = Seeded(seed)
@@ -100,7 +100,7 @@ import Time
         #expect(try EventLogReader.all(scratch.log) == Array(batches.dropLast()))
     }
 
-    @Test func `a log that a stage has open is refused by name`() throws {
+    @Test func `a log that a stage has open is not repaired, and the error names the log and the process`() throws {
         let scratch = Scratch()
         let writer = try scratch.writer()
         #expect(throws: EventLogError.alreadyOpen(name: "matches", directory: scratch.log, process: processNumber())) {
@@ -128,8 +128,8 @@ import Time
         damaged[200] ^= 1
         try write(damaged, to: cut.path)
         let repair = try LogRepair(directory: scratch.log)
-        #expect(repair.plan.derived == [ahead, behind].map { scratch.log + $0 })
-        #expect(repair.plan.consumersBeyond == [.init(name: "notifications", done: 20)])
+        #expect(repair.plan.derivedFiles == [ahead, behind].map { scratch.log + $0 })
+        #expect(repair.plan.consumersBeyond == [.init(name: "notifications", lastProcessed: 20)])
         let copy = try #require(try repair.apply(at: now))
         #expect(try EventLogs.list(in: scratch.path).count == 2)
         let left = try FileManager.default.contentsOfDirectory(atPath: copy).sorted()
@@ -145,18 +145,18 @@ import Time
             let whole = try bytes(of: manifest)
             if let damage { try write(Array(damage.utf8), to: manifest) } else { try #require(unlinked(manifest)) }
             let error = #expect(throws: EventLogError.self) { try LogRepair(directory: scratch.log) }
-            #expect(error?.description.contains("restore it from a copy") == true)
+            #expect(error?.description.contains("restore log.json from a copy") == true)
             let note = UpstreamNote(log: "matches", identity: LogIdentity(seed: "test", name: "matches"))
             _ = try log(scratch, name: "notifications", upstream: note)
             let repair = try LogRepair(directory: scratch.log)
-            #expect(repair.plan.manifest != nil && repair.plan.cuts.isEmpty)
+            #expect(repair.plan.manifestProblem != nil && repair.plan.cuts.isEmpty)
             _ = try repair.apply(at: now)
             #expect(try bytes(of: manifest) == whole)
             #expect(try EventLogReader.all(scratch.log) == batches)
         }
     }
 
-    /// With one wrong digit in `log.json`, every segment looks like that of another log.
+    /// With one wrong digit in `log.json`, every segment looks like a segment of another log.
     @Test func `a repair of a wrong identity in the manifest cuts no segment`() throws {
         for source in ["nothing", "reader", "snapshot", "index"] {
             let scratch = Scratch()
@@ -190,7 +190,8 @@ import Time
             }
             let repair = try LogRepair(directory: scratch.log)
             #expect(
-                repair.plan.cuts.isEmpty && repair.plan.manifest?.contains("gives the identity") == true, "\(source)")
+                repair.plan.cuts.isEmpty && repair.plan.manifestProblem?.contains("gives the identity") == true,
+                "\(source)")
             let copy = try #require(try repair.apply(at: now))
             #expect(try bytes(of: manifest) == whole && bytes(of: copy + "/log.json") != whole)
             #expect(try EventLogReader.all(scratch.log) == batches)
@@ -231,7 +232,7 @@ import Time
         #expect(problem.sequence == missing.lowerBound && problem.file == facts[1].path)
         #expect(problem.reason.hasPrefix("sequences \(missing.lowerBound) to \(missing.upperBound) are missing"))
         let repair = try LogRepair(directory: scratch.log)
-        #expect(repair.plan.missing == missing && repair.plan.cuts.isEmpty)
+        #expect(repair.plan.missingAtStart == missing && repair.plan.cuts.isEmpty)
         _ = try repair.apply(at: now)
         #expect(try EventLogs.verify(directory: scratch.log).isSound)
         #expect(try EventLogReader.all(scratch.log) == batches.filter { $0.first > missing.upperBound })

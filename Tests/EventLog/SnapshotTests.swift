@@ -59,9 +59,9 @@ import Time
             for removes in [false, true, true] {
                 store.removesDamaged = removes
                 var problems: [String] = []
-                let isThere = access(path, F_OK) == 0
+                let exists = access(path, F_OK) == 0
                 #expect(try store.newest(where: { _ in true }, problem: { problems.append($0) })?.header.sequence == 1)
-                #expect(problems.count == (isThere ? 1 : 0))
+                #expect(problems.count == (exists ? 1 : 0))
                 #expect(problems.allSatisfy { $0.hasSuffix("; removed") == (removes && isRemoved) }, "\(problems)")
             }
             #expect(access(path, F_OK) == (isRemoved ? -1 : 0))
@@ -215,10 +215,10 @@ extension FileCalls {
         var calls = FileCalls()
         let real = calls
         calls.write = { file, parts, count, offset in
-            disk.hasFailed ? -1 : real.write(file, parts, count, offset)
+            disk.fails() ? -1 : real.write(file, parts, count, offset)
         }
-        calls.sync = { disk.hasFailed ? -1 : real.sync($0) }
-        calls.rename = { disk.hasFailed ? -1 : real.rename($0, $1) }
+        calls.sync = { disk.fails() ? -1 : real.sync($0) }
+        calls.rename = { disk.fails() ? -1 : real.rename($0, $1) }
         return calls
     }
 }
@@ -232,7 +232,7 @@ private final class FailingDisk: Sendable {
         self.code = code
     }
 
-    var hasFailed: Bool {
+    func fails() -> Bool {
         left.withLock { left in
             left -= 1
             errno = code

@@ -26,7 +26,7 @@ final class Scratch {
         try EventLogWriter(options(segmentBytesMax: segmentBytesMax, sync: sync))
     }
 
-    /// The facts about each segment of a log without a writer.
+    /// The facts about each segment of the log. A test must close its writer before.
     func facts() throws -> [SegmentFacts] {
         let writer = try writer()
         defer { withExtendedLifetime(writer) {} }

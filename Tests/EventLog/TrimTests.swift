@@ -69,7 +69,7 @@ import Time
         #expect(try fast.rest().map(\.first) == [20])
     }
 
-    /// The last segment has no opening. Only the segment before it has the log's cursor.
+    /// The last segment is empty, so only the segment before it has the log's cursor.
     @Test func `a trim keeps the segment before an empty last segment`() throws {
         let scratch = Scratch()
         try log(scratch).close()

@@ -34,7 +34,7 @@ import Time
         try matches(scratch, done: [1, 1, 3, 5], of: identity)
         #expect(try problems(scratch) == [])
         #expect(try EventLogs.cursor(directory: scratch.log) == Cursor(["changes": 5]))
-        #expect(try EventLogs.consumers(ofLogAt: scratch.path + "/changes").map(\.done) == [5])
+        #expect(try EventLogs.consumers(ofLogAt: scratch.path + "/changes").map(\.lastProcessed) == [5])
     }
 
     @Test func `a cursor beyond the upstream log is reported`() throws {
@@ -62,7 +62,7 @@ import Time
         try matches(scratch, done: [1], of: LogIdentity(seed: "other", name: "changes"))
         #expect(try problems(scratch).map(\.file) == [scratch.log + "/upstream.json"])
         try write(Array("{}".utf8), to: scratch.log + "/upstream.json")
-        #expect(try problems(scratch).map(\.reason) == ["its text is not as Belfry writes it"])
+        #expect(try problems(scratch).map(\.reason) == ["the file was changed after Belfry wrote it"])
     }
 
     @Test func `only the log itself is checked if the upstream log is missing`() throws {
@@ -79,11 +79,11 @@ import Time
         let text = String(decoding: try bytes(of: path), as: UTF8.self)
         try write(Array(text.replacing("\"\(name)\"", with: "\"other\"").utf8), to: path)
         #expect(try problems(scratch).map(\.file) == [path])
-        #expect(try problems(scratch).first?.reason == "log.json names log 'other', and its folder is '\(name)'")
+        #expect(try problems(scratch).first?.reason == "log.json names log 'other', but its folder is '\(name)'")
     }
 
     private struct Check: LogCheck {
-        var isOfCache = false
+        var checksCache = false
         let body: @Sendable (VerifiedLog) -> [VerifyReport.Problem]
         func check(_ log: VerifiedLog) -> [VerifyReport.Problem] { body(log) }
     }
@@ -98,7 +98,7 @@ import Time
         }
         let report = try EventLogs.verify(directory: scratch.log, checks: [check])
         #expect(report.problems == [problem] && !report.isSound)
-        let cache = Check(isOfCache: true) { _ in [problem] }
+        let cache = Check(checksCache: true) { _ in [problem] }
         let noted = try EventLogs.verify(directory: scratch.log, checks: [cache])
         #expect(noted.notes == [problem] && noted.isSound)
     }

@@ -7,10 +7,10 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Runs the five processes with a local APNs, whose answers do more than end a push.
+/// Runs the five processes with a local APNs. Its answers retire devices, stop apps and delay pushes.
 @Suite(.serialized) struct APNsAnswers {
-    /// The backend refuses the message until `deliver` was killed, and then accepts it.
-    @Test func `a backend is told of a retired device even if deliver is killed`() async throws {
+    /// The backend refuses the notice until `deliver` was killed, and then accepts it.
+    @Test func `a backend gets the notice of a retired device even if deliver is killed`() async throws {
         let gone = #"{"status":410,"reason":"Unregistered","timestamp":4102444800000}"#
         let apns = try await RunningAPNs(script: #"{"script":[{"do":\#(gone)}]}"#)
         let isWell = Mutex(false)
@@ -67,7 +67,7 @@ import ZeroMQ
         #expect(Set(apns.accepted.map(\.id)).count == 40)
     }
 
-    /// A wake hands the pushes out two at a time, so the answers of one wake are in many batches. After a kill, deliver
+    /// A wake hands the pushes out in pairs, so the answers of one wake are in many batches. After a kill, deliver
     /// must read all of these batches.
     @Test(.full) func `pushes that wait during wakes of many parts survive kills`() async throws {
         let apns = try await RunningAPNs(script: #"{"script":[{"when":{"first":60},"do":{"status":503}}]}"#)
@@ -117,7 +117,7 @@ import ZeroMQ
 
     /// The key is wrong at first. After its file is corrected, each waiting push is sent once.
     @Test(arguments: [true, false])
-    func `a stopped app goes on when its key is corrected`(isStoppedCleanly: Bool) async throws {
+    func `a stopped app resumes when its key is corrected`(isStoppedCleanly: Bool) async throws {
         let (apns, other) = (try await RunningAPNs(), try await RunningAPNs())
         try await other.stop()
         let problems = try await SocketThread.run(name: "faults") {
@@ -144,7 +144,8 @@ import ZeroMQ
             let pipeline = try LivePipeline(transport: apns.transport())
             try pipeline.send((1...20).map { Notes.device("d\($0)", "\($0 + 10)ff") } + Notes.commands(1))
             try pipeline.waitFor("app.stopped")
-            try pipeline.waitForLine("deliver: apns: iCloud.com.example.Notes development com.example.Notes: nothing")
+            try pipeline.waitForLine(
+                "deliver: apns: iCloud.com.example.Notes development com.example.Notes: Belfry stops")
             try pipeline.kill("deliver")
             try pipeline.waitForRestarts()
             try pipeline.send([Notes.note(2)], from: "later")
@@ -153,7 +154,7 @@ import ZeroMQ
                 "belfry", ["doctor", pipeline.file], output: pipeline.folder.file("found"))
             _ = try doctor.end()
             let problems = try pipeline.stop()
-            let said = pipeline.up.lines.filter { $0.contains("nothing more is sent") }
+            let said = pipeline.up.lines.filter { $0.contains("Belfry stops sending") }
             return (said, try pipeline.folder.lines(of: "found"), problems)
         }
         try await apns.stop()
@@ -162,8 +163,8 @@ import ZeroMQ
         #expect(found.contains { $0.contains("Compare the transport's host and the app's environment") })
     }
 
-    /// APNs allows only one new provider token in several minutes, so the doctor must not make one.
-    @Test func `the doctor uses the stage's own token`() async throws {
+    /// APNs allows only one new provider token in several minutes, so the stage must not make another.
+    @Test func `the doctor and the stage use one provider token`() async throws {
         let apns = try await RunningAPNs()
         let (doctor, problems) = try await SocketThread.run(name: "faults") {
             let folder = try Folder()

@@ -14,7 +14,7 @@ import ZeroMQ
 @testable import BelfryTool
 @testable import Inspect
 
-/// Tests a stage that traps on an event. After three crashes of its process, the pipeline goes on without that event.
+/// Tests a stage that traps on an event. After three crashes of its process, the pipeline continues without that event.
 @Suite(.timeLimit(.minutes(5))) struct CrashTests {
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
@@ -31,7 +31,7 @@ import ZeroMQ
             }
     }
 
-    /// Sends the commands, and then lets the process crash three times on each record named `poison`.
+    /// Sends the commands, and then lets the process crash three times on each record whose name begins with `poison`.
     private static func crashes(on names: [String], snapshotBytes: String) async throws -> SeparateStages {
         let stages = try SeparateStages(try Folder(), snapshotBytes: snapshotBytes)
         try await stages.send(commands(names))
@@ -55,7 +55,7 @@ import ZeroMQ
         #expect(
             letter.hasPrefix(
                 #"{"type":"dead_letter","stage":"match","log":"changes","sequence":5,"code":"stage.crashed""#))
-        #expect(letter.contains("the stage crashed three times on it"), "\(letter)")
+        #expect(letter.contains("the stage crashed three times on this event"), "\(letter)")
         // A rebuild from the beginning skips the event too, and the next event passes.
         try await stages.send(Self.commands(["n4"]))
         try await stages.run(untilOutcomes: 4)
@@ -93,7 +93,7 @@ import ZeroMQ
             try await SeparateStages(at: folder, snapshotBytes: "64 MiB").run(untilOutcomes: .max)
         }
         let match = try #require(try await stages.replay().first { $0.stage == "match" })
-        #expect(match.difference == nil && match.untaken >= 2, "\(match)")
+        #expect(match.difference == nil && match.unprocessed >= 2, "\(match)")
         let state = PipelineState(try stages.recorded(), MachineFactory(registry: .trapping))
         #expect(try state.lines("subscriptions", at: .end)?.contains(#""subscriptionID":"s""#) == true)
     }
@@ -146,7 +146,7 @@ private final class SeparateStages: Sendable {
         try await ingest.wait(for: "ingest runs") { $0.phase == .running }
         try await SocketThread.run(name: "producer") {
             let producer = try Producer(
-                ProducerSocket.make(ingest.plan, context), endpoint: ingest.plan.door ?? "", name: "test",
+                ToolSocket.make(ingest.plan, context), endpoint: ingest.plan.door ?? "", name: "test",
                 secret: "the secret of this test")
             _ = try producer.greet(timeout: .seconds(30))
             try producer.send(Array((commands.joined(separator: "\n") + "\n").utf8), count: commands.count)
@@ -207,7 +207,8 @@ private final class SeparateStages: Sendable {
             .resolve(for: change, in: recorded, LogScan())
         let answer = try ExplainedAnswer(change, subject, in: recorded, LogScan())
         #expect(!answer.isPushed && answer.reason.code == .changeRefused)
-        #expect(answer.verdict.contains("match set it aside: the stage crashed three times on it"), "\(answer.verdict)")
+        let verdict = answer.verdict
+        #expect(verdict.contains("match set it aside: the stage crashed three times on this event"), "\(verdict)")
         let state = PipelineState(try self.recorded(), MachineFactory(registry: .trapping))
         #expect(try state.lines("subscriptions", at: .end)?.contains(#""subscriptionID":"s""#) == true)
         let same = try WhatIf(try self.recorded(), WhatIfChange(file), registry: .trapping).run()

@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Kills a stage in the middle of the outputs of an event or of a wake. Nothing is lost or repeated.
+/// Kills a stage in the middle of the outputs of an event or of a wake. No push is lost, and no
+/// accepted outcome is repeated.
 @Suite(.serialized) struct FanOutKills {
     private static let watchers = 2_000
     private static let roundsMax = 15

@@ -6,7 +6,7 @@ import Testing
 import ZeroMQ
 
 /// Fills the disk of real processes. Each stage reports the full disk and waits. No acknowledged event is lost. When
-/// there is room again, the stages go on by themselves.
+/// there is room again, the stages continue by themselves.
 @Suite(.serialized) struct FullDisk {
     private static let logs = [
         "ingest": "changes", "match": "matches", "coalesce": "notifications", "payload": "pushes",
@@ -71,7 +71,7 @@ import ZeroMQ
         let said = try await SocketThread.run(name: "faults") {
             let folder = try Folder()
             let file = try folder.write(LivePipeline.yaml(), to: "pipeline.yaml")
-            let up = try Spawned(FileSizeLimit.nothing + [Programs.path("belfry"), "up", file])
+            let up = try Spawned(FileSizeLimit.launcherWithoutSpace + [Programs.path("belfry"), "up", file])
             try up.wait("every stage says that its disk is full") {
                 LivePipeline.stages.allSatisfy { stage in up.lines.contains { $0.hasPrefix("\(stage): disk full: ") } }
             }

@@ -6,8 +6,8 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Kills every process again and again under a continuous load. Afterwards nothing is lost or repeated, every log is
-/// intact, and a replay agrees with each log.
+/// Kills every process again and again under a continuous load. Afterwards no push is lost or invented, no accepted
+/// outcome is repeated, every log is intact, and a replay agrees with each log.
 @Suite(.serialized) struct KillRounds {
     @Test func `kills of every stage lose and invent no push`() async throws {
         let rounds = Tier.rounds(20, full: 200)
@@ -108,7 +108,7 @@ extension Disturbed {
 }
 
 extension LivePipeline {
-    /// Checks that every log is intact and that a replay agrees with it. Returns what is wrong.
+    /// Checks that every log is intact and that a replay agrees with it. Returns a text for each problem.
     func problemsOfLogs() throws -> [String] {
         var problems: [String] = []
         for log in try EventLogs.list(in: folder.file("data/logs")) {

@@ -12,7 +12,7 @@ import ZeroMQ
     /// Forty windows have pushes for both servers. If each window waited for the unresponsive server, the test would
     /// exceed its time limit.
     @Test(.full, .timeLimit(.minutes(5)), arguments: conducts)
-    func `an unresponsive server never stalls another app`(_ conduct: String) async throws {
+    func `an unresponsive server never stalls another transport`(_ conduct: String) async throws {
         let (apns, mute) = (try await RunningAPNs(), try await RunningAPNs(script: conduct))
         let problems = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(transport: apns.transport() + "\n      mute: " + mute.transport())

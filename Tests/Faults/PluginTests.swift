@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// With plugins that die, send nonsense or ignore signals, the host lives and no event is lost.
+/// With plugins that die, send nonsense or ignore signals, the host continues to run and no event is lost.
 @Suite(.serialized, .enabled(if: Python.hasZeroMQ, Comment(rawValue: Python.missing)))
 struct BadPlugins {
     private let folder: Folder
@@ -123,7 +123,9 @@ struct BadPlugins {
     }
 
     @Test(arguments: ["polite", "deaf"])
-    func `a plugin gets SIGTERM when its host stops, and is killed if it ignores it`(_ mode: String) async throws {
+    func `a plugin gets SIGTERM when its host stops, and is killed if it ignores the signal`(
+        _ mode: String
+    ) async throws {
         try writePipeline(mode)
         let status = try await SocketThread.run(name: "faults") {
             let up = try Spawned("belfry", ["up", pipeline])

@@ -39,7 +39,7 @@ import ZeroMQ
         #expect(!isOnFirst, "a new app takes a new connection")
     }
 
-    @Test func `a file with a mistake is refused, and the pipeline goes on`() async throws {
+    @Test func `a file with a mistake is refused, and the pipeline continues`() async throws {
         let apns = try await RunningAPNs()
         let problems = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(transport: apns.transport())
@@ -69,7 +69,7 @@ import ZeroMQ
     enum Mending: CaseIterable { case anotherFile, inPlace, inPlaceWhileStopped }
 
     @Test(arguments: Tier.some(of: Mending.allCases))
-    func `a stopped app goes on at once when its key is corrected`(_ mending: Mending) async throws {
+    func `a stopped app resumes at once when its key is corrected`(_ mending: Mending) async throws {
         let (apns, other) = (try await RunningAPNs(), try await RunningAPNs())
         try await other.stop()
         let problems = try await SocketThread.run(name: "faults") {
@@ -100,7 +100,7 @@ import ZeroMQ
             try pipeline.waitFor("outcome", 3)
             try pipeline.edit(transport: "{use: file, path: other.ndjson}\n      more: {use: file, path: more.ndjson}")
             pipeline.up.signal(SIGHUP)
-            try pipeline.waitForLine("deliver: reloaded \(pipeline.file): apns opened anew; more opened")
+            try pipeline.waitForLine("deliver: reloaded \(pipeline.file): apns reopened; more opened")
             try pipeline.send((4...5).map(Notes.note))
             try pipeline.waitFor("outcome", 5)
             try pipeline.edit(transport: "{use: file, path: other.ndjson}")
@@ -114,7 +114,7 @@ import ZeroMQ
         }
     }
 
-    @Test func `a change that needs a restart is refused with its key, and the pipeline goes on`() async throws {
+    @Test func `a change that needs a restart is refused with its key, and the pipeline continues`() async throws {
         try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline()
             try pipeline.edit(

@@ -5,12 +5,14 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// If the local APNs got a push twice, the push has the mark of a possible repeat in its outcome.
+/// If the local APNs got a push twice, the outcome of the push contains `"repeat_possible":true`.
 @Suite(.serialized) struct Repeats {
     private static let streams = 8
 
     @Test(arguments: Tier.some(of: ["deliver", "all"]))
-    func `a push that is sent again after a kill has a mark in its outcome`(_ victim: String) async throws {
+    func `the outcome of a push that is sent again after a kill says that the push may repeat`(
+        _ victim: String
+    ) async throws {
         let apns = try await RunningAPNs(script: #"{"script":[{"do":{"latency":60}}]}"#, streams: Self.streams)
         let (outcomes, possibleRepeats, problems) = try await SocketThread.run(name: "faults") {
             let pipeline = try LivePipeline(transport: apns.transport())
@@ -39,7 +41,9 @@ import ZeroMQ
 
     /// The push is deferred, and the log records this. Then the transport that has the push in flight is closed.
     @Test(arguments: Tier.some(of: [true, false]))
-    func `a deferred push whose transport was closed has a mark of a possible repeat`(isReload: Bool) async throws {
+    func `the outcome of a deferred push whose transport was closed says that the push may repeat`(
+        isReload: Bool
+    ) async throws {
         let apns = try await RunningAPNs(
             script: #"{"script":[{"when":{"nth":2},"do":{"latency":20000}},{"do":{"latency":5}}]}"#)
         let (outcomes, possibleRepeats, problems) = try await SocketThread.run(name: "faults") {
@@ -52,7 +56,7 @@ import ZeroMQ
             if isReload {
                 try pipeline.edit(transport: apns.transport(), sync: "interval 40ms")
                 pipeline.up.signal(SIGHUP)
-                try pipeline.waitForLine("deliver: reloaded \(pipeline.file): apns opened anew")
+                try pipeline.waitForLine("deliver: reloaded \(pipeline.file): apns reopened")
             } else {
                 try pipeline.kill("deliver")
             }

@@ -36,7 +36,8 @@ import ZeroMQ
     }
 }
 
-/// Sends commands to a pipeline, and disturbs it at random places of the input, which follow from a seed.
+/// Sends commands to a pipeline, and disturbs the pipeline at random positions of the input. A seed determines the
+/// positions.
 final class Disturbed {
     let pipeline: LivePipeline
     private let commands: [String]
@@ -64,8 +65,8 @@ final class Disturbed {
         var sent: Int
         var events: Int
 
-        /// Checks that no push is lost, invented or repeated. Each push has the same notification, device and apns-id
-        /// in every run.
+        /// Checks that no push is lost or invented, and that no accepted outcome is repeated. Each push has the same
+        /// notification, device and apns-id in every run.
         func check(sourceLocation: SourceLocation = #_sourceLocation) {
             let (wanted, found) = (Set(expected), Set(pushes))
             #expect(status == 0, sourceLocation: sourceLocation)
@@ -78,19 +79,19 @@ final class Disturbed {
         }
     }
 
-    /// Sends everything and kills stages at random places of the input, without waiting for anything in between.
+    /// Sends everything and kills stages at random positions of the input, without waiting for anything in between.
     func run(killing stages: [String], times: Int) throws -> Result {
         try run(disturbing: places(times)) { [self] in
             try pipeline.kill(stages[random.below(stages.count)])
         }
     }
 
-    /// Random places, one in each of `count` equal parts of the input.
+    /// Random positions, one in each of `count` equal parts of the input.
     func evenly(_ count: Int) -> [Int] {
         (0..<count).map { $0 * commands.count / count + random.below(commands.count / count) }
     }
 
-    /// Two places: after one third and after two thirds of the input.
+    /// Two positions: after one third and after two thirds of the input.
     var thirds: [Int] { [commands.count / 3, commands.count * 2 / 3] }
 
     var isHalfway: Bool { sent > commands.count / 2 }
@@ -99,7 +100,7 @@ final class Disturbed {
 
     func places(_ count: Int) -> [Int] { (0..<count).map { _ in random.below(commands.count) } }
 
-    /// Sends everything, calls `disturb` at the given places, and waits until every push has its outcomes.
+    /// Sends everything, calls `disturb` at the given positions, and waits until every push was accepted.
     func run(disturbing places: [Int], _ disturb: () throws -> Void) throws -> Result {
         let expected = try pipeline.undisturbed(commands)
         var refused = 0

@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Tests that one slow device, app or server does not delay the others.
+/// Tests that the pushes of the others keep their order beside one slow device, app or server, and that newer pushes do
+/// not supersede them. The test only prints the delays.
 @Suite(.serialized) struct SlowDevices {
     /// What the local APNs and the log show about the devices that are not slow.
     private struct Story {
@@ -47,7 +48,8 @@ import ZeroMQ
     private static let changes = 800
     private static let users = 80
 
-    @Test(arguments: Tier.some(of: Part.allCases)) func `one slow device, app or transport does not delay another`(
+    @Test(arguments: Tier.some(of: Part.allCases))
+    func `other pushes stay in order beside a slow device, app or transport, and none is superseded`(
         _ part: Part
     ) async throws {
         let calm = try await Self.story(part, isSlow: false)

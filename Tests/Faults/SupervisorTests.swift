@@ -29,7 +29,8 @@ import ZeroMQ
 }
 
 extension Disturbed {
-    /// Ends `belfry up` at random places, waits until all its processes have ended, and starts it again.
+    /// Ends `belfry up` at random positions of the input, waits until all its processes have ended, and starts it
+    /// again.
     func run(startingAgainAfter signal: Int32, times: Int) throws -> (result: Result, statuses: [Int32]) {
         var statuses: [Int32] = []
         let result = try run(disturbing: places(times)) { [pipeline] in

@@ -5,8 +5,8 @@ import Testing
 @testable import HTTPServer
 
 @Suite(.timeLimit(.minutes(5))) struct EndTests {
-    /// As `nc -N` does it.
-    @Test func `a client that has said all that it will say still gets its answer`() async throws {
+    /// `nc -N` ends its input in the same way.
+    @Test func `a client that closed its sending side still gets its answer`() async throws {
         let rig = try await ServerRig()
         for _ in 0..<20 {
             let client = try rig.connect()
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a request that is held learns that its client went away`(isHalf: Bool) async throws {
+    func `a waiting request is notified when its client disconnects`(isHalf: Bool) async throws {
         let rig = try await ServerRig()
         var client: RawClient? = try rig.connect()
         client?.get("/held")
@@ -28,7 +28,7 @@ import Testing
             #expect(await client?.rest().hasSuffix("gone") == true)
         }
         client = nil
-        #expect(try await rig.log.next().bytes == (isHalf ? 4 : 0) || !isHalf)
+        #expect(try await rig.log.next().bodyBytes == (isHalf ? 4 : 0) || !isHalf)
         try await rig.stop()
     }
 
@@ -45,7 +45,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a graceful end answers what is under way, and closes the rest`() async throws {
+    @Test func `a graceful stop answers requests in progress, and closes idle connections`() async throws {
         let rig = try await ServerRig()
         let (idle, busy, slow) = (try rig.connect(), try rig.connect(), try rig.connect())
         idle.get("/")
@@ -64,7 +64,7 @@ import Testing
         try await stopped
     }
 
-    @Test func `an end cancels what takes too long`() async throws {
+    @Test func `a stop cancels requests and answers that take too long`() async throws {
         let rig = try await ServerRig()
         let (held, slow) = (try rig.connect(), try rig.connect())
         held.get("/held")

@@ -42,12 +42,12 @@ import Testing
         #expect(await client.answers(1).hasSuffix("b"))
         let request = try #require(rig.requests.withLock { $0.dropFirst().first })
         #expect(request.path == "/there" && request.query == "q=1")
-        #expect(rig.log.all.first?.bytes == 0)
+        #expect(rig.log.all.first?.bodyBytes == 0)
         try await rig.stop()
     }
 
     @Test(arguments: ["HTTP/1.0\r\n\r\n", "HTTP/1.1\r\nhost: x\r\nconnection: Close\r\n\r\n"])
-    func `a client that wants one answer gets the end with it`(rest: String) async throws {
+    func `a client that asks for one answer gets "connection: close" with it`(rest: String) async throws {
         let rig = try await ServerRig()
         let client = try rig.connect()
         client.send("GET / " + rest)
@@ -55,7 +55,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a body that ends early is no request`() async throws {
+    @Test func `a request whose body ends early is not handled`() async throws {
         let rig = try await ServerRig()
         let (whole, half, gone) = (try rig.connect(), try rig.connect(), try rig.connect())
         for client in [half, gone] { client.send("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\na") }
@@ -69,7 +69,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `each request has an ID of the server's making`() async throws {
+    @Test func `each request gets an ID from the server`() async throws {
         let name = try #require(HTTPField.Name("x-request-id"))
         let rig = try await ServerRig { options in
             let numbers = Numbers()
@@ -86,7 +86,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `the log tells of requests, and of nothing that is secret`() async throws {
+    @Test func `the log describes requests without secrets`() async throws {
         let rig = try await ServerRig()
         let client = try rig.connect()
         client.send(
@@ -95,12 +95,12 @@ import Testing
         _ = await client.statuses(1)
         let entry = try await rig.log.next()
         #expect(!String(reflecting: entry).contains("secret"), "\(entry)")
-        #expect(entry.method == "POST" && entry.path == "/path" && entry.status == 200 && entry.bytes == 11)
+        #expect(entry.method == "POST" && entry.path == "/path" && entry.status == 200 && entry.bodyBytes == 11)
         #expect(entry.client == "127.0.0.1" && entry.isComplete && entry.duration > .zero)
         try await rig.stop()
     }
 
-    @Test func `a port that is taken is an error of the system`() async throws {
+    @Test func `starting on a port in use throws the system's error`() async throws {
         let rig = try await ServerRig()
         let options = WebServerOptions(host: "127.0.0.1", port: rig.server.port)
         let error = await #expect(throws: IOError.self) {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// A server, what it was asked, and what it told of it.
+/// A server with its requests and its access log.
 final class ServerRig: Sendable {
     let server: WebServer
     let requests = Mutex<[WebRequest]>([])
@@ -16,7 +16,7 @@ final class ServerRig: Sendable {
     init(_ change: (inout WebServerOptions) throws -> Void = { _ in }) async throws {
         var options = WebServerOptions(host: "127.0.0.1", port: 0)
         let log = log
-        options.log = { log.add($0) }
+        options.logRequest = { log.add($0) }
         try change(&options)
         let answers = Answers()
         server = try await WebServer.start(options) { await answers.rig?.answer($0) ?? WebResponse(status: .ok) }
@@ -25,7 +25,8 @@ final class ServerRig: Sendable {
 
     static let big = Array(repeating: UInt8(ascii: "x"), count: 8 << 20)
 
-    /// `/held` waits for the test or the client's end, `/big` is longer than what sockets buffer, others are given back what they sent.
+    /// Answers `/held` when the test ends the request or the client disconnects. The answer of `/big` is longer than
+    /// what sockets buffer. The answers of other paths have the request's body.
     private func answer(_ request: WebRequest) async -> WebResponse {
         requests.withLock { $0.append(request) }
         switch request.path {
@@ -43,10 +44,10 @@ final class ServerRig: Sendable {
     func stop() async throws { try await server.stop(within: .seconds(30)) }
 
     private final class Answers: Sendable {
-        private let weak = Mutex<ServerRig?>(nil)
+        private let stored = Mutex<ServerRig?>(nil)
         var rig: ServerRig? {
-            get { weak.withLock { $0 } }
-            set { weak.withLock { $0 = newValue } }
+            get { stored.withLock { $0 } }
+            set { stored.withLock { $0 = newValue } }
         }
     }
 }
@@ -71,7 +72,7 @@ final class Held: Sendable {
     }
 }
 
-/// Values that come from elsewhere, in order.
+/// The values that were added, in order. A test can wait for the next value.
 final class Seen<Value: Sendable>: Sendable {
     private let stream = AsyncStream<Value>.makeStream()
     private let values = Mutex<[Value]>([])
@@ -83,7 +84,7 @@ final class Seen<Value: Sendable>: Sendable {
 
     var all: [Value] { values.withLock { $0 } }
 
-    /// Waits for the next one. By one task at a time.
+    /// Waits for the next value. Only one task may wait at a time.
     func next() async throws -> Value { try #require(await stream.stream.first { _ in true }) }
 }
 

@@ -13,7 +13,7 @@ struct TLSTests {
         try certificates.make("one")
     }
 
-    private func present() throws -> ServerCertificate {
+    private func readCertificate() throws -> ServerCertificate {
         let (certificate, key) = (URL(filePath: certificates.certificate), URL(filePath: certificates.key))
         return try ServerCertificate(
             certificate: Array(Data(contentsOf: certificate)), key: Array(Data(contentsOf: key)))
@@ -21,12 +21,12 @@ struct TLSTests {
 
     private func rig(_ change: (inout WebServerOptions) -> Void = { _ in }) async throws -> ServerRig {
         try await ServerRig { options in
-            options.certificate = try present()
+            options.certificate = try readCertificate()
             change(&options)
         }
     }
 
-    /// What curl says, ending with the HTTP version and the status.
+    /// What curl prints: the body, the HTTP version and the status.
     private func curl(_ rig: ServerRig, _ target: String, _ options: String...) async throws -> String {
         let url = "https://127.0.0.1:\(rig.server.port)\(target)"
         let fixed = ["--silent", "--max-time", "60", "--write-out", " %{http_version} %{http_code}"]
@@ -55,17 +55,17 @@ struct TLSTests {
         try await rig.stop()
     }
 
-    @Test func `an answer over HTTP 2 comes whole, and so does its log`() async throws {
+    @Test func `an answer over HTTP 2 is complete, and so is its log entry`() async throws {
         let rig = try await rig()
         let text = try await curl(rig, "/big", "--http2")
         #expect(text.utf8.count == ServerRig.big.count + " 2 200".utf8.count && text.hasSuffix(" 2 200"))
         let entry = try await rig.log.next()
-        #expect(entry.isComplete && entry.bytes == ServerRig.big.count && entry.path == "/big")
+        #expect(entry.isComplete && entry.bodyBytes == ServerRig.big.count && entry.path == "/big")
         try await rig.stop()
     }
 
     @Test(arguments: ["--http2", "--http1.1"])
-    func `a request that is held learns that its client went away`(version: String) async throws {
+    func `a waiting request is notified when its client disconnects`(version: String) async throws {
         let rig = try await rig()
         let url = "https://127.0.0.1:\(rig.server.port)/held"
         let client = try TestProgram("/usr/bin/curl", ["--insecure", version, url])
@@ -75,7 +75,7 @@ struct TLSTests {
         try await rig.stop()
     }
 
-    @Test func `a body whose stream is reset is no request`() async throws {
+    @Test func `a request whose stream is reset inside its body is not handled`() async throws {
         let rig = try await rig()
         let client = try TestProgram(Python.program, ["-c", Self.resetting, "\(rig.server.port)"])
         #expect(await client.answer() == "answered\n")
@@ -108,7 +108,7 @@ struct TLSTests {
                     sys.exit()
         """
 
-    @Test func `a graceful end answers what is under way over HTTP 2`() async throws {
+    @Test func `a graceful stop answers requests in progress over HTTP 2`() async throws {
         let rig = try await rig()
         async let answer = curl(rig, "/held", "--http2")
         let held = try await rig.held.next()
@@ -120,19 +120,19 @@ struct TLSTests {
         try await stopped
     }
 
-    @Test func `another certificate is shown to those who connect from then on`() async throws {
+    @Test func `new connections get the new certificate`() async throws {
         let rig = try await rig()
         #expect(try await curl(rig, "/").hasSuffix(" 2 200"))
         try certificates.make("two")
         #expect(try await curl(rig, "/") == " 0 000")
-        rig.server.use(try present())
+        rig.server.use(try readCertificate())
         #expect(try await curl(rig, "/").hasSuffix(" 2 200"))
         try certificates.make("three", key: "other.pem")
-        #expect(throws: (any Error).self) { try present() }
+        #expect(throws: (any Error).self) { try readCertificate() }
         try await rig.stop()
     }
 
-    @Test func `who does not finish the handshake in time is disconnected`() async throws {
+    @Test func `a client that does not finish the handshake in time is disconnected`() async throws {
         let rig = try await rig { $0.limits.requestWait = .milliseconds(100) }
         #expect(await (try rig.connect()).rest() == "")
         let plain = try rig.connect()

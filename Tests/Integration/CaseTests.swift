@@ -26,9 +26,9 @@ import Time
             seed: PipelineRun.standardSeed)
     }
 
-    /// Texts that identify people and must not be in a case. Short texts and numbers are left out, because they may be
-    /// in a case by chance.
-    private static func personalTexts(_ pipeline: VirtualPipeline) throws -> Set<String> {
+    /// Strings that identify people and must not be in a case. Short strings and numbers are left out, because they may
+    /// be in a case by chance.
+    private static func personalStrings(_ pipeline: VirtualPipeline) throws -> Set<String> {
         var found: Set<String> = []
         for (index, event) in try pipeline.events(of: "changes").enumerated() {
             let event = LoggedEvent(sequence: UInt64(index + 1), now: .epoch, line: Array(event.utf8))
@@ -42,10 +42,11 @@ import Time
         let story = CaseStory(seed: random.next(), length: 300)
         let pipeline = try await Self.run(story.commands)
         let export = try Self.export(pipeline)
-        let personalTexts = try Self.personalTexts(pipeline)
+        let personalStrings = try Self.personalStrings(pipeline)
         let outcomes = try pipeline.events(of: "outcomes")
         try #require(outcomes.count > 100)
-        // A badge depends on every push before it. The case of a late outcome would have hundreds of lines to try.
+        // Only early outcomes are tried: a badge depends on every push before it, so the case of a late outcome would
+        // have hundreds of lines to try.
         let tried = outcomes.indices.prefix(Tier.rounds(80, full: 300))
         let kinds = try Dictionary(grouping: tried) { try Self.kind(outcomes[$0]) }
         try #require(kinds.count >= 2)
@@ -53,7 +54,7 @@ import Time
         for number in ofEachKind + (0..<Tier.rounds(2, full: 5)).map({ _ in random.below(tried.count) }) {
             let made = try export.make(.outcome(UInt64(number + 1)))
             let kind = try Self.kind(outcomes[number])
-            try await check(made, personalTexts, "outcome \(number + 1), \(kind)")
+            try await check(made, personalStrings, "outcome \(number + 1), \(kind)")
             let again = try await Self.run(made.text.split(separator: "\n").map(String.init))
             #expect(try again.events(of: "outcomes").contains { $0.contains(#""outcome":"\#(kind)""#) })
             // A subscription that moves to another database makes two events from one line.
@@ -70,7 +71,7 @@ import Time
         var random = Seeded(Seeded.ofThisRun)
         let pipeline = try await Self.run(CaseStory(seed: random.next(), length: 400).commands)
         let export = try Self.export(pipeline)
-        let personalTexts = try Self.personalTexts(pipeline)
+        let personalStrings = try Self.personalStrings(pipeline)
         let changes = try pipeline.events(of: "changes").enumerated().filter { $1.contains(#""type":"record."#) }
         try #require(!changes.isEmpty)
         for _ in 0..<8 {
@@ -79,7 +80,7 @@ import Time
             let device = CaseStory.device(random.below(3), of: user)
             let made = try export.make(
                 .notPushed(change: UInt64(index + 1), user: ExactText(user), device: ExactText(device)))
-            try await check(made, personalTexts, "change \(index + 1) and \(user)")
+            try await check(made, personalStrings, "change \(index + 1) and \(user)")
         }
     }
 
@@ -132,16 +133,16 @@ import Time
         ])
         try #require(try pipeline.events(of: "outcomes").count == 1)
         let made = try Self.export(pipeline).make(.outcome(1))
-        try await check(made, try Self.personalTexts(pipeline), "a search")
+        try await check(made, try Self.personalStrings(pipeline), "a search")
         #expect(made.kept == 3 && made.text.contains("creatorUserRecordID") && made.text.contains("the "))
         for word in ["eppelin", "johannes", "riedrich"] { #expect(!made.text.contains(word)) }
         let again = try await Self.run(made.text.split(separator: "\n").map(String.init))
         #expect(try again.events(of: "outcomes").count == 1)
     }
 
-    private func check(_ made: CaseExport.Case, _ personalTexts: Set<String>, _ what: String) async throws {
+    private func check(_ made: CaseExport.Case, _ personalStrings: Set<String>, _ what: String) async throws {
         #expect(try made.trial.result(of: made.lines) == made.result, "\(what): the case has another result")
-        for text in personalTexts { #expect(!made.text.contains(text), "\(what): \(text) is in the case") }
+        for text in personalStrings { #expect(!made.text.contains(text), "\(what): \(text) is in the case") }
         for index in made.lines.indices {
             var fewer = made.lines
             fewer.remove(at: index)
@@ -165,7 +166,7 @@ import Time
     }
 }
 
-/// Random commands in which texts matter: predicates on strings, large payloads, tokens that move to other devices.
+/// Random commands with many strings: predicates on strings, large payloads, tokens that move to other devices.
 struct CaseStory {
     private(set) var commands: [String] = []
     private var random: Seeded

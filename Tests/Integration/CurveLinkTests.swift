@@ -27,7 +27,7 @@ import ZeroMQ
     private func key(_ name: String) throws -> String { "'\(try pair(name).publicKey.z85)'" }
 
     /// - Parameters:
-    ///   - secretKey: The name of the secret key that ingest has.
+    ///   - secretKey: The name of the secret key that ingest uses.
     ///   - lists: The `producers` and `readers` of ingest, in YAML.
     private func pipeline(
         matchKey: String? = nil, secretKey: String = "ingest", lists: String = ""
@@ -154,7 +154,7 @@ import ZeroMQ
             folder: folder.path, registry: .builtIns)
         let open = try PipelineProcess(file, in: HostSurroundings(registry: .builtIns, context: context))
         let refusal = try await run(open) { try $0.refusal(of: "shop", at: $0.bind) }
-        #expect(refusal == .keysNotTaken)
+        #expect(refusal == .serverHasNoKeys)
     }
 }
 
@@ -167,7 +167,7 @@ private struct Clients: Sendable {
     private func dial(_ name: String?, expecting servers: [String]) throws -> ClientSocket {
         let servers = try servers.map { try #require(keys[$0]).publicKey }
         let own = try name.map { try #require(keys[$0]) }
-        return try ProducerSocket.make(keys: own.map { ClientKeys(own: $0, servers: servers) }, HostContext())
+        return try ToolSocket.make(keys: own.map { ClientKeys(own: $0, servers: servers) }, HostContext())
     }
 
     /// - Parameter key: The name of the client's key.

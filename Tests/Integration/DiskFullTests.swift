@@ -37,7 +37,7 @@ import Testing
         async throws
     {
         let commands = Story(seed: 8, length: 60).commands
-        let disk = ClosableDisk()
+        let disk = FillableDisk()
         let pipeline = try VirtualPipeline(PipelineFile.fiveStages(), calls: disk.calls)
         try await pipeline.live([], cuts: [], drains: false)
         disk.isFull = true

@@ -68,8 +68,8 @@ import Testing
             #expect(answer.isPushed == isPushed, "change \(index + 1), \(user), \(device)")
             let found = try Self.answer(index + 1, user: user, device: device, in: pipeline, finder)
             #expect(found.json == answer.json, "the answer with an index differs")
-            let told = answer.explanations
-            let isOdd = told.contains { $0.contains(.replayDiffers) || $0.contains(.outcomePending) }
+            let explanations = answer.explanations
+            let isOdd = explanations.contains { $0.contains(.replayDiffers) || $0.contains(.outcomePending) }
             #expect(!isOdd, "change \(index + 1), \(user), \(device)")
             if isPushed { yes += 1 } else { no += 1 }
         }
@@ -229,13 +229,14 @@ import Testing
             let all = try Self.answer(change, user: "_a", in: pipeline)
             for id in ids {
                 let one = try Self.answer(change, user: "_a", subscription: id, in: pipeline)
-                let told = try #require(one.explanations.first { $0.detail("subscriptionID") == "\"\(id)\"" })
-                #expect(all.explanations.contains(told), "change \(change), \(id)")
-                #expect(!told.contains(.replayDiffers) && !told.contains(.outcomePending))
-                let made = told.parts.first { $0.code == .notificationMade }?.detail("sequence").flatMap { Int($0) }
+                let explanation = try #require(one.explanations.first { $0.detail("subscriptionID") == "\"\(id)\"" })
+                #expect(all.explanations.contains(explanation), "change \(change), \(id)")
+                #expect(!explanation.contains(.replayDiffers) && !explanation.contains(.outcomePending))
+                let made = explanation.parts.first { $0.code == .notificationMade }?.detail("sequence")
+                    .flatMap { Int($0) }
                 #expect(made.map { notifications[$0 - 1].contains("\"subscriptionID\":\"\(id)\"") } != false, "\(id)")
-                replaced += told.contains(.coalescedInto) ? 1 : 0
-                spent += told.contains(.firesOnceSpent) ? 1 : 0
+                replaced += explanation.contains(.coalescedInto) ? 1 : 0
+                spent += explanation.contains(.firesOnceSpent) ? 1 : 0
             }
         }
         #expect(replaced > 0 && spent > 0, "\(replaced) replaced, \(spent) spent")

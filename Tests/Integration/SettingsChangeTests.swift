@@ -17,8 +17,8 @@ import Testing
             coalesce: "policy: \(policy), window: \(window)ms, maximumDelay: 20s", transports: transports)
     }
 
-    /// Runs random commands in parts, each with another window and policy. After the last part, everything held is
-    /// sent.
+    /// Runs random commands in parts, each with another window, policy and transport. After the last part, all held
+    /// notifications are sent.
     private func play(
         _ windows: [Int], seed: UInt64, log: LogSettings = LogSettings(sync: .never)
     ) async throws -> VirtualPipeline {

@@ -71,7 +71,7 @@ import Testing
         for log in VirtualPipeline.logs {
             for file in try pipeline.snapshots(of: log).list() {
                 var bytes = try Array(Data(contentsOf: URL(fileURLWithPath: file.path)))
-                // The last call may have truncated the snapshot to nothing.
+                // An earlier call may have truncated the snapshot to zero bytes.
                 if bytes.isEmpty { continue }
                 switch random.below(6) {
                 case 0: try FileManager.default.removeItem(atPath: file.path)

@@ -123,7 +123,7 @@ import Testing
     ]
 
     @Test(.timeLimit(.minutes(5)))
-    func `invalid subscriptions are rejected with their place, and later ones are accepted`() async throws {
+    func `invalid subscriptions are rejected with code and path, and later subscriptions are accepted`() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
         let admission = try await belfry.send(Self.refused.map(\.line) + [Self.predicate(id: "feed", "stars > 3")])
         #expect(admission.accepted == 1)

@@ -48,7 +48,7 @@ struct NumberTests {
         }
     }
 
-    /// Up to 18 digits with or without a point: the shorter ones are read without Swift's own parser.
+    /// A decimal of up to 18 digits, with or without a point. Belfry reads short decimals without Swift's own parser.
     private func decimal(using random: inout Seeded) -> String {
         let digits = (0..<Int.random(in: 1...18, using: &random)).map { _ in Int.random(in: 0...9, using: &random) }
         let point = Int.random(in: 0...digits.count, using: &random)

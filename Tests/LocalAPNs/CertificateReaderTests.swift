@@ -61,7 +61,7 @@ struct CertificateReaderTests {
         #expect(read.environments == [.production])
     }
 
-    @Test func `a certificate without marks of environments is for both`() throws {
+    @Test func `a certificate without an environment extension is for both environments`() throws {
         let key = PrivateKey()
         let authority = try Authority(since: .now)
         let client = try authority.client(key.publicKey, topic: "com.example.Mail", since: .now)

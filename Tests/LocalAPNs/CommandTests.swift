@@ -26,11 +26,11 @@ struct CommandTests {
         let device = Device(
             token: "ab01", bundle: "com.a", environment: .production, state: .unregistered, since: 5)
         #expect(try LineFile.devices(line, name: "devices") == [device])
-        guard case .device(let told) = try Command.read(#"{"device":\#(line)}"#) else {
+        guard case .device(let read) = try Command.read(#"{"device":\#(line)}"#) else {
             Issue.record("another command")
             return
         }
-        #expect(told == device)
+        #expect(read == device)
     }
 
     @Test func `a script command has one line or several`() throws {
@@ -69,7 +69,7 @@ struct ServiceTests {
         var service = service()
         #expect(answer(&service, id: ServiceTests.id).id == ServiceTests.id)
         let made = answer(&service).id
-        #expect(CanonicalUUID.isOne(made))
+        #expect(CanonicalUUID.matches(made))
         service.check.quirks.upperCaseIDs = true
         #expect(answer(&service, id: ServiceTests.id).id == ServiceTests.id.uppercased())
     }

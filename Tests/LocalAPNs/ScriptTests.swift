@@ -107,13 +107,17 @@ struct ScriptTests {
     }
 
     @Test(arguments: [
-        (#"{"do":{"status":500}}x"#, "script:2: no JSON: "), (#"{"when":{}}"#, "script:2: a rule needs \"do\""),
+        (#"{"do":{"status":500}}x"#, "script:2: the line is not JSON: "),
+        (#"{"when":{}}"#, "script:2: a rule needs \"do\""),
         (#"{"when":{"tokn":"ab"},"do":{}}"#, #"script:2: when: unknown key "tokn"; did you mean "token"?"#),
-        (#"{"do":{"status":99}}"#, "script:2: do.status: takes a whole number from 200 to 599"),
-        (#"{"do":{"reset":"NOPE"}}"#, "script:2: do.reset: takes NO_ERROR, "),
-        (#"{"when":{"share":2},"do":{}}"#, "script:2: when.share: takes a number from 0 to 1"),
-        (#"{"quirks":{"tokens":"soft"}}"#, #"script:2: quirks.tokens: takes strict, lenient, not "soft""#),
-        (#"{"do":{"status":1,"status":2}}"#, "script:2: no JSON: "),
+        (#"{"do":{"status":99}}"#, "script:2: do.status: expected a whole number from 200 to 599"),
+        (#"{"do":{"reset":"NOPE"}}"#, "script:2: do.reset: expected one of NO_ERROR, "),
+        (#"{"when":{"share":2},"do":{}}"#, "script:2: when.share: expected a number from 0 to 1"),
+        (
+            #"{"quirks":{"tokens":"soft"}}"#,
+            #"script:2: quirks.tokens: expected one of strict, lenient, found "soft""#
+        ),
+        (#"{"do":{"status":1,"status":2}}"#, "script:2: the line is not JSON: "),
     ])
     func `an error in a script is reported with its line and key`(line: String, message: String) {
         let error = #expect(throws: LineError.self) { try LineFile.script("# a script\n\(line)", name: "script") }

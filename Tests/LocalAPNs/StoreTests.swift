@@ -67,7 +67,7 @@ struct StoreTests {
 struct NoticeTests {
     private func notice(_ json: String) -> Notice { Notice(payload: Array(json.utf8)) }
 
-    @Test func `an alert is a text, or has a title, a subtitle and a body`() {
+    @Test func `an alert is a string, or has a title, a subtitle and a body`() {
         #expect(notice(#"{"aps":{"alert":"Hi"}}"#).body == "Hi")
         let parts = notice(#"{"aps":{"alert":{"title":"T","subtitle":"S","body":"B"},"badge":3,"sound":"ping"}}"#)
         #expect([parts.title, parts.subtitle, parts.body, parts.sound] == ["T", "S", "B", "ping"])

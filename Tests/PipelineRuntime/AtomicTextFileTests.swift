@@ -16,7 +16,7 @@ import Testing
 
     private func read() throws -> String? { try AtomicTextFile.read(path, bytesMax: 1_000) }
 
-    @Test func `a disk that takes a byte at a time, or is interrupted, gets the whole text`() throws {
+    @Test func `the whole text is written, even byte by byte and with interrupted calls`() throws {
         var calls = FileCalls()
         let real = calls.write
         let count = Mutex(0)
@@ -83,7 +83,7 @@ import Testing
         #expect(done.withLock { $0 } == ["file", "rename", "folder"])
     }
 
-    @Test func `a file that is too long or not UTF-8 is refused by name and not truncated`() throws {
+    @Test func `the error for a file that is too long or not UTF-8 names the file`() throws {
         let text = String(repeating: "x", count: 1_000)
         try folder.write(text, to: "consumers.json")
         #expect(try read() == text)

@@ -32,7 +32,7 @@ import Time
         try crash(at: 17...17)
         let journal = try start(end: "was ended by signal 4")
         #expect(journal.setAside == 17 && journal.notesEachEvent(from: 20))
-        #expect(journal.reason.hasSuffix("it worked on this event (the last time it was ended by signal 4)"))
+        #expect(journal.reason.hasSuffix("it worked on the event (the last time it was ended by signal 4)"))
     }
 
     @Test func `three crashes on a range of events set none of them aside`() throws {

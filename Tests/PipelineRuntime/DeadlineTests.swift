@@ -5,7 +5,7 @@ import Testing
 import Time
 import ZeroMQ
 
-/// A stage that asks to be woken again and again without effect.
+/// Tests a stage that asks to be woken again and again.
 @Suite struct DeadlineTests {
     private static func clock(_ way: String) throws -> StageClock<Restless> {
         let settings = try SettingsReader(text: "{way: \(way)}", file: "settings").decode(Restless.Settings.self)
@@ -63,7 +63,7 @@ import ZeroMQ
     }
 }
 
-/// Asks to be woken after its first event, in several ways.
+/// Asks to be woken when it receives an event. The setting `way` decides what each wake does.
 struct Restless: Stage {
     struct Settings: PluginSettings {
         let way: String

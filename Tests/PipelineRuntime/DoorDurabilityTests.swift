@@ -13,14 +13,14 @@ import ZeroMQ
         let disk = UnhurriedDisk()
         let file = try PipelineFile.gateAndRelay(in: folder, log: "{sync: always}")
         let gate = try RunningHost("gate", of: file, context, calls: disk.calls)
-        try await gate.isUp()
+        try await gate.waitUntilUp()
         let door = gate.host.control.report.door ?? ""
         let early = try await SocketThread.run(name: "producer") {
             let producer = try Peer.connected(to: door, context.zmq)
             try producer.say(
                 LinkFrame.produce(producer: "p", secret: Peer.secret, first: 1), Array((line + "\n").utf8))
             var isHeard = false
-            // The report of a turn comes after its answers.
+            // The host reports a turn after it has sent the turn's answers.
             try producer.stay(for: "the line's way to the disk") {
                 disk.waiting > 0 && gate.host.control.report.eventsIn > 0
             } heard: { _ in

@@ -8,7 +8,7 @@ import ZeroMQ
 
 @testable import PipelineRuntime
 
-/// A producer's name belongs to whoever used it first.
+/// A producer's name belongs to the producer that first sent lines under this name.
 @Suite struct DoorOwnerTests {
     private static let lines = Array(text: "{\"n\":1}\n{\"n\":2}\n")
 
@@ -34,7 +34,7 @@ import ZeroMQ
     ) async throws -> RunningHost {
         let context = try HostContext()
         let gate = try RunningHost("gate", of: file, context)
-        try await gate.isUp()
+        try await gate.waitUntilUp()
         let door = gate.host.control.report.door ?? ""
         try await SocketThread.run(name: "peer") { try body(Peer.connected(to: door, context.zmq)) }
         try await gate.stop()

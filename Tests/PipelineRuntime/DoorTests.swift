@@ -59,7 +59,7 @@ import ZeroMQ
                 Case(name: "a frame too many", frames: [produce("1"), line, line], code: "door.produce"),
                 Case(
                     name: "a gap", frames: [produce("9"), line], code: "door.gap",
-                    says: "line 9 of 'p' came, line 1 is next"),
+                    says: "found line 9 of 'p', expected line 1"),
                 Case(
                     name: "the widest gap", frames: [produce("9223372036854775807"), line], code: "door.gap"),
             ]
@@ -73,7 +73,7 @@ import ZeroMQ
         let folder = try Folder()
         let context = try HostContext()
         let gate = try RunningHost("gate", of: .gateAndRelay(in: folder), context)
-        try await gate.isUp()
+        try await gate.waitUntilUp()
         let door = gate.host.control.report.door ?? ""
         let answers = try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: door, context.zmq)
@@ -87,7 +87,7 @@ import ZeroMQ
             #expect(bad.says.isEmpty || answer.contains(bad.says), "\(bad.name): \(answer)")
         }
         try await sendOne(door, context)
-        // The report of a turn comes after its answers.
+        // The host reports a turn after it has sent the turn's answers.
         try await gate.host.wait(for: "the count of refused frames") { $0.refusedFrames >= Door.cases.count }
         #expect(gate.host.control.report.refusedFrames == Door.cases.count)
         try await gate.stop()
@@ -127,7 +127,7 @@ import ZeroMQ
         let folder = try Folder()
         let context = try HostContext()
         let gate = try RunningHost("gate", of: .gateAndRelay(in: folder), context)
-        try await gate.isUp()
+        try await gate.waitUntilUp()
         let door = gate.host.control.report.door ?? ""
         let answer = try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: door, context.zmq)
@@ -150,7 +150,7 @@ import ZeroMQ
         let folder = try Folder()
         let context = try HostContext()
         let gate = try RunningHost("gate", of: .gateAndRelay(in: folder), context)
-        try await gate.isUp()
+        try await gate.waitUntilUp()
         let door = gate.host.control.report.door ?? ""
         let answer = try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: door, context.zmq)
@@ -164,7 +164,7 @@ import ZeroMQ
         try await gate.stop()
     }
 
-    /// An event of that many bytes and its line feed.
+    /// An event of `bytes` bytes, and a line feed.
     private static func line(bytes: Int) -> [UInt8] {
         let (start, end) = (Array(text: #"{"n":1,"x":""#), Array(text: "\"}"))
         return start + [UInt8](repeating: 0x78, count: bytes - start.count - end.count) + end + [0x0A]
@@ -175,7 +175,7 @@ import ZeroMQ
         let context = try HostContext()
         let gate = try RunningHost("gate", of: .gateAndRelay(in: folder), context)
         let relay = try RunningHost("relay", of: .gateAndRelay(in: folder, relay: "{from: gate, copies: 10}"), context)
-        try await gate.isUp()
+        try await gate.waitUntilUp()
         let door = gate.host.control.report.door ?? ""
         let answer = try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: door, context.zmq)
@@ -184,8 +184,8 @@ import ZeroMQ
             return try peer.hear("answer", within: .seconds(60))
         }
         #expect(answer.contains(#""through":17,"accepted":17"#), "\(answer)")
-        // Ten copies of each exceed the largest batch.
-        try await relay.hasWritten(170)
+        // Ten copies of each event are larger than the largest batch.
+        try await relay.waitUntilWritten(170)
         try await relay.stop()
         try await gate.stop()
     }

@@ -14,7 +14,7 @@ import ZeroMQ
         let folder = try Folder()
         let context = try HostContext()
         let file = try PipelineFile.gateAndRelay(in: folder)
-        let disk = ClosableDisk()
+        let disk = FillableDisk()
         disk.isFull = true
         let host = try RunningHost(stage, of: file, context, calls: disk.calls)
         let (health, welcome) = try await SocketThread.run(name: "peer") {
@@ -36,7 +36,7 @@ import ZeroMQ
 
     @Test func `a stage that waits for room at its start stops at once when asked`() async throws {
         let folder = try Folder()
-        let disk = ClosableDisk()
+        let disk = FillableDisk()
         disk.isFull = true
         let host = try RunningHost("gate", of: .gateAndRelay(in: folder), HostContext(), calls: disk.calls)
         try await host.wait(for: "a full disk") { $0.phase == .diskFull }

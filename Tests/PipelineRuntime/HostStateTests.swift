@@ -9,7 +9,7 @@ struct HostStateTests {
     func `after any order of events the state of a host agrees with a slow model`(seed: UInt64) {
         var draw = Seeded(seed)
         for _ in 0..<300 {
-            var (state, history) = (HostState(), Happened())
+            var (state, history) = (HostState(), EventHistory())
             for _ in 0..<40 {
                 history.happen(&state, &draw)
                 let conditions = HostState.Conditions(&draw)
@@ -22,17 +22,17 @@ struct HostStateTests {
     func `a turn does all allowed actions, in order, and no others`(seed: UInt64) {
         var draw = Seeded(seed)
         for _ in 0..<1_000 {
-            var (state, history) = (HostState(), Happened())
+            var (state, history) = (HostState(), EventHistory())
             for _ in 0..<draw.below(30) { history.happen(&state, &draw) }
             let conditions = HostState.Conditions(&draw)
             var world = ToyInput(&draw)
             let expected = history.turn(conditions, world)
             state.beginTurn(
-                hasInput: world.isThere, bytesMax: world.bytesMax, settlesEachInput: world.settlesEachInput)
+                hasInput: world.isAvailable, bytesMax: world.bytesMax, settlesEachInput: world.settlesEachInput)
             var done: [HostState.Action] = []
             while let action = state.next(conditions) {
                 done.append(action)
-                if action == .goOn { _ = state.takeHeld() }
+                if action == .takeHeld { _ = state.takeHeld() }
                 if action == .receive { world.take(&state) }
             }
             #expect(done == expected, "\(history.events) \(conditions) \(world)")
@@ -40,7 +40,7 @@ struct HostStateTests {
     }
 
     @Test(arguments: Seeded.seeds)
-    func `each output is in the log once and in order, whatever the room and wherever the host dies`(
+    func `each output is in the log once and in order, even if the log or a transport is full or the host dies`(
         seed: UInt64
     ) {
         var draw = Seeded(seed)
@@ -49,7 +49,7 @@ struct HostStateTests {
             while !world.isDone {
                 var host = ToyHost(world)
                 for _ in 0..<draw.below(60) { host.turn(&draw) }
-                world = host.left
+                world = host.world
                 #expect(world.isPrefix, "\(world)")
             }
             #expect(world.outputs == world.expected, "\(world)")
@@ -67,13 +67,13 @@ extension HostState.Conditions {
 
 /// The input of a turn: a number of arrivals, each of one byte.
 private struct ToyInput {
-    let isThere: Bool
+    let isAvailable: Bool
     let bytesMax: Int
     let settlesEachInput: Bool
     private(set) var arrivals: Int
 
     init(_ draw: inout Seeded) {
-        isThere = !draw.isOneIn(4)
+        isAvailable = !draw.isOneIn(4)
         bytesMax = 1 + draw.below(5)
         settlesEachInput = draw.isOneIn(2)
         arrivals = draw.below(8)
@@ -86,8 +86,8 @@ private struct ToyInput {
     }
 }
 
-/// Everything that happened, as a list. Each question reads it from the beginning.
-private struct Happened {
+/// A list of everything that happened. Each answer is computed from the whole list.
+private struct EventHistory {
     enum Event: Equatable {
         case began(committed: UInt64, step: UnfinishedStep?)
         case pastEnded, wentOn, dropped
@@ -150,7 +150,7 @@ private struct Happened {
             switch event {
             case .began(let committed, _): return committed
             case .setAside(let sequence): return sequence
-            case .appended: return Happened(events: Array(events[..<index])).taken
+            case .appended: return EventHistory(events: Array(events[..<index])).taken
             default: continue
             }
         }
@@ -163,7 +163,7 @@ private struct Happened {
             switch event {
             case .recordRequired, .partAppended: must = true
             case .stepBegan(let kind, _, _):
-                must = must || Happened(events: Array(events[..<index])).isResumed(by: kind)
+                must = must || EventHistory(events: Array(events[..<index])).isResumed(by: kind)
             case .appended, .setAside: must = false
             default: break
             }
@@ -176,7 +176,7 @@ private struct Happened {
     init() {}
     private init(events: [Event]) { self.events = events }
 
-    /// Makes something happen, drawn from the events that are possible now.
+    /// Applies a random event to the state, one of the events that are possible now, and adds it to the list.
     mutating func happen(_ state: inout HostState, _ draw: inout Seeded) {
         guard began != nil else {
             let committed = UInt64(draw.below(3))
@@ -203,7 +203,7 @@ private struct Happened {
         case 5 where hasPastEnded && openStep == nil: begin(&state, &draw)
         case 6 where openStep != nil:
             if let known = openStep?.known, known > 0 {
-                let dropped = state.dropKnown(of: 1 + draw.below(3))
+                let dropped = state.dropRecorded(of: 1 + draw.below(3))
                 return events.append(.knownCame(dropped))
             }
             let isPart = draw.isOneIn(2)
@@ -233,7 +233,7 @@ private struct Happened {
         events.append(.stepBegan(kind, event: event, known: known))
     }
 
-    /// - Returns: The answers in which state and list differ.
+    /// - Returns: The name of the first answer in which state and list differ. Nil if all answers agree.
     func difference(to state: HostState, _ conditions: HostState.Conditions) -> String? {
         let (room, full, stopping) = (conditions.haveTransportsRoom, conditions.isLogFull, conditions.isStopping)
         let isInStep = openStep != nil
@@ -249,7 +249,7 @@ private struct Happened {
             ("mayWake", state.mayWake(conditions) == (hasCaughtUp && !full && !isInStep && room)),
             ("mayTakeAnswers", state.mayTakeAnswers(conditions) == (hasCaughtUp && !full && conditions.hasAnswers)),
             ("mayHandOut", state.mayHandOut(conditions) == (hasCaughtUp && !full && !stopping)),
-            ("mayGoOn", state.mayGoOn(conditions) == ((isHeld || isInStep) && !full && room)),
+            ("mayContinue", state.mayContinue(conditions) == ((isHeld || isInStep) && !full && room)),
             (
                 "isSettled",
                 state.isSettled(conditions) == (hasCaughtUp && !full && !isInStep && !isHeld && !mustRecord)
@@ -263,10 +263,10 @@ private struct Happened {
     func turn(_ conditions: HostState.Conditions, _ input: ToyInput) -> [HostState.Action] {
         let (room, full, stopping) = (conditions.haveTransportsRoom, conditions.isLogFull, conditions.isStopping)
         let handOut: [HostState.Action] = hasCaughtUp && !full && !stopping ? [.handOut] : []
-        let takesInput = input.isThere && room && !full && !stopping && openStep == nil
+        let takesInput = input.isAvailable && room && !full && !stopping && openStep == nil
         var script: [HostState.Action] = hasCaughtUp && !full && conditions.hasAnswers ? [.takeAnswers] : []
         script += handOut
-        if isHeld, room { script.append(.goOn) }
+        if isHeld, room { script.append(.takeHeld) }
         if takesInput {
             for _ in 0..<min(input.arrivals, input.bytesMax) {
                 script.append(.receive)
@@ -279,13 +279,13 @@ private struct Happened {
     }
 }
 
-/// What survives a host: its input, and its log with the cursor of the last batch.
+/// The data that survives a host: its input, and its log with the cursor of the last batch.
 private struct ToyWorld {
     /// The stage's outputs for each event, in parts.
     let parts: [[[Int]]]
     fileprivate(set) var outputs: [Int] = []
     fileprivate(set) var committed: UInt64 = 0
-    /// The step that the log ends in.
+    /// The unfinished step at the end of the log.
     fileprivate(set) var unfinished: UnfinishedStep?
 
     var expected: [Int] { parts.flatMap { $0.flatMap(\.self) } }
@@ -307,15 +307,15 @@ private struct ToyWorld {
 
 /// A host that only has a ``HostState``, and acts on it as `ConsumerLoop` does.
 private struct ToyHost {
-    private(set) var left: ToyWorld
+    private(set) var world: ToyWorld
     private var state = HostState()
     /// Outputs that are not in the log.
     private var out: [Int] = []
     /// The remaining parts of the open step.
-    private var unsaid: [[Int]] = []
+    private var remainingParts: [[Int]] = []
 
     init(_ world: ToyWorld) {
-        left = world
+        self.world = world
         state.begin(taken: 0, committed: world.committed, resuming: world.unfinished)
     }
 
@@ -333,11 +333,11 @@ private struct ToyHost {
         _ action: HostState.Action, _ conditions: HostState.Conditions, _ draw: inout Seeded
     ) {
         switch action {
-        case .goOn:
+        case .takeHeld:
             goOn(conditions)
             if state.step == nil { _ = state.takeHeld() }
         case .receive:
-            guard state.taken < UInt64(left.parts.count), !draw.isOneIn(3) else { return state.noteNoInput() }
+            guard state.taken < UInt64(world.parts.count), !draw.isOneIn(3) else { return state.noteNoInput() }
             feed(state.taken + 1)
             goOn(conditions)
             if state.step == nil, draw.isOneIn(4) { state.hold(.time(.epoch, mark: 0)) }
@@ -349,12 +349,12 @@ private struct ToyHost {
     }
 
     private mutating func feed(_ sequence: UInt64) {
-        let said = left.parts[Int(sequence) - 1]
+        let eventParts = world.parts[Int(sequence) - 1]
         let before = out.count
-        out += said[0]
-        unsaid = Array(said.dropFirst())
-        if state.resumption != nil || !unsaid.isEmpty {
-            state.beginStep(.event, of: sequence, behind: before, next: UInt64(left.outputs.count) + 1)
+        out += eventParts[0]
+        remainingParts = Array(eventParts.dropFirst())
+        if state.resumption != nil || !remainingParts.isEmpty {
+            state.beginStep(.event, of: sequence, behind: before, next: UInt64(world.outputs.count) + 1)
         } else {
             state.take(through: sequence)
         }
@@ -363,17 +363,17 @@ private struct ToyHost {
     /// Appends parts while there is room.
     private mutating func goOn(_ conditions: HostState.Conditions) {
         guard let step = state.step else { return }
-        out.removeFirst(state.dropKnown(of: out.count))
-        while !unsaid.isEmpty {
+        out.removeFirst(state.dropRecorded(of: out.count))
+        while !remainingParts.isEmpty {
             if !out.isEmpty {
                 guard !conditions.isLogFull, state.mayAppendPart else { return }
-                left.outputs += out
-                (left.committed, left.unfinished) = (state.taken, step.unfinished)
+                world.outputs += out
+                (world.committed, world.unfinished) = (state.taken, step.unfinished)
                 out = []
                 state.notePart()
             }
-            out += unsaid.removeFirst()
-            out.removeFirst(state.dropKnown(of: out.count))
+            out += remainingParts.removeFirst()
+            out.removeFirst(state.dropRecorded(of: out.count))
         }
         state.endStep()
     }
@@ -381,8 +381,8 @@ private struct ToyHost {
     private mutating func commit(_ conditions: HostState.Conditions) {
         guard state.mayAppend, !conditions.isLogFull else { return }
         if !out.isEmpty || state.mustRecord || state.taken > state.committed {
-            left.outputs += out
-            (left.committed, left.unfinished, out) = (state.taken, nil, [])
+            world.outputs += out
+            (world.committed, world.unfinished, out) = (state.taken, nil, [])
             state.noteAppended()
         }
         if !state.hasCaughtUp { state.switchToCurrentSettings() }

@@ -220,7 +220,7 @@ import Time
     private var paths: [String] { InFlightJournalFiles.names.map { folder.file($0) } }
 
     /// - Parameters:
-    ///   - sessions: By default a transport that was never open before.
+    ///   - sessions: By default, one transport `apns` with a new session.
     ///   - recorded: The answers in the log since pushes were last sent.
     private func start(
         after: UInt64, boot: UInt64 = 1, sessions: [String: UInt64]? = nil, through last: UInt64 = 9,

@@ -3,9 +3,9 @@ import Testing
 
 @testable import PipelineRuntime
 
-/// How long a line may be at a door.
+/// Tests the longest lines that a door accepts.
 struct LineLimitTests {
-    /// The code of a line's refusal; nil for a line that is accepted.
+    /// The code of a line's refusal. Nil if the line is accepted.
     private func code(_ start: String, bytes: Int, end: String = "\"}") -> String? {
         let line = Array(start.utf8) + [UInt8](repeating: 0x78, count: bytes - start.utf8.count - end.utf8.count)
         var events = EventReader.atDoor()
@@ -32,7 +32,7 @@ struct LineLimitTests {
         #expect(code(Self.modify, bytes: 4_000_001) == "json.too_long")
     }
 
-    @Test func `the mistake in a long line counts only where the line may be long`() {
+    @Test func `another mistake in a line over 1,000,000 bytes is reported only for a command that may be that long`() {
         #expect(code(Self.modify, bytes: 1_000_001, end: "\"") == "json.unexpected_end")
         #expect(code(Self.save, bytes: 1_000_001, end: "\"") == "json.too_long")
         #expect(code("x", bytes: 1_000_001, end: "x") == "json.too_long")

@@ -5,7 +5,7 @@ import Testing
 import Time
 import ZeroMQ
 
-/// A stage under a hostile or broken upstream: it takes every event once, in order, and nothing else.
+/// A stage under a hostile or broken upstream reads every event once, in order, and ignores all other messages.
 @Suite struct LinkUnderHostileUpstreams {
     private func relay(_ folder: Folder, _ context: HostContext) throws -> RunningHost {
         try RunningHost("relay", of: .gateAndRelay(in: folder), context)
@@ -15,7 +15,7 @@ import ZeroMQ
         try PipelineFile.gateAndRelay(in: folder).sourceStage.bind
     }
 
-    @Test func `meaningless frames are counted, and the stage goes on`() async throws {
+    @Test func `meaningless frames are counted, and the stage continues`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let endpoint = try endpoint(folder)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// A link under hostile consumers: each bad frame gets its error, and honest consumers go on undisturbed.
+/// A link under hostile consumers: each bad frame gets its error, and honest consumers are not disturbed.
 @Suite struct LinkUnderHostileConsumers {
     private struct Case {
         var name: String
@@ -36,7 +36,9 @@ import ZeroMQ
                 "after beyond the log", open(after: "4"), code: "link.after",
                 says: "\\\"after\\\" is 4, but 'gate' ends at 3"),
             Case("after far beyond the log", open(after: "9223372036854775807"), code: "link.after"),
-            Case("credit too small", open(credit: "4194303"), code: "link.credit", says: "at least 4194304 bytes"),
+            Case(
+                "credit too small", open(credit: "4194303"), code: "link.credit",
+                says: "from 4194304 to 1099511627775 bytes"),
             Case("no credit", open(credit: "0"), code: "link.credit"),
             Case("credit -1", open(credit: "-1"), code: "link.credit"),
             Case("credit without end", open(credit: "9223372036854775807"), code: "link.credit"),
@@ -61,7 +63,7 @@ import ZeroMQ
     private func gate(_ folder: Folder, _ context: HostContext) async throws -> RunningHost {
         let bind = "tcp://127.0.0.1:\(try PlainSocket.freePort())"
         let gate = try RunningHost("gate", of: .gateAndRelay(in: folder, gate: "{bind: '\(bind)'}"), context)
-        try await gate.isUp()
+        try await gate.waitUntilUp()
         let door = gate.host.control.report.door ?? ""
         _ = try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: door, context.zmq)
@@ -73,8 +75,8 @@ import ZeroMQ
         return gate
     }
 
-    /// The events that an honest consumer gets.
-    private func honestly(_ endpoint: String, _ context: HostContext) async throws -> [[UInt8]] {
+    /// The frames of the first batch that an honest consumer gets.
+    private func honestBatch(_ endpoint: String, _ context: HostContext) async throws -> [[UInt8]] {
         try await SocketThread.run(name: "peer") {
             let peer = try Peer.connected(to: endpoint, context.zmq)
             try peer.say(LinkFrame.open(name: "honest", after: 1, credit: LinkServer.creditMin))
@@ -99,10 +101,10 @@ import ZeroMQ
             #expect(answer.hasPrefix(#"{"type":"error","code":"\#(bad.code)","#), "\(bad.name): \(answer)")
             #expect(bad.says.isEmpty || answer.contains(bad.says), "\(bad.name): \(answer)")
         }
-        // The report of a turn comes after its answers.
+        // The host reports a turn after it has sent the turn's answers.
         try await gate.host.wait(for: "the count of refused frames") { $0.refusedFrames >= Self.cases.count }
         #expect(gate.host.control.report.refusedFrames == Self.cases.count)
-        let batch = try await honestly(endpoint, context)
+        let batch = try await honestBatch(endpoint, context)
         #expect(String(decoding: batch[0], as: UTF8.self).hasPrefix(#"{"type":"batch","first":2,"count":2,"#))
         #expect(batch[1] == Array(text: "{\"n\":2}\n{\"n\":3}\n"))
         try await gate.stop()
@@ -118,8 +120,8 @@ import ZeroMQ
             try peer.say([[UInt8]](repeating: Self.open(), count: 300))
             return try peer.hear("error")
         }
-        #expect(answer.contains(#""code":"link.frames","reason":"a message of 300 frames"#), "\(answer)")
-        _ = try await honestly(endpoint, context)
+        #expect(answer.contains(#""code":"link.frames","reason":"found a message of 300 frames"#), "\(answer)")
+        _ = try await honestBatch(endpoint, context)
         try await gate.stop()
     }
 
@@ -149,7 +151,7 @@ import ZeroMQ
             let peer = try Peer.connected(to: endpoint, context.zmq, type)
             if type != .pull { _ = try peer.socket.send([Self.open()], wait: false) }
         }
-        _ = try await honestly(endpoint, context)
+        _ = try await honestBatch(endpoint, context)
         try await gate.stop()
     }
 
@@ -165,7 +167,7 @@ import ZeroMQ
         try await SocketThread.run(name: "garbage") {
             for text in texts { try PlainSocket.send(text, to: endpoint) }
         }
-        _ = try await honestly(endpoint, context)
+        _ = try await honestBatch(endpoint, context)
         try await gate.stop()
     }
 }

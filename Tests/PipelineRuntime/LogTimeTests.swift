@@ -38,7 +38,7 @@ import Time
     }
 
     @Test(arguments: [-120, -3_600, -86_400 * 365])
-    func `after a step back the log's time runs a tenth slower and reports it`(_ step: Int) {
+    func `after the clock steps back, the log's time runs a tenth slower, and the difference is reported`(_ step: Int) {
         var time = machine.time(from: start)
         let before = time.now(from: .epoch)
         machine.set(by: .seconds(step))
@@ -62,7 +62,7 @@ import Time
     }
 
     /// A restart after a batch with the time of a clock that was years ahead.
-    @Test func `the log's time goes on from a log that is ahead`() {
+    @Test func `the log's time continues from a log that is ahead`() {
         var time = machine.time(from: start)
         let log = start.advanced(by: .seconds(86_400 * 3_650))
         #expect(time.now(from: log) == log)

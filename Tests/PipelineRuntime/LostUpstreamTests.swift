@@ -16,12 +16,12 @@ import ZeroMQ
         let context = try HostContext()
         let file = try PipelineFile.gateAndRelay(in: folder)
         var gate = try RunningHost("gate", of: file, context)
-        try await gate.isUp()
+        try await gate.waitUntilUp()
         try await gate.stop()
         try write(9, to: file)
         gate = try RunningHost("gate", of: file, context)
         let relay = try RunningHost("relay", of: file, context)
-        try await relay.hasWritten(9)
+        try await relay.waitUntilWritten(9)
         try await relay.stop()
         try await gate.stop()
         let writer = try EventLogWriter(EventLogOptions(directory: folder.file("logs"), name: "gate"))
@@ -62,7 +62,7 @@ import ZeroMQ
 
     /// The files of a relay that was killed after event 9 of its upstream. Its log goes up to event 5, and it has
     /// snapshots at events 5 and 9.
-    private static func died(_ context: HostContext) async throws -> (PipelineFile, SnapshotStore, Folder) {
+    private static func killedRelay(_ context: HostContext) async throws -> (PipelineFile, SnapshotStore, Folder) {
         let (before, after) = (try Folder(), try Folder())
         let file = try file(before)
         let host = try RunningHost("relay", of: file, context)
@@ -85,7 +85,7 @@ import ZeroMQ
 
     @Test func `a snapshot with events that the upstream has lost is replaced by an older one`() async throws {
         let context = try HostContext()
-        let (file, store, folder) = try await Self.died(context)
+        let (file, store, folder) = try await Self.killedRelay(context)
         let host = try RunningHost("relay", of: file, context)
         let asked = try await SocketThread.run(name: "upstream") {
             let upstream = try FakeUpstream(file.sourceStage.bind, context.zmq)
@@ -111,7 +111,7 @@ import ZeroMQ
     /// Once the log has grown again, these snapshots would seem to fit it.
     @Test func `snapshots ahead of the stage's own log are removed`() async throws {
         let context = try HostContext()
-        let (file, store, folder) = try await Self.died(context)
+        let (file, store, folder) = try await Self.killedRelay(context)
         let writer = try EventLogWriter(EventLogOptions(directory: folder.file("logs"), name: "relay"))
         for segment in try writer.segments() { try FileManager.default.removeItem(atPath: segment.path) }
         try writer.close()
@@ -128,7 +128,7 @@ import ZeroMQ
         async throws
     {
         let context = try HostContext()
-        let (file, _, folder) = try await Self.died(context)
+        let (file, _, folder) = try await Self.killedRelay(context)
         let host = try RunningHost("relay", of: file, context)
         let log = try host.events()
         try await SocketThread.run(name: "upstream") {

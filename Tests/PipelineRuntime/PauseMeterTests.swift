@@ -16,15 +16,15 @@ struct PauseMeterTests {
             meter.end()
             clock.pass(1_000)
         }
-        func told() -> [String] { meter.pauses.map { "\($0.cause.rawValue) \($0.duration / .milliseconds(1))" } }
+        func pauses() -> [String] { meter.pauses.map { "\($0.cause.rawValue) \($0.duration / .milliseconds(1))" } }
         turn((.consumers, 1), (.input, 2), (.segment, 4), (.input, 1))
         turn((.input, 3), (.segment, 1))
         turn((.segment, 3))
-        #expect(told() == ["input 4.0", "segment 8.0"])
+        #expect(pauses() == ["input 4.0", "segment 8.0"])
         meter.forget()
-        #expect(told().isEmpty)
+        #expect(pauses().isEmpty)
         turn((.snapshot, 2))
-        #expect(told() == ["snapshot 2.0"])
+        #expect(pauses() == ["snapshot 2.0"])
     }
 }
 

@@ -11,7 +11,7 @@ import ZeroMQ
         let context = try HostContext()
         // The program does nothing: the test sends its messages.
         let file = try PipelineFile.gateAndRelay(in: folder, relay: "{from: gate, command: [/bin/sleep, \"600\"]}")
-        let disk = ClosableDisk()
+        let disk = FillableDisk()
         let relay = try RunningHost("relay", of: file, context, calls: disk.calls)
         let program = relay.host.plan.pluginEndpoint
         let endpoint = file.sourceStage.bind

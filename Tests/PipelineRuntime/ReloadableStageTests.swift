@@ -21,10 +21,10 @@ import Testing
         await #expect(throws: ReloadError.otherLog(other, present: log)) {
             try await stage.reload(to: gate.host(gate: "{log: other}"))
         }
-        #expect(stage.isGoingOn && stage.host.control.report.phase == .running)
+        #expect(stage.isRunning && stage.host.control.report.phase == .running)
         stage.stop()
         try await running
-        #expect(!stage.isGoingOn)
+        #expect(!stage.isRunning)
         await #expect(throws: ReloadError.ended) { try await stage.reload(to: gate.host(log: "{sync: always}")) }
     }
 
@@ -64,6 +64,6 @@ extension ReloadableStage {
     fileprivate func reload(to next: StageHost) async throws -> [String]? {
         guard let preparedReload = try await preparedReload(of: next) else { return nil }
         try await take(preparedReload)
-        return preparedReload.said
+        return preparedReload.descriptions
     }
 }

@@ -108,7 +108,7 @@ import ZeroMQ
         #expect(last == (takesSnapshots ? 6 : 31))
     }
 
-    @Test func `a stage goes on while a segment is being removed`() async throws {
+    @Test func `a stage continues while a segment is removed`() async throws {
         let folder = try Folder()
         let removal = HeldUp()
         var calls = FileCalls()
@@ -123,13 +123,13 @@ import ZeroMQ
             try gate.send(2)
             #expect(removal.isUnderWay)
             removal.goOn()
-            // One more segment goes if the seventh snapshot exists before the seventh segment begins.
+            // One more segment is removed if the seventh snapshot exists before the seventh segment begins.
             try gate.stay(for: "the beginning to go") { gate.first >= 5 }
         }
         #expect(try EventLogs.summary(directory: folder.path + "/logs/gate").firstSequence >= 5)
     }
 
-    @Test func `a consumer that asks for removed events is told up to which event they are gone`() async throws {
+    @Test func `a consumer that asks for removed events gets an error with the last removed sequence`() async throws {
         let folder = try Folder()
         try await RetainedGate.run(Self.file(folder, "{bytes: 64KiB}")) { gate in
             try gate.open("relay", keep: 1_000)
@@ -161,7 +161,7 @@ private final class RetainedGate {
         door = try Peer.connected(to: host.host.control.report.door ?? "", context.zmq)
     }
 
-    /// Runs a gate while `body` does.
+    /// Runs a gate while `body` runs.
     @discardableResult
     static func run<Result: Sendable>(
         _ file: PipelineFile, _ context: HostContext? = nil, time: HostTime = HostTime(),
@@ -170,7 +170,7 @@ private final class RetainedGate {
         let context = try context ?? HostContext()
         let host = try RunningHost("gate", of: file, context, time: time, calls: calls)
         do {
-            try await host.isUp()
+            try await host.waitUntilUp()
             let result = try await SocketThread.run(name: "peers") { try body(RetainedGate(host, context)) }
             try await host.stop()
             return result
@@ -209,7 +209,7 @@ private final class RetainedGate {
 
     func close(_ name: String) throws { try tell(name, LinkFrame.close()) }
 
-    /// Sends a message without an answer, and waits until it is handled.
+    /// Sends a message that gets no answer, and waits until the host has handled it.
     private func tell(_ name: String, _ frame: [UInt8]) throws {
         guard let peer = consumers[name] else { throw HostTestError("no consumer \(name)") }
         try peer.say(frame)

@@ -7,13 +7,13 @@ import ZeroMQ
 
 /// Tests that a stage makes its snapshots in the background. Meanwhile it takes events, and it can be stopped.
 @Suite struct SnapshotBesideTests {
-    @Test func `a stage goes on, and stops, while its snapshot is made`() async throws {
+    @Test func `a stage continues, and can stop, while its snapshot is made`() async throws {
         let folder = try Folder()
         let context = try HostContext()
         let file = try PipelineFile.gateAndRelay(
             in: folder, relay: "{from: gate, stage: sluggish}", log: "{sync: never, snapshotBytes: 4KiB}")
         let gate = try RunningHost("gate", of: file, context)
-        try await gate.isUp()
+        try await gate.waitUntilUp()
         let relay = try RunningHost("relay", of: file, context)
         let door = gate.host.control.report.door ?? ""
         try await SocketThread.run(name: "producer") {
@@ -43,7 +43,7 @@ import ZeroMQ
         let context = try HostContext()
         let file = try PipelineFile.gateAndRelay(in: folder)
         let gate = try RunningHost("gate", of: file, context)
-        try await gate.isUp()
+        try await gate.waitUntilUp()
         let report = gate.host.control.report
         let health = try await SocketThread.run(name: "peers") {
             try Peer.connected(to: report.door ?? "", context.zmq).send(1...100)
@@ -57,7 +57,7 @@ import ZeroMQ
 }
 
 extension Peer {
-    /// Sends events of 40 bytes and more to a door, and waits for the answer.
+    /// Sends events of more than 60 bytes to a door, and waits for the answer.
     fileprivate func send(_ numbers: ClosedRange<UInt64>) throws {
         let lines = numbers.map { "{\"n\":\($0),\"pad\":\"\(String(repeating: "x", count: 60))\"}\n" }.joined()
         try say(LinkFrame.produce(producer: "p", secret: Peer.secret, first: numbers.lowerBound), Array(text: lines))

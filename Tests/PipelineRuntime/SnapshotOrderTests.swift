@@ -6,8 +6,8 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// A snapshot also covers rejected input. After a loss of power the dead letters must be there too, since nothing from
-/// before the snapshot is fed again.
+/// A snapshot also covers rejected input. After a loss of power the dead letters must be there too, because input from
+/// before the snapshot is not read again.
 @Suite struct SnapshotOrderTests {
     @Test func `a snapshot is on the disk only after the dead letters that it covers`() async throws {
         let folder = try Folder()

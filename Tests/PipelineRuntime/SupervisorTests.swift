@@ -13,7 +13,7 @@ import Testing
     private static let next = PipelineText(path: "p.yaml", folder: "/tmp", text: "next")
     private static let ready = "printf y >&0; exec sleep 60"
     private static let refusing = "printf n >&0; exec sleep 60"
-    /// Ends when the first byte of a question comes.
+    /// Reads the first message, and ends when the next message begins.
     private static let ending = "head -c \(SupervisorMessage(first).bytes.count + 5) > /dev/null"
 
     @Test func `the answers of the stages to a supervisor say which of them are ready`() async throws {

@@ -31,8 +31,8 @@ import Time
         }
     }
 
-    /// Holds each notification that comes in the first `until` microseconds of every ten seconds, until these have
-    /// passed.
+    /// Holds each notification that arrives in the first `until` microseconds of a period of ten seconds, until these
+    /// microseconds have passed.
     private struct Nights: CoalescingPolicy {
         struct Settings: PluginSettings {
             let until: Int

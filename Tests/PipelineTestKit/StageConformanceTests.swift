@@ -57,7 +57,7 @@ struct StageConformanceTests {
     }
 }
 
-/// Numbers matches, delays each by a second, and breaks one rule.
+/// Numbers matches, and delays each by a second. Breaks one rule unless the setting `fault` is `none`.
 private struct Counting: Stage {
     struct Settings: PluginSettings {
         let fault: String

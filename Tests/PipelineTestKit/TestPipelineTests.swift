@@ -15,9 +15,9 @@ import Testing
           deliver: {from: payload, transports: {apns: {use: console}}}
         """
 
-    private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
+    private static let names = #""container":"iCloud.com.example.Notes","environment":"development""#
     private static let device =
-        #"{"type":"device.register",\#(place),"user":"_a","device":"phone","transport":"apns","token":"1","topic":"notes"}"#
+        #"{"type":"device.register",\#(names),"user":"_a","device":"phone","transport":"apns","token":"1","topic":"notes"}"#
 
     @Test func `refused commands are reported with line and path, and the others are accepted`() async throws {
         let belfry = try await TestPipeline.start(yaml: Self.yaml)
@@ -62,7 +62,7 @@ import Testing
         await #expect(throws: TestPipelineError.self) { try await belfry.settle() }
     }
 
-    @Test func `many pipelines can run at the same time`() async throws {
+    @Test func `several pipelines can run at the same time`() async throws {
         try await withThrowingTaskGroup(of: [String].self) { group in
             // Under the thread sanitizer the threads of many pipelines wait for one lock of the Swift runtime.
             for _ in 0..<(Sanitizer.isThread ? 2 : Tier.rounds(3, full: 6)) {

@@ -40,8 +40,8 @@ enum Fault: String, CaseIterable, Sendable {
     case turnsOrder = " arrived before "
     case refuses = " is failed: no reason"
     case acceptsAnything = "'no JSON' is accepted, not failed"
-    case hangsOnNothing = "an empty window ends at once: deliver has not returned"
-    case answersNothing = "answers to an empty window"
+    case hangsOnEmptyWindow = "an empty window ends at once: deliver has not returned"
+    case answersEmptyWindow = "answers to an empty window"
     case hangsUnopened = "deliver answers before open: deliver has not returned"
     case hangsClosed = "deliver answers after it: deliver has not returned"
     case hangsClosing = "close may be called without open: close has not returned"
@@ -135,7 +135,8 @@ private final class PagerTransport: Transport {
         case .forgetsAnswer: return answers.dropLast()
         case .answersTwice: return answers + answers.prefix(1)
         case .answersForOthers: return answers + [TransportAnswer(.init(push: 1, device: "x"), .accepted)]
-        case .answersNothing: return answers.isEmpty ? [TransportAnswer(.init(push: 1, device: "x"), .failed)] : answers
+        case .answersEmptyWindow:
+            return answers.isEmpty ? [TransportAnswer(.init(push: 1, device: "x"), .failed)] : answers
         default: return answers
         }
     }
@@ -143,7 +144,8 @@ private final class PagerTransport: Transport {
     private func hang(_ pushes: [Delivery]) async {
         let (isOpen, wasOpen, _) = state.withLock { $0 }
         switch fault {
-        case .hangsOnNothing where pushes.isEmpty, .hangsUnopened where !wasOpen, .hangsClosed where !isOpen && wasOpen:
+        case .hangsOnEmptyWindow where pushes.isEmpty, .hangsUnopened where !wasOpen,
+            .hangsClosed where !isOpen && wasOpen:
             await pager.stall()
         default: return
         }
@@ -163,7 +165,8 @@ private final class PagerTransport: Transport {
         return TransportAnswer(push.id, .accepted)
     }
 
-    /// The server is paused: the push is in flight and its answer is `deferred`.
+    /// While the server is paused, a push arrives at its first delivery, and its answer is `deferred`. Returns nil if
+    /// the task is cancelled.
     private func wait(_ push: Delivery, _ id: String) async -> TransportAnswer? {
         if state.withLock({ $0.late.insert(id).inserted }) { pager.page(id) }
         if fault == .sendsDeferredAnew { state.withLock { $0.late = [] } }

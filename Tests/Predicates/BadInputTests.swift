@@ -155,14 +155,14 @@ struct BadInputTests {
 
     private static func mutate(_ bytes: inout [UInt8], _ random: inout Seeded) {
         guard !bytes.isEmpty else { return }
-        let place = random.below(bytes.count)
+        let start = random.below(bytes.count)
         switch random.below(4) {
-        case 0: bytes[place] = UInt8(random.below(256))
-        case 1: bytes.remove(at: place)
+        case 0: bytes[start] = UInt8(random.below(256))
+        case 1: bytes.remove(at: start)
         case 2:
             bytes.insert(
-                contentsOf: bytes[place..<min(bytes.count, place + random.below(20))], at: random.below(bytes.count))
-        default: bytes.removeSubrange(place..<min(bytes.count, place + random.below(20)))
+                contentsOf: bytes[start..<min(bytes.count, start + random.below(20))], at: random.below(bytes.count))
+        default: bytes.removeSubrange(start..<min(bytes.count, start + random.below(20)))
         }
     }
 

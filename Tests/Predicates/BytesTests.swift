@@ -24,6 +24,8 @@ struct BytesTests {
     @Test(arguments: [
         ("tags CONTAINS bytes('AQID')", "BYTES_LIST", true), ("tags CONTAINS bytes('AQID')", "STRING_LIST", false),
         ("tags CONTAINS 'AQID'", "STRING_LIST", true), ("tags CONTAINS 'AQID'", "BYTES_LIST", false),
+        ("tags CONTAINS bytes('AQID')", "ENCRYPTED_BYTES_LIST", true),
+        ("tags CONTAINS 'AQID'", "ENCRYPTED_BYTES_LIST", false),
     ])
     func `strings and bytes are never equal in lists`(_ text: String, _ type: String, _ holds: Bool) throws {
         let predicate = try RecordPredicate(text: text)

@@ -42,12 +42,12 @@ struct ExtendedTests {
     func `the error for a refused NOT depends on the dialect`(_ text: String) throws {
         let error = try #require(throws: PredicateError.self) { try extended.predicate(text) }
         #expect(error.code == "predicate.unsupported" && error.reason.contains("is_other == 1"))
-        #expect(error.reason.contains("extended predicates take NOT before"), "\(error.reason)")
+        #expect(error.reason.contains("extended predicates accept NOT before"), "\(error.reason)")
         let strict = try #require(throws: PredicateError.self) { try PredicateReader().predicate(text) }
         #expect(!strict.reason.contains("extended"))
     }
 
-    /// Draws an expression, and returns whether it holds for `a` and `b`.
+    /// Draws an expression. Returns its text, and whether it holds for these values of `a` and `b`.
     private static func draw(_ random: inout Seeded, _ depth: Int, _ a: Int, _ b: Int) -> (text: String, holds: Bool) {
         guard depth > 0 else {
             let (name, value) = random.isOneIn(2) ? ("a", a) : ("b", b)

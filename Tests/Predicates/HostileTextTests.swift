@@ -3,12 +3,12 @@ import Testing
 
 @testable import Predicates
 
-/// Random texts that anyone could send.
+/// Tests predicate texts that are valid or nearly valid, as any client could send them.
 struct HostileTextTests {
     private static let arguments = ["\"a\"", "\"b\"", "1", "2.5", "[\"x\",1]", "{\"recordName\":\"r\"}", "null"]
 
     @Test(.timeLimit(.minutes(5)), arguments: Seeded.seeds, [PredicateReader.Dialect.cloudKit, .extended])
-    func `any text is read and printed back, or refused with an offset in it`(
+    func `any text is read and printed back, or refused with an offset or an argument's path`(
         seed: UInt64, dialect: PredicateReader.Dialect
     ) throws {
         var draw = RandomText(seed, isExtended: dialect == .extended)
@@ -44,7 +44,7 @@ struct HostileTextTests {
         }
         for warning in reading.warnings {
             try #require(
-                warning.place.path == "predicate" && isInside(warning.place.offset, text), "\(text)\n\(warning)")
+                warning.position.path == "predicate" && isInside(warning.position.offset, text), "\(text)\n\(warning)")
         }
     }
 

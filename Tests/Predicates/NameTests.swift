@@ -8,14 +8,14 @@ import Testing
 /// A predicate can name a field if and only if a record can have the field.
 struct NameTests {
     /// Whether ingest accepts a record with this field.
-    private static func isOfRecords(_ name: String) throws -> Bool {
+    private static func isFieldName(_ name: String) throws -> Bool {
         try withJSON(#"{"\#(name)":{"value":1}}"#) { fields in
             do throws(ModelError) { try Fields.check(fields) } catch { return false }
             return true
         }
     }
 
-    private static func reads(_ read: () throws -> Void) throws -> Bool {
+    private static func accepts(_ read: () throws -> Void) throws -> Bool {
         do { try read() } catch is PredicateError { return false }
         return true
     }
@@ -28,15 +28,15 @@ struct NameTests {
         for number in 0..<2000 {
             let length = number % 50 == 0 ? 253 + random.below(5) : 1 + random.below(4)
             let name = (0..<length).map { _ in random.isOneIn(3) ? random.one(of: letters) : "a" }.joined()
-            let isName = try Self.isOfRecords(name)
+            let isName = try Self.isFieldName(name)
             taken += isName ? 1 : 0
             let reader = PredicateReader()
             let filter = #"[{"comparator":"EQUALS","fieldName":"\#(name)","fieldValue":{"value":1}}]"#
-            try #require(try Self.reads { _ = try RecordPredicate.filter(filter) } == isName, "\(name), seed \(seed)")
+            try #require(try Self.accepts { _ = try RecordPredicate.filter(filter) } == isName, "\(name), seed \(seed)")
             let argument = #""predicate":"%K == 1","arguments":["\#(name)"]"#
-            try #require(try Self.reads { _ = try reader.read(argument) } == isName, "\(name), seed \(seed)")
+            try #require(try Self.accepts { _ = try reader.read(argument) } == isName, "\(name), seed \(seed)")
             for text in ["#\(name) == 1", "\(name) == 1"] {
-                try #require(try Self.reads { _ = try reader.predicate(text) } == isName, "\(text), seed \(seed)")
+                try #require(try Self.accepts { _ = try reader.predicate(text) } == isName, "\(text), seed \(seed)")
             }
         }
         #expect((300...1900).contains(taken))

@@ -8,7 +8,7 @@ struct PrintingTests {
     private let extended = PredicateReader(.extended)
 
     @Test(arguments: Seeded.seeds)
-    func `a printed predicate reads back as the same in both forms`(seed: UInt64) throws {
+    func `a printed predicate is read back unchanged, as text and as filterBy`(seed: UInt64) throws {
         var random = RandomPredicates(seed)
         var (held, failed) = (0, 0)
         for _ in 0..<2000 {

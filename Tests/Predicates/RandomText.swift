@@ -1,6 +1,6 @@
 import TestSupport
 
-/// Draws texts of predicates by the grammar with all its spellings, and breaks some of them.
+/// Draws texts of predicates from the grammar, with all of its spellings. ``broken(_:)`` changes bytes of a text.
 struct RandomText {
     var random: Seeded
     let isExtended: Bool
@@ -103,19 +103,19 @@ struct RandomText {
 
     // MARK: Breaking
 
-    /// The text with a byte or a piece inserted, removed or replaced.
+    /// The text with one to three changes: a byte or a piece is inserted, removed or replaced, or the end is cut off.
     mutating func broken(_ text: String) -> String {
         var bytes = Array(text.utf8)
         for _ in 0...random.below(3) where !bytes.isEmpty {
-            let place = random.below(bytes.count)
-            let piece = place..<min(bytes.count, place + random.below(12))
+            let start = random.below(bytes.count)
+            let piece = start..<min(bytes.count, start + random.below(12))
             switch random.below(6) {
-            case 0: bytes[place] = UInt8(random.below(256))
-            case 1: bytes.remove(at: place)
-            case 2: bytes.insert(UInt8(32 + random.below(95)), at: place)
+            case 0: bytes[start] = UInt8(random.below(256))
+            case 1: bytes.remove(at: start)
+            case 2: bytes.insert(UInt8(32 + random.below(95)), at: start)
             case 3: bytes.insert(contentsOf: bytes[piece], at: random.below(bytes.count))
             case 4: bytes.removeSubrange(piece)
-            default: bytes.removeSubrange(place...)
+            default: bytes.removeSubrange(start...)
             }
         }
         return String(decoding: bytes, as: UTF8.self)

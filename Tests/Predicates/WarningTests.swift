@@ -21,7 +21,8 @@ struct WarningTests {
     {
         let warnings = try PredicateReader().read(text: text).warnings
         let first = try #require(warnings.first)
-        #expect(first.code == "predicate.never" && first.place == .init(path: "predicate", offset: offset), "\(first)")
+        #expect(
+            first.code == "predicate.never" && first.position == .init(path: "predicate", offset: offset), "\(first)")
     }
 
     @Test(arguments: [
@@ -63,14 +64,14 @@ struct WarningTests {
     func `sides of OR and elements of lists are checked, too`(_ text: String, _ found: [String]) throws {
         let words = ["predicate.never": "never", "predicate.never_side": "side", "predicate.only_empty": "empty"]
         let warnings = try PredicateReader(.extended).read(text: text).warnings
-        #expect(warnings.map { "\(words[$0.code] ?? $0.code) \($0.place.offset ?? -1)" } == found, "\(warnings)")
+        #expect(warnings.map { "\(words[$0.code] ?? $0.code) \($0.position.offset ?? -1)" } == found, "\(warnings)")
     }
 
     @Test func `a warning about filterBy names the filter`() throws {
         let reading = try PredicateReader().read(
             #""filterBy":[{"comparator":"EQUALS","fieldName":"a","fieldValue":{"value":1}},{"comparator":"LESS_THAN","fieldName":"a","fieldValue":{"value":1}}]"#
         )
-        #expect(reading.warnings.map(\.place) == [.init(path: "filterBy[1]", offset: nil)])
+        #expect(reading.warnings.map(\.position) == [.init(path: "filterBy[1]", offset: nil)])
     }
 
     private static let values = [
@@ -97,10 +98,11 @@ struct WarningTests {
     private static let lists =
         values.map { "[\($0)]" } + ["[]", "[1,2]", "[1,1.5,2]", "[\"a\",\"A\"]", "[\"ab\",\"B\"]", "[1,\"a\"]"]
 
-    /// Tests each side of an OR together with the comparisons outside the OR. If a side has a warning, no value may satisfy
-    /// the side and these comparisons.
+    /// Tests the whole predicate, and each side of an OR together with the comparisons outside the OR. If a warning
+    /// says that one of these is never true, no value may satisfy it. If a warning says that only empty lists satisfy
+    /// it, no other value may do so.
     @Test(arguments: Seeded.seeds)
-    func `no value satisfies a side of OR or a test of elements that has a warning`(seed: UInt64) throws {
+    func `a predicate or a side of OR with a warning is never true, or only for an empty list`(seed: UInt64) throws {
         var random = Seeded(seed)
         var (never, sided, empty) = (0, 0, 0)
         for _ in 0..<3000 {
@@ -119,8 +121,8 @@ struct WarningTests {
                 try values.filter { try RecordPredicate(clauses: clauses).matches(record($0)) }
             }
             for warning in warnings {
-                let place = try #require(warning.place.offset)
-                let isOne = place < rest.count + one.count
+                let offset = try #require(warning.position.offset)
+                let isOne = offset < rest.count + one.count
                 switch warning.code {
                 case "predicate.never":
                     never += 1
@@ -128,13 +130,13 @@ struct WarningTests {
                     try #require(all == [], "\(RecordPredicate(condition).text), seed \(seed)")
                 case "predicate.never_side":
                     sided += 1
-                    try #require(place >= rest.count)
+                    try #require(offset >= rest.count)
                     try #require(
                         try holds(rest + (isOne ? one : other)) == [],
                         "\(RecordPredicate(condition).text), seed \(seed)")
                 default:
                     empty += 1
-                    let found = try holds(place < rest.count ? rest : rest + (isOne ? one : other))
+                    let found = try holds(offset < rest.count ? rest : rest + (isOne ? one : other))
                     try #require(found.allSatisfy { $0 == "[]" }, "\(RecordPredicate(condition).text), seed \(seed)")
                 }
             }

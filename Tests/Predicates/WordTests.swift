@@ -22,12 +22,12 @@ struct WordTests {
         ("tags TOKENMATCHES[cdl] 'straße αλφα'", true), ("ANY tokenize('cafe', 'Cdl') IN tags", false),
         ("n TOKENMATCHES[cdl] '7'", false), ("blob TOKENMATCHES[cdl] 'hidden'", false),
     ])
-    func `words are found in all texts, ignoring case and diacritics`(_ text: String, _ holds: Bool) throws {
+    func `words are found in all string fields, ignoring case and diacritics`(_ text: String, _ holds: Bool) throws {
         #expect(try RecordPredicate(text: text).matches(Self.fields) == holds)
         #expect(try !RecordPredicate(text: text).matches("{}"))
     }
 
-    @Test func `filterBy searches all texts, or the texts of one field`() throws {
+    @Test func `filterBy searches all string fields, or one field`() throws {
         func holds(_ comparator: String, _ value: String, _ more: String = "") throws -> Bool {
             try RecordPredicate.filter(
                 #"[{"comparator":"\#(comparator)"\#(more),"fieldValue":{"value":"\#(value)","type":"STRING"}}]"#

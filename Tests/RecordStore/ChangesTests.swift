@@ -12,11 +12,8 @@ private struct Replica {
     var token: String?
     /// Pages are read until this is false.
     var moreComing = true
-    /// Records of a reverse read are newer than those that come later in it.
-    var seen: Set<String> = []
-    var starts = 0
 
-    /// - Returns: Whether the zone lives.
+    /// - Returns: Whether the zone exists.
     mutating func readPage(_ store: RecordStore, limit: Int, isReverse: Bool) throws -> Bool {
         do throws(RecordReadError) {
             let page = try store.changes(of: zone, in: .alice, since: token, limit: limit, isReverse: isReverse)
@@ -24,7 +21,7 @@ private struct Replica {
             (token, moreComing) = (page.token, page.moreComing)
             return true
         } catch {
-            (records, token, moreComing, starts) = ([:], nil, true, starts + 1)
+            (records, token, moreComing) = ([:], nil, true)
             guard case .tokenExpired = error else {
                 guard case .zoneNotFound = error else { throw error }
                 return false
@@ -77,7 +74,7 @@ struct ChangesTests {
         }
     }
 
-    /// The same for the list of zones.
+    /// Compares a client's list of zones with the zones that exist.
     @Test(arguments: Seeded.seeds)
     func `a client that reads a database's changes has its zones in the end`(seed: UInt64) throws {
         for round in 0..<UInt64(Tier.rounds(5, full: 40)) {
@@ -112,7 +109,7 @@ struct ChangesTests {
         }
     }
 
-    @Test func `each record comes once, in the order of its newest change, and deleted ones as such`() throws {
+    @Test func `each record is returned once, in the order of its newest change, and marked if it is deleted`() throws {
         let test = try TestStore()
         try test.apply(["a", "b", "c", "d"].map { Line.save($0, zone: "Z") })
         let zone = ZoneKey(name: "Z")
@@ -167,7 +164,7 @@ struct TokenTests {
         #expect(throws: RecordReadError.badToken) { try test.store.databaseChanges(in: .alice, since: token) }
     }
 
-    @Test func `a token is good for a rebuilt store, and expires for a store that lags or follows another log`() throws
+    @Test func `a token is valid for a rebuilt store, and expires for a store that lags or follows another log`() throws
     {
         let (test, rebuilt) = (try TestStore(), try TestStore())
         let lines = [Line.saveZone("Z"), Line.save("a", zone: "Z"), Line.save("b", zone: "Z")]
@@ -195,7 +192,7 @@ struct TokenTests {
         #expect(error(token, zone, test.store) == nil)
         try test.writer.forget(before: 4)
         #expect(error(token, zone, test.store) == .tokenExpired(.tooOld))
-        // A read that began from nothing needs no deletions of before.
+        // A read that began without a token needs no deletions from before its beginning.
         #expect(error(page.token, zone, test.store) == nil)
         let last = try test.store.changeToken(of: zone, in: .alice)
         try test.apply([Line.deleteZone("Z")])
@@ -204,7 +201,7 @@ struct TokenTests {
         #expect(error(last, zone, test.store) == .tokenExpired(.newZone))
     }
 
-    @Test func `a store of a log that was trimmed refuses tokens of before its first event`() throws {
+    @Test func `a store of a trimmed log refuses tokens from before its first event`() throws {
         let test = try TestStore()
         let batch = EventBatch([Line.saveZone("Z"), Line.save("a", zone: "Z")], first: 100, milliseconds: 1)
         _ = try test.writer.apply([batch])

@@ -21,7 +21,7 @@ struct FileTests {
         try test.writer.close()
     }
 
-    @Test func `a store opens again with what it had`() throws {
+    @Test func `a reopened store has the same content`() throws {
         let test = try TestStore(folder)
         try test.apply([Line.save("a")])
         let dump = try test.dump
@@ -52,7 +52,7 @@ struct FileTests {
         }
     }
 
-    @Test func `a file that is no store asks for a rebuild, and a rebuild makes one`() throws {
+    @Test func `a file that is not a store needs a rebuild, and a store can be created after its removal`() throws {
         try folder.write(String(repeating: "no database ", count: 500), to: "records.sqlite")
         let error = try #require(throws: RecordStoreError.self) { try RecordStore(path: path, log: testLog) }
         #expect(error.needsRebuild && "\(error)".contains("rebuild"))
@@ -60,7 +60,7 @@ struct FileTests {
         #expect(try RecordStore(path: path, log: testLog).applied.sequence == 0)
     }
 
-    /// Each page in turn is overwritten. Whatever a call then says, it does not crash, and errors ask for a rebuild.
+    /// Damages every third page, one for each try. No call crashes, and each error asks for a rebuild.
     @Test func `a damaged page gives an error that asks for a rebuild`() throws {
         try filled()
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -81,7 +81,7 @@ struct FileTests {
         #expect(errors > 5)
     }
 
-    @Test func `a file that cannot be made is no damage`() throws {
+    @Test func `a file that cannot be created needs no rebuild`() throws {
         let error = try #require(throws: RecordStoreError.self) {
             try RecordStore(path: folder.file("no/folder/records.sqlite"), log: testLog)
         }

@@ -8,7 +8,7 @@ import Time
 /// Compares stores with ``StoreModel`` on random histories.
 struct ModelTests {
     @Test(arguments: Seeded.seeds)
-    func `every read gives what the history says, in every database`(seed: UInt64) throws {
+    func `every read returns what the model contains, in every database`(seed: UInt64) throws {
         for round in 0..<UInt64(Tier.rounds(4, full: 30)) {
             let (test, model) = try played(seed &+ round &* 7_919, events: 150)
             try check(test.store, model)
@@ -17,17 +17,17 @@ struct ModelTests {
         }
     }
 
-    /// A store that got the whole history, in batches of random lengths.
+    /// A store that applied a random history, in batches of random lengths, and the model of this history.
     private func played(_ seed: UInt64, events: Int) throws -> (TestStore, StoreModel) {
         var (history, random) = (RandomHistory(seed), Seeded(seed &+ 1))
         var model = StoreModel()
         let test = try TestStore()
         var lines: [String] = []
         for sequence in 1...UInt64(events) {
-            let happening = history.happening()
-            lines.append(happening.line)
-            // A batch has one time.
-            model.take(happening, sequence, milliseconds: Int64(test.next))
+            let change = history.change()
+            lines.append(change.line)
+            // All events of a batch have one time.
+            model.take(change, sequence, milliseconds: Int64(test.next))
             if random.isOneIn(4) {
                 try test.apply(lines)
                 lines = []
@@ -46,7 +46,7 @@ struct ModelTests {
             for zone in RandomHistory.zones { try check(store, zone, database, expected.zones[zone]) }
         }
         for account in RandomHistory.accounts { try check(store, account, model) }
-        try checkOrphans(store, model)
+        try checkBrokenReferences(store, model)
         for asset in RandomHistory.assets {
             let databases = model.databases.filter { $0.value.livingRecords.contains { $0.assets.contains(asset) } }
             let count = model.databases.values.flatMap(\.livingRecords).count { $0.assets.contains(asset) }
@@ -94,7 +94,7 @@ struct ModelTests {
         }
     }
 
-    private func checkOrphans(_ store: RecordStore, _ model: StoreModel) throws {
+    private func checkBrokenReferences(_ store: RecordStore, _ model: StoreModel) throws {
         var expected: Set<[String]> = []
         for (database, content) in model.databases {
             for (zone, records) in content.zones {
@@ -103,7 +103,9 @@ struct ModelTests {
                 }
             }
         }
-        let found = try store.orphans(limit: 10_000).map { ["\($0.database)", "\($0.zone)", $0.name] }
+        let found = try store.recordsWithBrokenReferences(limit: 10_000).map {
+            ["\($0.database)", "\($0.zone)", $0.name]
+        }
         #expect(Set(found) == expected)
     }
 }
@@ -115,7 +117,7 @@ extension StoreModel.Database {
 struct RebuildTests {
     private func lines(_ seed: UInt64, _ count: Int) -> [String] {
         var history = RandomHistory(seed)
-        return (0..<count).map { _ in history.happening().line }
+        return (0..<count).map { _ in history.change().line }
     }
 
     private func batches(_ lines: [String], _ random: inout Seeded) -> [EventBatch] {
@@ -129,16 +131,18 @@ struct RebuildTests {
         return batches
     }
 
-    /// All batches have the times that `milliseconds: first / 20` gives, so cuts must not cross them.
+    /// Both stores apply the same batches, because a batch has one time for all of its events.
     @Test(arguments: Seeded.seeds)
-    func `a rebuilt store equals one that followed, with work in between and batches given twice`(seed: UInt64) throws {
+    func `a rebuilt store equals a store that followed the log with background work and repeated batches`(
+        seed: UInt64
+    ) throws {
         for round in 0..<UInt64(Tier.rounds(3, full: 20)) {
             var random = Seeded(seed &+ round &* 104_729)
             let batches = batches(lines(random.next(), 200), &random)
             let (followed, rebuilt) = (try TestStore(), try TestStore())
             var next = 0
             while next < batches.count {
-                // Some batches come again, as from an upstream that did not hear of them.
+                // Some batches come again, as if the upstream had not learned that they were applied.
                 let first = max(next - random.below(3), 0)
                 let end = min(next + 1 + random.below(4), batches.count)
                 _ = try followed.writer.apply(Array(batches[first..<end]))
@@ -166,7 +170,7 @@ struct RebuildTests {
         #expect(try test.dump == dump)
     }
 
-    @Test func `a gap between events is refused, and nothing of the call is applied`() throws {
+    @Test func `a gap between events is refused, and no event of the call is applied`() throws {
         let test = try TestStore()
         try test.apply([Line.save("a")])
         let batches = [
@@ -180,7 +184,7 @@ struct RebuildTests {
         #expect(try test.store.applied == .init(sequence: 2, time: Instant(microseconds: 2_000)))
     }
 
-    @Test func `an event that is no JSON, or lacks a member, stops the call with its sequence`() throws {
+    @Test func `an event that is not JSON, or lacks a member, stops the call, and the error has its sequence`() throws {
         for line in ["{", #"{"type":"record.save","database":"public"}"#, #"{"type":"zone.delete"}"#] {
             let test = try TestStore()
             let batch = EventBatch([Line.save("a"), line], first: 1, milliseconds: 1)
@@ -193,7 +197,7 @@ struct RebuildTests {
         }
     }
 
-    @Test func `a copy has the content of the store, and goes on by itself`() throws {
+    @Test func `a copy has the content of the store, and then changes independently`() throws {
         let test = try TestStore()
         try test.apply(lines(3, 100))
         try RecordStore.copy(test.store.path, to: test.folder.file("copy.sqlite"))

@@ -8,7 +8,7 @@ import Time
 @testable import RecordStore
 
 struct QueryTests {
-    /// The records of a zone that match, in order, by comparing all of them.
+    /// The names of the matching records of `zones`, in the query's order. Tests the predicate on each record.
     private func bruteForce(_ query: String, _ zones: [ZoneKey], _ store: RecordStore) throws -> [String] {
         let read = try RecordQuery(query)
         let predicate = try withJSON(query) { try PredicateReader().read(query: $0).predicate }
@@ -19,8 +19,8 @@ struct QueryTests {
                 try withJSON(record.json()) { json in
                     guard predicate.matches(json["fields"], of: json, now: 50) else { return }
                     let keys = read.sort.map { $0.key(json["fields"], record.system) }
-                    let made = try store.made(record)
-                    found.append(("\(zone.name)/\(record.name)", RecordPosition(keys: keys, id: made)))
+                    let id = try store.rowID(of: record)
+                    found.append(("\(zone.name)/\(record.name)", RecordPosition(keys: keys, id: id)))
                 }
             }
         }
@@ -51,7 +51,7 @@ struct QueryTests {
             for _ in 0..<6 {
                 try test.apply((0..<15).map { _ in random.line(names) })
                 for _ in 0..<15 { try checkOneQuery(&random, test) }
-                // Indexes come to be while records change.
+                // The writer builds indexes while records change.
                 try test.writer.work(rowsMax: 1 + random.random.below(5))
             }
             try test.finish()
@@ -60,11 +60,11 @@ struct QueryTests {
         }
     }
 
-    /// Small ones make a search go every way, although there are few records.
+    /// Often small limits, so that searches use all of their methods although there are few records.
     private func searchLimits(_ random: inout Seeded) -> SearchLimits {
         var limits = SearchLimits()
         if random.isOneIn(3) { return limits }
-        (limits.rowsToSort, limits.numbers) = (random.below(3), random.below(8))
+        (limits.rowsToSort, limits.candidatesInMemory) = (random.below(3), random.below(8))
         return limits
     }
 
@@ -156,7 +156,7 @@ struct MarkerTests {
         try test.apply([Line.save("a"), Line.save("b"), Line.saveZone("Z")])
         let marker = try marker(test.store)
         #expect(try !isRefused(marker, test.store))
-        // White space and the order of members make no other query.
+        // White space and the order of members do not change a query.
         #expect(try !isRefused(marker, test.store, #"{ "sortBy":[{"fieldName":"f"}],"recordType":"Note" }"#))
         for index in marker.indices {
             for other in ["A", "z", "-", "=", "é", ""] where String(marker[index]) != other {
@@ -173,7 +173,7 @@ struct MarkerTests {
         #expect(try isRefused(marker, test.store, of: bob))
     }
 
-    @Test func `a marker goes on behind a record that is gone, in a rebuilt store too`() throws {
+    @Test func `a query continues after the marker's record although it was deleted, also in a rebuilt store`() throws {
         let (test, rebuilt) = (try TestStore(), try TestStore())
         let lines = ["a", "b", "c"].map { Line.save($0) } + [Line.delete("a")]
         try test.apply(Array(lines[..<3]))
@@ -190,7 +190,7 @@ struct MarkerTests {
 struct OrderKeyTests {
     private func key(_ field: String) throws -> [UInt8] { try withJSON(field) { OrderKey.of(field: $0) } }
 
-    @Test func `numbers of both kinds are in one exact order`() throws {
+    @Test func `integers and floating-point numbers are in one exact order`() throws {
         let ascending = [
             "-1e308", "-9223372036854775808", "-9223372036854775807", "-2.5", "-2", "-1e-300", "0", "5e-324", "0.5",
             "1", "9007199254740991", "9007199254740992", "9007199254740993", "9223372036854775806",
@@ -215,8 +215,8 @@ struct OrderKeyTests {
 }
 
 extension RecordStore {
-    /// The number of a record's row.
-    func made(_ record: StoredRecord) throws -> Int64 {
+    /// The ID of a record's row.
+    func rowID(of record: StoredRecord) throws -> Int64 {
         try read { db in
             try db.prepared("SELECT id FROM records WHERE sequence = ?").first([.sequence(record.sequence)]) {
                 $0.int(0)
@@ -226,7 +226,7 @@ extension RecordStore {
 }
 
 extension TestStore {
-    /// Wants indexes for a query, as if it had looked at many rows.
+    /// Asks for indexes for a query, as if the query had read many rows.
     func want(_ query: String, _ zone: ZoneKey) throws {
         let read = try RecordQuery(query)
         let id = try store.read { try StoredZone.find(zone, in: .alice, $0)?.id }

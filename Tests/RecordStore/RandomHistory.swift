@@ -3,15 +3,15 @@ import TestSupport
 
 @testable import RecordStore
 
-/// Something that happens in a history, and the event that says so.
-enum Happening: Sendable {
+/// A change in a history. ``line`` is its event.
+enum RandomChange: Sendable {
     struct Record: Sendable {
         var database: DatabaseID
         var zone: ZoneKey
         var name: String
         var type: String
         var number: Int
-        /// Names in the same zone.
+        /// The names of the referenced records, which are in the same zone.
         var targets: [String] = []
         var assets: [String] = []
         var user: String?
@@ -62,16 +62,16 @@ struct RandomHistory {
         }
     }
 
-    /// Fewer databases, so that more happens in each.
-    private let places: [DatabaseID]
+    /// The databases of this history. They are only a few, so that each gets many changes.
+    private let drawnDatabases: [DatabaseID]
 
-    init(_ seed: UInt64, places: Int = 4) {
+    init(_ seed: UInt64) {
         random = Seeded(seed)
-        self.places = Array(Self.databases.shuffled(using: &random).prefix(places))
+        drawnDatabases = Array(Self.databases.shuffled(using: &random).prefix(4))
     }
 
-    mutating func happening() -> Happening {
-        let database = random.one(of: places)
+    mutating func change() -> RandomChange {
+        let database = random.one(of: drawnDatabases)
         let zone = random.one(of: Self.zones(of: database))
         switch random.below(20) {
         case 0..<10: return .save(record(database, zone))
@@ -95,8 +95,8 @@ struct RandomHistory {
         }
     }
 
-    private mutating func record(_ database: DatabaseID, _ zone: ZoneKey) -> Happening.Record {
-        var record = Happening.Record(
+    private mutating func record(_ database: DatabaseID, _ zone: ZoneKey) -> RandomChange.Record {
+        var record = RandomChange.Record(
             database: database, zone: zone, name: random.one(of: Self.names),
             type: random.isOneIn(6) ? "U" : "T", number: random.below(5))
         if random.isOneIn(2) { record.targets = [random.one(of: Self.names), random.one(of: Self.names)] }
@@ -106,7 +106,7 @@ struct RandomHistory {
         return record
     }
 
-    private mutating func subscription() -> Happening {
+    private mutating func subscription() -> RandomChange {
         let account = random.one(of: Self.accounts)
         let (scope, id) = (random.one(of: DatabaseScope.allCases), random.one(of: ["s1", "s2"]))
         return random.isOneIn(3)
@@ -114,7 +114,7 @@ struct RandomHistory {
             : .subscribe(account, scope, id, number: random.below(9))
     }
 
-    private mutating func device() -> Happening {
+    private mutating func device() -> RandomChange {
         let (account, name) = (random.one(of: Self.accounts), random.one(of: ["phone", "pad"]))
         return random.isOneIn(3) ? .unregister(account, name) : .register(account, name, number: random.below(9))
     }
@@ -122,7 +122,7 @@ struct RandomHistory {
 
 // MARK: - Events
 
-extension Happening {
+extension RandomChange {
     var line: String {
         switch self {
         case .save(let record): record.line
@@ -151,7 +151,7 @@ extension Happening {
     }
 }
 
-extension Happening.Record {
+extension RandomChange.Record {
     var fields: String {
         var fields = [#""n":{"value":\#(number),"type":"INT64"}"#]
         let references = targets.map { #"{"recordName":"\#($0)","action":"DELETE_SELF"}"# }.joined(separator: ",")

@@ -70,7 +70,7 @@ struct RandomQueries {
         return "{\(members.joined(separator: ","))}"
     }
 
-    /// One of the 21 comparators.
+    /// A filter with one of the 21 comparators.
     private mutating func filter() -> String {
         let name = random.one(of: Self.fields)
         switch random.below(12) {

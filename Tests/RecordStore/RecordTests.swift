@@ -70,12 +70,12 @@ struct RecordTests {
         #expect(try record(test).created.milliseconds == 1 && record(test).modified.milliseconds == 2)
         try test.apply([Line.delete("a"), Line.save("a")], milliseconds: 3)
         #expect(try record(test).created.milliseconds == 3)
-        // So is one that changes its type, as for ingest.
+        // A record that changes its type is new, too, as it is for the ingest stage.
         try test.apply([Line.save("a", type: "Other")], milliseconds: 4)
         #expect(try record(test).created.milliseconds == 4 && record(test).type == "Other")
     }
 
-    @Test func `events that name a request are told, in order, when they are applied`() throws {
+    @Test func `applying events returns the events that name a request, in order`() throws {
         let test = try TestStore()
         let request = #","request":"k7:1""#
         let lines = [
@@ -94,7 +94,7 @@ struct RecordTests {
         #expect(try test.writer.apply([again]).isEmpty)
     }
 
-    @Test func `an unknown member or an escaped name is read as JSON says`() throws {
+    @Test func `unknown members are ignored, and escaped names are unescaped`() throws {
         let test = try TestStore()
         let line =
             #"{"x":[1,{}],"typ\u0065":"record.save",\#(DatabaseID.alice.members),"record":{"record\u004eame":"#
@@ -118,16 +118,16 @@ struct LinkTests {
             Line.save("e", reference("other")),
         ])
         #expect(try test.store.dependents(of: "t", in: .defaultZone, of: .alice).map(\.name) == ["a", "d"])
-        #expect(try test.store.orphans().isEmpty)
+        #expect(try test.store.recordsWithBrokenReferences().isEmpty)
         try test.apply([Line.delete("t")])
-        let orphans = try test.store.orphans()
-        #expect(orphans.map(\.name) == ["a", "d"] && orphans.map(\.zone.name) == ["_defaultZone", "Z"])
-        #expect(orphans.allSatisfy { $0.database == .alice })
-        // A save that comes in between keeps the reference broken.
+        let broken = try test.store.recordsWithBrokenReferences()
+        #expect(broken.map(\.name) == ["a", "d"] && broken.map(\.zone.name) == ["_defaultZone", "Z"])
+        #expect(broken.allSatisfy { $0.database == .alice })
+        // A save with the same reference leaves the reference broken. A save without the reference removes it.
         try test.apply([Line.save("a", reference("t")), Line.save("d", zone: "Z")])
-        #expect(try test.store.orphans().map(\.name) == ["a"])
+        #expect(try test.store.recordsWithBrokenReferences().map(\.name) == ["a"])
         try test.apply([Line.delete("a")])
-        #expect(try test.store.orphans().isEmpty)
+        #expect(try test.store.recordsWithBrokenReferences().isEmpty)
     }
 
     @Test func `the delete of a zone leaves records of other zones without their targets`() throws {
@@ -137,12 +137,12 @@ struct LinkTests {
             Line.save("b", reference("t"), zone: "Z"), Line.save("c", reference("t", zone: "Z2")),
         ])
         try test.apply([Line.deleteZone("Z")])
-        #expect(try test.store.orphans().map(\.name) == ["a"])
+        #expect(try test.store.recordsWithBrokenReferences().map(\.name) == ["a"])
         try test.finish()
-        #expect(try test.store.orphans().map(\.name) == ["a"])
+        #expect(try test.store.recordsWithBrokenReferences().map(\.name) == ["a"])
     }
 
-    @Test func `a dump of a store without rows of deleted zones is that of a store with them`() throws {
+    @Test func `removing the rows of deleted zones does not change the dump`() throws {
         let test = try TestStore()
         let asset = #"{"f":{"value":{"fileChecksum":"C"},"type":"ASSETID"}}"#
         try test.apply([Line.save("a", asset, zone: "Z"), Line.save("b", asset), Line.deleteZone("Z")])

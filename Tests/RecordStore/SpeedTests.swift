@@ -5,8 +5,8 @@ import Time
 
 @testable import RecordStore
 
-/// Measures a store of a million records. The figures are printed, because a test has no limits of time: run it with
-/// `BELFRY_TIER=full` and `BELFRY_RECORDS`, in a release build on an idle machine.
+/// Measures a store with 50,000 records, or with the number of records in `BELFRY_RECORDS`. Prints the figures, and has
+/// no limits for them. Run it with `BELFRY_TIER=full`, in a release build on an idle machine.
 @Suite(.serialized) struct SpeedTests {
     private static let count = Int(ProcessInfo.processInfo.environment["BELFRY_RECORDS"] ?? "") ?? 50_000
     private static let batch = 200

@@ -2,7 +2,7 @@ import CloudKitModel
 
 @testable import RecordStore
 
-/// What a store holds after a history, in plain dictionaries.
+/// The content of a store after a history, in plain dictionaries.
 struct StoreModel {
     struct Record: Hashable {
         var made: UInt64
@@ -38,14 +38,14 @@ struct StoreModel {
     var devices: [AccountID: [String: String]] = [:]
     var users: Set<AccountID> = []
 
-    mutating func take(_ happening: Happening, _ sequence: UInt64, milliseconds: Int64) {
-        switch happening {
+    mutating func take(_ change: RandomChange, _ sequence: UInt64, milliseconds: Int64) {
+        switch change {
         case .save(let record): save(record, sequence, milliseconds)
         case .delete(let database, let zone, let name, let type):
-            meet(database.owner, database)
+            insertUser(database.owner, database)
             delete(database, zone, name, type, sequence, milliseconds)
         case .saveZone(let database, let zone):
-            meet(database.owner, database)
+            insertUser(database.owner, database)
             make(zone, database, sequence)
         case .deleteZone(let database, let zone):
             guard databases[database]?.zones.removeValue(forKey: zone) != nil else { return }
@@ -53,7 +53,7 @@ struct StoreModel {
         case .subscribe(let account, let scope, let id, let number):
             users.insert(account)
             subscriptions[account, default: [:]][scope, default: [:]][id] = (
-                sequence, Happening.subscription(id, number)
+                sequence, RandomChange.subscription(id, number)
             )
         case .unsubscribe(let account, let scope, let id):
             users.insert(account)
@@ -68,7 +68,7 @@ struct StoreModel {
         }
     }
 
-    private mutating func meet(_ user: String?, _ database: DatabaseID) {
+    private mutating func insertUser(_ user: String?, _ database: DatabaseID) {
         guard let user else { return }
         users.insert(AccountID(container: database.container, environment: database.environment, user: user))
     }
@@ -79,10 +79,10 @@ struct StoreModel {
         databases[database]?.deletedZones[zone] = nil
     }
 
-    private mutating func save(_ record: Happening.Record, _ sequence: UInt64, _ milliseconds: Int64) {
+    private mutating func save(_ record: RandomChange.Record, _ sequence: UInt64, _ milliseconds: Int64) {
         let database = record.database
-        meet(database.owner, database)
-        meet(record.user, database)
+        insertUser(database.owner, database)
+        insertUser(record.user, database)
         make(record.zone, database, sequence)
         let stamp = RecordStamp(
             milliseconds: milliseconds, user: record.user ?? database.owner, device: record.device)

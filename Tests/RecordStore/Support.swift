@@ -28,7 +28,7 @@ final class TestStore {
 
     /// Applies events as one batch.
     ///
-    /// - Parameter milliseconds: The time of the batch; nil: as many as its first event's number.
+    /// - Parameter milliseconds: The time of the batch. If nil, the time is the number of the batch's first event.
     @discardableResult
     func apply(_ lines: [String], milliseconds: Int64? = nil) throws -> [AppliedRequest] {
         guard !lines.isEmpty else { return [] }
@@ -37,7 +37,7 @@ final class TestStore {
         return try writer.apply([batch])
     }
 
-    /// Does all work that is left.
+    /// Does all background work of the writer.
     func finish(rowsMax: Int = 3) throws {
         while try writer.work(rowsMax: rowsMax) {}
     }

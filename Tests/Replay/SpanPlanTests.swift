@@ -27,14 +27,14 @@ import Testing
     @Test func `an idle thread takes the later half of the spans that another thread has left`() throws {
         let plan = SpanPlan([history(8, bytes: 80)])
         let whole = try #require(plan.next())
-        #expect(whole.goOn())
+        #expect(whole.moveToNextSpan())
         let half = try #require(plan.next())
         #expect(first(half) == 5)
         var gone = 2
-        while whole.goOn() { gone += 1 }
+        while whole.moveToNextSpan() { gone += 1 }
         #expect(gone == 5 && first(whole) == 4)
         #expect(first(plan.next()) == 7, "half of three spans, rounded up, without the current one")
-        #expect(half.goOn() && first(half) == 6 && !half.goOn())
+        #expect(half.moveToNextSpan() && first(half) == 6 && !half.moveToNextSpan())
         #expect(plan.next() == nil)
     }
 
@@ -50,7 +50,7 @@ import Testing
                 } else if !courses.isEmpty {
                     let index = (seed / 3 + step * (1 + seed % 5)) % courses.count
                     let course = courses[index]
-                    if course.goOn() {
+                    if course.moveToNextSpan() {
                         seen[course.history].append(course.span.start?.position ?? 0)
                     } else {
                         courses.remove(at: index)
@@ -66,8 +66,8 @@ import Testing
         let abandoned = try #require(plan.next())
         abandoned.abandon()
         let other = try #require(plan.next())
-        #expect(!abandoned.goOn() && other.history == 1)
+        #expect(!abandoned.moveToNextSpan() && other.history == 1)
         plan.stop()
-        #expect(!other.goOn() && plan.next() == nil)
+        #expect(!other.moveToNextSpan() && plan.next() == nil)
     }
 }

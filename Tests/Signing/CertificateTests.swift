@@ -17,15 +17,15 @@ import Testing
 
     @Test func `a certificate is read from PEM with its subject, validity, extensions and key`() throws {
         let certificate = try Certificate(pem: "Apple's\n" + Samples.certificate + "\n")
-        #expect(certificate.subjectTexts(Self.userID) == ["com.example.Notes"])
-        #expect(certificate.subjectTexts(Self.commonName) == ["Apple Push Services: com.example.Notes"])
-        #expect(certificate.subjectTexts("2.5.4.10") == [])
+        #expect(certificate.subjectValues(of: Self.userID) == ["com.example.Notes"])
+        #expect(certificate.subjectValues(of: Self.commonName) == ["Apple Push Services: com.example.Notes"])
+        #expect(certificate.subjectValues(of: "2.5.4.10") == [])
         #expect((certificate.validSince, certificate.validUntil) == (1_795_389_548, 4_948_989_548))
         #expect(certificate.extensionBytes("1.2.840.113635.100.6.3.1") == [5, 0])
         #expect(certificate.extensionBytes("1.2.840.113635.100.6.3.6")?.count == 108)
         #expect(certificate.extensionBytes("1.2.840.113635.100.6.3.7") == nil)
-        #expect(certificate.isFor(try PrivateKey(pem: Samples.one).publicKey))
-        #expect(!certificate.isFor(PrivateKey().publicKey))
+        #expect(certificate.hasPublicKey(try PrivateKey(pem: Samples.one).publicKey))
+        #expect(!certificate.hasPublicKey(PrivateKey().publicKey))
         #expect(certificate.isIssued(by: certificate))
         #expect(certificate.pem == Samples.certificate)
     }
@@ -47,10 +47,10 @@ import Testing
     @Test func `a certificate is issued by an authority with the same name and key`() throws {
         let (key, other) = (PrivateKey(), PrivateKey())
         let authority = try Self.draft("authority", for: key).signed(by: key)
-        #expect(authority.isIssued(by: authority) && authority.isFor(key.publicKey))
+        #expect(authority.isIssued(by: authority) && authority.hasPublicKey(key.publicKey))
         #expect((authority.validSince, authority.validUntil) == (Self.since, Self.until))
         let client = try Self.draft("client", for: other, .client).signed(by: key, of: authority)
-        #expect(client.isIssued(by: authority) && client.isFor(other.publicKey))
+        #expect(client.isIssued(by: authority) && client.hasPublicKey(other.publicKey))
         #expect(!authority.isIssued(by: client))
         let namesake = try Self.draft("authority", for: other).signed(by: other)
         #expect(!client.isIssued(by: namesake), "the name, but not the key")
@@ -92,8 +92,8 @@ import Testing
         var draft = Self.draft("c", for: key, .client)
         draft.subject = [(Self.userID, topic), (Self.commonName, "Apple Push Services: \(topic)")]
         let client = try draft.signed(by: key)
-        #expect(client.subjectTexts(Self.userID) == [topic])
-        #expect(client.subjectTexts(Self.commonName) == ["Apple Push Services: \(topic)"])
+        #expect(client.subjectValues(of: Self.userID) == [topic])
+        #expect(client.subjectValues(of: Self.commonName) == ["Apple Push Services: \(topic)"])
     }
 
     @Test func `a server name that is not ASCII is an error`() {

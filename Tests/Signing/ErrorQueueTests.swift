@@ -4,7 +4,7 @@ import Testing
 @testable import Signing
 
 @Suite struct ErrorQueueTests {
-    /// TLS code on the same thread takes errors in the queue for its own (SSL_get_error(3)).
+    /// TLS code on the same thread would mistake errors in the queue for its own errors (see SSL_get_error(3)).
     @Test func `no failure leaves an error in the thread's error queue`() throws {
         let key = PrivateKey()
         for number in ["00", "FF"].map({ String(repeating: $0, count: 32) }) {
@@ -20,7 +20,7 @@ import Testing
         #expect(DERElement([0x30, 0x7f]) == nil)
         #expect(ERR_peek_error() == 0)
         let certificate = try Certificate(pem: Samples.certificate)
-        #expect(!certificate.isFor(key.publicKey) && certificate.extensionBytes("2.5.29.17") == nil)
+        #expect(!certificate.hasPublicKey(key.publicKey) && certificate.extensionBytes("2.5.29.17") == nil)
         #expect(throws: SigningError.libcrypto(reason: "no reason given")) { throw SigningError.last() }
     }
 }

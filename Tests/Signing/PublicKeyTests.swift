@@ -10,7 +10,7 @@ import Testing
         wZ+a4a0SUFk/3qHbYfkjvhFx/nOPE0H10w8iRQeWM76LXG/gkYz7+9zvMA==
         -----END PUBLIC KEY-----
         """
-    /// With `-conv_form compressed`.
+    /// The same key with a compressed point, by the option `-conv_form compressed`.
     private static let compressed = """
         -----BEGIN PUBLIC KEY-----
         MDkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDIgACatr8H/jI1PJFDF9x30SLIEYuHN+M
@@ -18,16 +18,16 @@ import Testing
         -----END PUBLIC KEY-----
         """
 
-    @Test func `a public key reads as OpenSSL writes it, and is written the same`() throws {
+    @Test func `a public key is read and written in OpenSSL's form`() throws {
         let key = try PublicKey(pem: Self.pem)
         #expect(key == (try PrivateKey(pem: Samples.one).publicKey))
         #expect(key.pem == Self.pem)
         #expect(try PublicKey(der: key.der) == key)
     }
 
-    @Test func `a private key, a compressed point and another curve are rejected with the reason`() throws {
+    @Test func `a private key, a compressed point and a text without PEM are rejected with the reason`() throws {
         let expected = [
-            (Samples.one, "PEM of a PRIVATE KEY instead of a PUBLIC KEY"),
+            (Samples.one, "the PEM block is a PRIVATE KEY, not a PUBLIC KEY"),
             (Self.compressed, "there is no public key on the curve P-256 with an uncompressed point"),
             ("hello", "there is no PEM block"),
         ]

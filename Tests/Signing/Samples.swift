@@ -1,6 +1,7 @@
 @testable import Signing
 
-/// Keys made by OpenSSL 3.0. `one` and the keys whose names start with `one` are the same key in different forms.
+/// Keys and a certificate, made by OpenSSL 3.0. `one` and the keys whose names start with `one` are the same key in
+/// different forms.
 enum Samples {
     static let one = """
         -----BEGIN PRIVATE KEY-----
@@ -81,7 +82,7 @@ enum Samples {
 }
 
 extension [UInt8] {
-    /// - Parameter hexadecimal: Two digits a byte; spaces do not count.
+    /// - Parameter hexadecimal: Two digits for each byte. Other characters are ignored.
     init(hexadecimal: String) {
         let digits = hexadecimal.compactMap(\.hexDigitValue)
         self = stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }

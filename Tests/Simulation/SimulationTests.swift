@@ -83,6 +83,6 @@ import Testing
             world.end()
             if problems.contains(where: { $0.hasPrefix(canary.finding) }) { return }
         }
-        Issue.record("forty worlds did not detect it")
+        Issue.record("forty worlds did not detect the canary \(canary.rawValue)")
     }
 }

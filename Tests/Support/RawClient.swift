@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A TCP connection to 127.0.0.1 that sends what a test says, and reads only where a test says so.
+/// A TCP connection to 127.0.0.1 that sends the strings of a test, and reads only when the test asks for it.
 package final class RawClient: Sendable {
     private let descriptor: CInt
 
@@ -9,7 +9,7 @@ package final class RawClient: Sendable {
         descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         var size: CInt = 4096
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))
-        // A test fails rather than waits for ever.
+        // Reading ends after 30 seconds without input, so that a test cannot wait forever.
         var wait = timeval(tv_sec: 30, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
@@ -26,7 +26,7 @@ package final class RawClient: Sendable {
 
     deinit { close(descriptor) }
 
-    /// - Returns: False where the server has closed the connection.
+    /// - Returns: False if the server has closed the connection.
     @discardableResult
     package func send(_ text: String) -> Bool {
         Glibc.send(descriptor, text, text.utf8.count, CInt(MSG_NOSIGNAL)) == text.utf8.count
@@ -34,13 +34,13 @@ package final class RawClient: Sendable {
 
     package func endInput() { shutdown(descriptor, CInt(SHUT_WR)) }
 
-    /// All that comes until the server closes the connection; it says so where the server does not.
+    /// All input until the server closes the connection. If the server does not close it, the text ends with a note.
     package func rest() async -> String { await read { _ in false } }
 
-    /// The statuses of so many answers; of fewer where the server closes the connection.
+    /// The statuses of at least `count` answers, or of fewer if the server closes the connection or sends no more.
     package func statuses(_ count: Int) async -> [Int] { Self.statuses(in: await answers(count)) }
 
-    /// What comes until so many answers have begun and the last one's head has ended.
+    /// The input until `count` answers have begun, and at least the head of the first answer has ended.
     package func answers(_ count: Int) async -> String {
         await read { Self.statuses(in: $0).count >= count && $0.contains("\r\n\r\n") }
     }
@@ -63,7 +63,7 @@ package final class RawClient: Sendable {
     }
 }
 
-/// Runs what blocks on a thread of its own, because servers in the same process need those of tasks.
+/// Runs blocking work on a thread of its own, because servers in the same process need the threads of tasks.
 package func onThread<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
         Thread.detachNewThread { continuation.resume(returning: work()) }

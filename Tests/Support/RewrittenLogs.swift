@@ -1,7 +1,8 @@
 import EventLog
 import Foundation
 
-/// A copy of a pipeline's logs in which a test changes events. The CRCs stay right, so only a replay finds the changes.
+/// A copy of a pipeline's logs in which a test changes events. The CRCs are correct, so only a replay finds the
+/// changes.
 package final class RewrittenLogs {
     package let folder: Folder
     package var path: String { folder.file("logs") }
@@ -22,8 +23,8 @@ package final class RewrittenLogs {
         try rewrite(log, segmentBytes: segmentBytes, batches: .max, change)
     }
 
-    /// Keeps only the first batches of a log, and removes the stage's snapshots and other files, as if the stage had
-    /// been killed at that moment.
+    /// Keeps only the first batches of a log, as if the stage had been killed at that moment. Of the files beside the
+    /// log, only `upstream.json` and `settings.ndjson` remain.
     package func cut(_ log: String, after batches: Int) throws { try rewrite(log, batches: batches) { [$1] } }
 
     private func rewrite(

@@ -21,7 +21,7 @@ package struct StageRun<S: Stage> {
     private var written = 0
     private let answer: (Delivery) -> TransportAnswer
 
-    /// - Parameter past: Gets the stage's events. Runs that share it must write the same.
+    /// - Parameter past: Gets the stage's events. Runs that share it must write the same events.
     package init(
         _ stage: S, past: PastInMemory? = nil,
         answer: @escaping (Delivery) -> TransportAnswer = { TransportAnswer($0.id, .accepted) }
@@ -41,17 +41,17 @@ package struct StageRun<S: Stage> {
         var parser = JSONParser()
         var line = arrival.line
         let time = Instant(microseconds: arrival.microseconds)
-        var said: [String] = []
-        while let deadline = clock.stage.deadline, deadline <= max(time, clock.now) { said += wake(&out) }
+        var outputs: [String] = []
+        while let deadline = clock.stage.deadline, deadline <= max(time, clock.now) { outputs += wake(&out) }
         try line.withUTF8 { bytes in
             let text = UnsafeRawBufferPointer(bytes)
             let event = InputEvent(sequence: sequence, json: try parser.parse(text), line: text)
             clock.receive(event, at: time, into: &out)
         }
-        said += settle(&out)
+        outputs += settle(&out)
         past?.keep(out, after: written)
         written += out.count
-        return said + lines(&out)
+        return outputs + lines(&out)
     }
 
     /// Wakes the stage until it has no deadline.
@@ -59,9 +59,9 @@ package struct StageRun<S: Stage> {
     /// - Parameter wakesMax: The largest number of wakes.
     package mutating func finish(wakesMax: Int = 10_000) -> [String] {
         var out = Outbox()
-        var said: [String] = []
-        for _ in 0..<wakesMax where clock.stage.deadline != nil { said += wake(&out) }
-        return said + lines(&out)
+        var outputs: [String] = []
+        for _ in 0..<wakesMax where clock.stage.deadline != nil { outputs += wake(&out) }
+        return outputs + lines(&out)
     }
 
     private mutating func wake(_ out: inout Outbox) -> [String] {
@@ -70,12 +70,13 @@ package struct StageRun<S: Stage> {
     }
 
     private mutating func settle(_ out: inout Outbox) -> [String] {
-        var said: [String] = []
+        var outputs: [String] = []
         for delivery in out.takeDeliveries() {
-            said.append("\(delivery.id.push) \(delivery.transport) \(String(decoding: delivery.line, as: UTF8.self))")
+            let line = String(decoding: delivery.line, as: UTF8.self)
+            outputs.append("\(delivery.id.push) \(delivery.transport) \(line)")
             clock.receive(answer(delivery), into: &out)
         }
-        return said
+        return outputs
     }
 
     private func lines(_ out: inout Outbox) -> [String] {
@@ -110,16 +111,16 @@ package struct StageRun<S: Stage> {
 /// The outputs, snapshots and state of a stage for the remaining lines of a history.
 package struct StageRecord: Equatable {
     /// The outputs for each line, and the outputs at the end.
-    package var said: [[String]] = []
+    package var outputs: [[String]] = []
     /// Some snapshots between lines, and the last one.
     package var snapshots: [[UInt8]] = []
     package var state: [String] = []
 
     /// The first difference; nil if there is none.
     package func difference(from other: StageRecord) -> String? {
-        if let step = said.indices.first(where: { said[$0] != other.said[$0] }) {
-            return
-                "after line \(step): \(said[step].joined(separator: " ")) | \(other.said[step].joined(separator: " "))"
+        if let step = outputs.indices.first(where: { outputs[$0] != other.outputs[$0] }) {
+            let (one, two) = (outputs[step].joined(separator: " "), other.outputs[step].joined(separator: " "))
+            return "after line \(step): \(one) | \(two)"
         }
         if let place = snapshots.indices.first(where: { snapshots[$0] != other.snapshots[$0] }) {
             return "snapshot \(place): \(snapshots[place].count) and \(other.snapshots[place].count) bytes"
@@ -151,24 +152,24 @@ extension StageRun {
         var (run, record) = (self, StageRecord())
         record.snapshots.append(run.snapshot)
         for (number, arrival) in rest.enumerated() {
-            record.said.append(try run.receive(arrival))
+            record.outputs.append(try run.receive(arrival))
             if number % 16 == 0 { record.snapshots.append(run.snapshot) }
         }
         record.state = run.state
         record.snapshots.append(run.snapshot)
-        record.said.append(run.finish())
+        record.outputs.append(run.finish())
         return record
     }
 }
 
 // MARK: - Damage
 
-/// How many damaged snapshots a stage accepted.
+/// How many damaged snapshots a stage accepted and refused.
 package struct DamageReport: Equatable {
-    /// Snapshots that end early.
-    package var prefixesTaken = 0
-    /// Snapshots with one changed byte.
-    package var changesTaken = 0
+    /// Accepted snapshots that end early.
+    package var prefixesAccepted = 0
+    /// Accepted snapshots with one changed byte.
+    package var changesAccepted = 0
     package var changesRefused = 0
 }
 
@@ -176,24 +177,28 @@ extension StageRun {
     /// Restores a new stage from each prefix of this stage's snapshot, and from the snapshot with any one byte changed. A
     /// stage that accepts a damaged snapshot must continue with the history without a crash.
     ///
-    /// The ordinary check damages every tenth byte of a long snapshot, starting at one drawn from the seed.
+    /// In a long snapshot, the ordinary check uses only every tenth position. The seed selects the first position.
     package func damaged(fresh: () throws -> S, then history: [Arrival]) throws -> DamageReport {
         let whole = snapshot
         let step = Tier.rounds(whole.count < 500 ? 1 : 10, full: 1)
         let places = stride(from: Int(Seeded.ofThisRun % UInt64(step)), to: whole.count, by: step)
         var report = DamageReport()
-        for count in places where try takes(Array(whole[..<count]), fresh, history) { report.prefixesTaken += 1 }
+        for count in places where try accepts(Array(whole[..<count]), fresh, history) { report.prefixesAccepted += 1 }
         for index in places {
             for change in StageRun.changes(of: whole[index]) {
                 var bytes = whole
                 bytes[index] = change
-                if try takes(bytes, fresh, history) { report.changesTaken += 1 } else { report.changesRefused += 1 }
+                if try accepts(bytes, fresh, history) {
+                    report.changesAccepted += 1
+                } else {
+                    report.changesRefused += 1
+                }
             }
         }
         return report
     }
 
-    private func takes(_ snapshot: [UInt8], _ fresh: () throws -> S, _ history: [Arrival]) throws -> Bool {
+    private func accepts(_ snapshot: [UInt8], _ fresh: () throws -> S, _ history: [Arrival]) throws -> Bool {
         do {
             var run = try resumed(with: fresh(), from: snapshot)
             for arrival in history { _ = try run.receive(arrival) }

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// Certificates by openssl for 127.0.0.1, told apart by their names.
+/// Certificates for 127.0.0.1, which openssl makes. They differ in their common names.
 package struct TestCertificates: Sendable {
     private static let openssl = "/usr/bin/openssl"
 
@@ -24,7 +24,7 @@ package struct TestCertificates: Sendable {
     }
 }
 
-/// A program that a test starts for what it writes to its standard output.
+/// A program that a test starts in order to read the program's standard output.
 package final class TestProgram: Sendable {
     private let process: Process
     private let output = Pipe()
@@ -39,7 +39,7 @@ package final class TestProgram: Sendable {
         try process.run()
     }
 
-    /// What it writes until its end.
+    /// The text that the program writes until it ends.
     package func answer() async -> String { await onThread { self.waitUntilExit() } }
 
     @discardableResult
@@ -49,6 +49,6 @@ package final class TestProgram: Sendable {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// A child may have inherited that its signals are blocked.
+    /// Sends SIGKILL, because the program may have inherited a mask that blocks other signals.
     package func kill() { Glibc.kill(process.processIdentifier, SIGKILL) }
 }

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// A small HTTP server on its own threads. The test decides how it answers.
+/// A small HTTP server on its own threads. The test decides how the server answers.
 package final class TestServer: Sendable {
     package struct Request: Sendable {
         package let line: String

@@ -7,8 +7,8 @@ import Testing
 @testable import PipelineTestKit
 @testable import WebServices
 
-/// What stands before the endpoints: encryption, pages of other sites, methods, and the access log.
-@Suite("The gateway's front", .serialized, .timeLimit(.minutes(3)))
+/// Tests the parts of the gateway before its endpoints: encryption, pages of other sites, methods, and the access log.
+@Suite("The parts of the gateway before its endpoints", .serialized, .timeLimit(.minutes(3)))
 struct FrontTests {
     private static let lookup = "/database/1/\(GatewayRig.container)/development/private/records/lookup"
 
@@ -23,8 +23,8 @@ struct FrontTests {
             func curl(_ options: String...) async throws -> String {
                 let url = "https://127.0.0.1:\(rig.portNumber)\(Self.lookup)?ckWebAuthToken=_alice"
                 let fixed = ["--silent", "--max-time", "60", "--data", #"{"records":[{"recordName":"n1"}]}"#]
-                let said = ["--cacert", certificates.certificate, "--write-out", " %{http_version} %{http_code}", url]
-                return await (try TestProgram("/usr/bin/curl", fixed + options + said)).answer()
+                let last = ["--cacert", certificates.certificate, "--write-out", " %{http_version} %{http_code}", url]
+                return await (try TestProgram("/usr/bin/curl", fixed + options + last)).answer()
             }
             #expect(try await curl("--http2").hasSuffix(" 2 200"))
             #expect(try await curl("--http1.1").hasSuffix(" 1.1 200"))
@@ -38,15 +38,15 @@ struct FrontTests {
     @Test(arguments: [
         (#"listen: "0.0.0.0:7490""#, "other machines reach 0.0.0.0, and the gateway does not encrypt what it sends"),
         (#"listen: "127.0.0.1:7490", certificate: /nowhere.pem"#, "api.key: required"),
-        (#"listen: "127.0.0.1:7490", key: {$env: KEY}"#, "is the key of no certificate"),
-        (#"listen: "127.0.0.1:7490", origins: ["app.example.com"]"#, "app.example.com is no origin"),
+        (#"listen: "127.0.0.1:7490", key: {$env: KEY}"#, "a key is set but `certificate` is not"),
+        (#"listen: "127.0.0.1:7490", origins: ["app.example.com"]"#, "app.example.com is not an origin"),
     ])
-    func `a mistake in the settings of the front is named`(settings: String, reason: String) throws {
+    func `a mistake in the gateway's settings is reported with its reason`(settings: String, reason: String) throws {
         let error = #expect(throws: PipelineFileError.self) { try Self.settings("{\(settings)}") }
         #expect("\(error.map { "\($0)" } ?? "")".contains(reason), "\(String(describing: error))")
     }
 
-    @Test func `a certificate that cannot be read is named with its file`() throws {
+    @Test func `the error for a certificate that cannot be read names the setting and the file`() throws {
         let settings = try Self.settings("{certificate: /nowhere.pem, key: {$env: PATH}}")
         let error = #expect(throws: PipelineFileError.self) { try settings.certificate() }
         #expect(
@@ -60,11 +60,11 @@ struct FrontTests {
         return try GatewaySettings(of: file, path: "web.yaml")
     }
 
-    @Test func `a reload may change the certificate and nothing else of the settings`() throws {
+    @Test func `of the gateway's settings, a reload may change only the certificate`() throws {
         let standard = try Self.settings("{}")
         for change in [
             "listen: 127.0.0.1:7491", "store: elsewhere", "keys: other.json", "courier: http://127.0.0.1:7480",
-            "courierTransport: c", "apnsTransport: a", "signIn: https://app.example", "writeTimeout: 21s",
+            "courierTransport: c", "apnsTransport: a", "writeTimeout: 21s",
             "lagMax: 3s", "predicates: extended", "origins: [https://app.example]", "accessLog: a.log",
             "certificate: c.pem, key: {$env: KEY}",
         ] {
@@ -112,7 +112,7 @@ struct FrontTests {
         ("GET", "/auth/1/\(GatewayRig.container)/development/signin", "POST"),
         ("DELETE", "/assets/none", "GET, HEAD, POST, PUT"),
     ])
-    func `a method that a path does not have is refused with those that it has`(
+    func `a method that a path does not allow is refused, and the answer lists the allowed methods`(
         method: String, path: String, allowed: String
     ) async throws {
         try await GatewayRig.with { rig in
@@ -124,7 +124,7 @@ struct FrontTests {
 
     // MARK: The access log
 
-    @Test func `the access log has a line for each request and nothing secret`() async throws {
+    @Test func `the access log has one line for each request, and contains no secrets`() async throws {
         let folder = try Folder()
         let path = folder.path + "/access.log"
         try await GatewayRig.with(", accessLog: \(path)") { rig in
@@ -159,13 +159,14 @@ struct FrontTests {
                 let answer = try await rig.modify("create", name)
                 #expect(answer.status == 200)
             }
-            #expect(
-                rig.said.lines.withLock { $0.filter { $0.contains("/nowhere/access.log cannot be written: No such") } }
-                    .count == 1)
+            let failures = rig.messages.lines.withLock { lines in
+                lines.count { $0.contains("/nowhere/access.log cannot be written: No such") }
+            }
+            #expect(failures == 1)
         }
     }
 
-    /// What a file has when it has so many lines.
+    /// The text of a file as soon as it has `count` lines. Empty if the file has fewer lines for 10 seconds.
     private static func lines(_ count: Int, of path: String) async throws -> String {
         for _ in 0..<1_000 {
             if let text = try? String(contentsOfFile: path, encoding: .utf8),

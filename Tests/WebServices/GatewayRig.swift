@@ -17,8 +17,8 @@ final class GatewayRig: Sendable {
     let process: PipelineProcess
     let gateway: Gateway
     let pushes: PushCollector
-    /// What the gateway told the operator.
-    let said: Told
+    /// The gateway's messages for the operator.
+    let messages: OperatorMessages
     private let text: String
     private let port = Mutex(0)
 
@@ -47,13 +47,13 @@ final class GatewayRig: Sendable {
             ? HostSurroundings(registry: .builtIns, context: context, sink: { collector.take($0) })
             : HostSurroundings(registry: .builtIns, context: context)
         process = try PipelineProcess(file, in: surroundings)
-        let told = Told()
-        gateway = try Gateway(of: file, path: "web.yaml") { line in told.lines.withLock { $0.append(line) } }
-        (said, pushes) = (told, collector)
+        let messages = OperatorMessages()
+        gateway = try Gateway(of: file, path: "web.yaml") { line in messages.lines.withLock { $0.append(line) } }
+        (self.messages, pushes) = (messages, collector)
     }
 
     /// Lines for the operator.
-    final class Told: Sendable {
+    final class OperatorMessages: Sendable {
         let lines = Mutex<[String]>([])
     }
 
@@ -64,8 +64,8 @@ final class GatewayRig: Sendable {
     ///
     /// - Parameters:
     ///   - settings: Further settings of the gateway, each after a comma.
-    ///   - courier: The settings of the transport `courier`. Unless they are the default, transports get the pushes, not
-    ///     ``pushes``.
+    ///   - courier: The settings of the transport `courier`. With the default, ``pushes`` collects all pushes. With
+    ///     other settings, the transports send the pushes, and ``pushes`` stays empty.
     static func with(
         _ settings: String = "", courier: String = console, _ body: (GatewayRig) async throws -> Void
     ) async throws {
@@ -92,7 +92,7 @@ final class GatewayRig: Sendable {
 
     /// Runs another gateway with a store of its own.
     ///
-    /// - Parameter body: Given what sends a body to an endpoint of the other gateway.
+    /// - Parameter body: Called with a function that posts a body to an endpoint of the other gateway.
     func withSecondGateway(
         store: String, _ body: ((String, String) async throws -> Answer) async throws -> Void
     ) async throws {
@@ -129,7 +129,8 @@ final class GatewayRig: Sendable {
         let text: String
         let headers: [String: String]
 
-        /// The value at a path such as `records.0.recordName`; nil where there is none. Numbers and flags as text.
+        /// The value at a path such as `records.0.recordName`. Nil if the path has no value. Numbers and Booleans are
+        /// returned as strings.
         subscript(path: String) -> String? {
             var value: Any?
             do { value = try JSONSerialization.jsonObject(with: Data(text.utf8)) } catch { return nil }
@@ -185,10 +186,8 @@ final class GatewayRig: Sendable {
 
     var portNumber: Int { port.withLock(\.self) }
 
-    /// A connection to the gateway that sends what a test says.
-    var rawClient: RawClient {
-        get throws { try RawClient(port: port.withLock(\.self)) }
-    }
+    /// Opens a connection to the gateway that can send any bytes.
+    func connectRawClient() throws -> RawClient { try RawClient(port: port.withLock(\.self)) }
 
     /// Modifies one record of a zone of the private database.
     func modify(

@@ -49,7 +49,7 @@ struct GatewayTests {
         }
     }
 
-    @Test func `each operation keeps the rules of change tags`() async throws {
+    @Test func `each operation follows the rules of change tags`() async throws {
         try await GatewayRig.with { rig in
             let created = try await rig.modify("create", "n1")
             let tag = try #require(created["records.0.recordChangeTag"])
@@ -89,7 +89,7 @@ struct GatewayTests {
         }
     }
 
-    @Test func `a zone that does not exist holds no record, and a deleted one loses its records`() async throws {
+    @Test func `a record cannot be created in an unknown zone, and a deleted zone loses its records`() async throws {
         try await GatewayRig.with { rig in
             let lost = try await rig.modify("create", "n1", zone: "Nowhere")
             #expect(lost["records.0.serverErrorCode"] == "ZONE_NOT_FOUND", "\(lost)")
@@ -117,10 +117,10 @@ struct GatewayTests {
                 fields: #"{"list":{"value":{"recordName":"list","action":"DELETE_SELF"},"type":"REFERENCE"}}"#)
             #expect(item["records.0.serverErrorCode"] == nil, "\(item)")
             _ = try await rig.modify("forceDelete", "list", fields: nil)
-            var isThere = true
-            while isThere {
+            var isStored = true
+            while isStored {
                 let found = try await rig.post("private/records/lookup", #"{"records":[{"recordName":"item"}]}"#)
-                isThere = found["records.0.serverErrorCode"] == nil
+                isStored = found["records.0.serverErrorCode"] == nil
             }
         }
     }
@@ -151,7 +151,7 @@ struct GatewayTests {
         }
     }
 
-    @Test func `a client without APNs is given a token and the courier's address`() async throws {
+    @Test func `a client without APNs gets a token and the courier's address`() async throws {
         try await GatewayRig.with(#", courier: "http://127.0.0.1:7480""#) { rig in
             let made = try await rig.post(
                 "tokens/create", #"{"apnsEnvironment":"development","clientId":"browser"}"#)
@@ -162,7 +162,7 @@ struct GatewayTests {
 
     // MARK: Who may do what
 
-    @Test func `no parameter of any endpoint shows one user's data to another`() async throws {
+    @Test func `requests for another user's zones or records do not show that user's data`() async throws {
         try await GatewayRig.with { rig in
             let zone = #"{"zoneName":"Secret","ownerRecordName":"_alice"}"#
             try await rig.post(
@@ -209,7 +209,7 @@ struct GatewayTests {
         }
     }
 
-    @Test func `no line feed in a client's JSON begins a command of its own`() async throws {
+    @Test func `a line feed in a client's JSON does not start another command`() async throws {
         try await GatewayRig.with { rig in
             let command =
                 #"{"type":"records.modify","container":"\#(GatewayRig.container)","environment":"development","#
@@ -249,7 +249,7 @@ struct GatewayTests {
 
     // MARK: Bad input
 
-    @Test func `each wrong request gets CloudKit's code and the name of the member`() async throws {
+    @Test func `each wrong request gets CloudKit's status and a reason that names the mistake`() async throws {
         try await GatewayRig.with { rig in
             let cases: [(endpoint: String, body: String, status: Int, reason: String)] = [
                 ("private/records/modify", "{", 400, "not JSON"),
@@ -299,7 +299,7 @@ struct GatewayTests {
         }
     }
 
-    @Test func `a request under a site's name that leads to this machine is refused`() async throws {
+    @Test func `a request whose Host or Origin header names another site is refused`() async throws {
         try await GatewayRig.with { rig in
             let target = "/database/1/\(GatewayRig.container)/development/private/users/current?ckWebAuthToken=_alice"
             let cases = [
@@ -309,21 +309,21 @@ struct GatewayTests {
                 ("Host: localhost\r\nOrigin: http://evil.example\r\n", 403),
             ]
             for (headers, status) in cases {
-                let client = try rig.rawClient
+                let client = try rig.connectRawClient()
                 client.send("GET \(target) HTTP/1.1\r\n\(headers)\r\n")
                 #expect(await client.statuses(1) == [status], "\(headers)")
             }
         }
     }
 
-    @Test func `a request that the server refuses by itself has an ID too`() async throws {
+    @Test func `the answer to a request that the HTTP server refuses has a request ID, too`() async throws {
         try await GatewayRig.with { rig in
             for request in [
                 "GET / HTTP/9.9\r\n\r\n",
                 "GET /\(String(repeating: "a", count: 9_000)) HTTP/1.1\r\nHost: localhost\r\n\r\n",
                 "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000000\r\n\r\n",
             ] {
-                let client = try rig.rawClient
+                let client = try rig.connectRawClient()
                 client.send(request)
                 client.endInput()
                 let answer = await client.rest()
@@ -354,7 +354,7 @@ struct GatewayTests {
 
     private static func block(_ semaphore: DispatchSemaphore) { semaphore.wait() }
 
-    @Test func `a request that is refused as a whole says why at each operation`() async throws {
+    @Test func `the answer to a request that is refused as a whole has the reason at each operation`() async throws {
         try await GatewayRig.with { rig in
             let refused = try await rig.post(
                 "private/records/modify",
@@ -365,7 +365,7 @@ struct GatewayTests {
         }
     }
 
-    @Test func `the operations of an atomic request share their zone, and have a limit together`() async throws {
+    @Test func `operations share one copy of the request's zone ID, and their total size is limited`() async throws {
         try await GatewayRig.with { rig in
             let name = String(repeating: "z", count: 255)
             try await rig.post(

@@ -55,7 +55,7 @@ struct NotificationsTests {
         }
     }
 
-    @Test func `without a courier the answer names the setting, and a courier that is away is tried later`()
+    @Test func `the answer without a courier names the setting, and with an unreachable courier asks for a retry`()
         async throws
     {
         try await GatewayRig.with { rig in

@@ -6,13 +6,13 @@ import Testing
 struct PendingWritesTests {
     private typealias Writes = PendingWrites<Int>
 
-    @Test func `a line is one line, whatever a client put between its tokens`() {
+    @Test func `line feeds and carriage returns between the tokens of a client's JSON become spaces`() {
         let line = PendingLine(id: "a", bytes: Array("{\r\n\"a\":\n[1]}".utf8))
         #expect(String(decoding: line.bytes, as: UTF8.self) == "{  \"a\": [1]}")
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `a write without events ends although the store came so far before the door greeted`() async {
+    func `a write without events ends although the store applied the last sequence before the ledger began`() async {
         let writes = Writes {}
         writes.stored(through: 9, events: [])
         writes.begin(answered: 0, applied: 3)
@@ -26,9 +26,9 @@ struct PendingWritesTests {
         #expect(events.isEmpty)
     }
 
-    @Test func `a request of whose lines nothing is known is refused as a whole`() throws {
+    @Test func `a request is refused as a whole if the outcome of every line is unknown`() throws {
         let unknown = [Writes.Result.unknown, .unknown]
-        #expect(throws: ServiceError.outcomeUnknown) { _ = try unknown.known() }
-        #expect(try [Writes.Result.unknown, .stored([1])].known().count == 2)
+        #expect(throws: ServiceError.outcomeUnknown) { _ = try unknown.throwingIfAllUnknown() }
+        #expect(try [Writes.Result.unknown, .stored([1])].throwingIfAllUnknown().count == 2)
     }
 }

@@ -13,7 +13,7 @@ struct ReadBarrierTests {
         return task
     }
 
-    @Test func `a read passes when the store has what the log had after the read came`() async {
+    @Test func `a read passes when the store has all events that the log had after the read began`() async {
         let task = await read()
         #expect(barrier.beginQuestion())
         barrier.answer(last: 5)
@@ -42,7 +42,7 @@ struct ReadBarrierTests {
         #expect(await task.value == false)
     }
 
-    @Test func `a closed barrier lets nothing pass`() async {
+    @Test func `a closed barrier lets no read pass`() async {
         let task = await read()
         barrier.close()
         #expect(await task.value == false)

@@ -23,7 +23,7 @@ struct StoreFolderTests {
         return lines
     }
 
-    /// Creates, changes and deletes records of two users, and deletes a zone.
+    /// Creates, changes and deletes records of a user, deletes a zone, and creates a record of another user.
     private static func change(_ rig: GatewayRig, _ seed: UInt64) async throws {
         var draw = Seeded(seed)
         for zone in ["Work", "Home"] {
@@ -86,7 +86,7 @@ struct StoreFolderTests {
         }
     }
 
-    @Test func `another gateway starts with a copy that was made while writes went on`() async throws {
+    @Test func `another gateway starts with a copy that was made during writes`() async throws {
         try await GatewayRig.with { rig in
             let writes = Task {
                 for number in 0..<60 { _ = try await rig.modify("create", "n\(number)") }

@@ -23,7 +23,7 @@ struct WriteLedgerTests {
         #expect(ledger.answered(through: 5, last: 9, refusals: [5: refusal]).texts == ["end a refused record.exists"])
     }
 
-    @Test func `an accepted line without events ends when the store has come that far`() {
+    @Test func `an accepted line without events ends when the store has applied the sequence that the door named`() {
         var ledger = Ledger(answered: 0, applied: 3)
         ledger.sent("a", asLine: 1)
         #expect(ledger.answered(through: 1, last: 5, refusals: [:]).isEmpty)
@@ -41,7 +41,7 @@ struct WriteLedgerTests {
         #expect(ledger.stored(through: 9, events: [("a", 9)]).texts == ["end a stored [9]"])
     }
 
-    @Test func `events of other gateways and of ended writes are left alone`() {
+    @Test func `events of unknown writes are ignored`() {
         var ledger = Ledger(answered: 0, applied: 0)
         #expect(ledger.stored(through: 2, events: [("x", 1), ("y", 2)]).isEmpty)
     }
@@ -75,7 +75,7 @@ struct WriteLedgerTests {
             ledger.sent(lines[lines.count - 1], asLine: UInt64(lines.count))
         }
 
-        /// The door takes one line: it makes an event, none, or is refused.
+        /// The door reads one line. The line makes an event, makes no event, or is refused.
         mutating func admit() {
             guard doorThrough < lines.count else { return }
             let id = lines[Int(doorThrough)]

@@ -16,7 +16,7 @@ import Testing
         for _ in 0..<500 { #expect(try !CurveKeyPair.generate().publicKey.z85.hasPrefix("-")) }
     }
 
-    // The test keys of ZeroMQ RFC 26/CurveZMQ's implementations.
+    // These test keys come from implementations of CurveZMQ (ZeroMQ RFC 26).
     @Test func `the public key is derived as other CURVE implementations derive it`() throws {
         let secret = try CurveSecretKey(z85: "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs")
         #expect(try secret.publicKey().z85 == "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID")
@@ -77,7 +77,7 @@ import Testing
         let first = try client(of: server)
         _ = try monitor.wait(for: .authenticationFailed)
         first.close()
-        server.authorization?.allow(ownNames([clientKeys.publicKey]), in: "door")
+        server.authorization?.setUserIDs(ownNames([clientKeys.publicKey]), in: "door")
         let second = try client(of: server)
         _ = try second.send([[2]])
         #expect(try server.next().last == [2])
@@ -86,7 +86,7 @@ import Testing
     @Test func `two servers of one context have lists of their own`() throws {
         let refused = Mutex<[RefusedClient]>([])
         let authorization = try ClientAuthorization(context) { client in refused.withLock { $0.append(client) } }
-        authorization.allow([clientKeys.publicKey: "shop"], in: "door")
+        authorization.setUserIDs([clientKeys.publicKey: "shop"], in: "door")
         let (door, link) = (try server(authorization, domain: "door"), try server(authorization, domain: "link"))
         let (sender, reader) = (try client(of: door), try client(of: link))
         let monitor = try ZMQMonitor(link)
@@ -133,12 +133,12 @@ import Testing
             let first = try ClientAuthorization(context)
             let error = try #require(throws: ZMQError.self) { try ClientAuthorization(context) }
             #expect(error.code == EADDRINUSE)
-            first.allow([:], in: "door")
+            first.setUserIDs([:], in: "door")
         }
         _ = try ClientAuthorization(context)
     }
 
-    @Test func `an authorization of another context is an error`() throws {
+    @Test func `an authorization that belongs to another context is an error`() throws {
         let socket = try ZMQSocket(context, .router)
         let foreign = try ClientAuthorization(ZMQContext())
         #expect(throws: ZMQError.self) {
@@ -148,11 +148,11 @@ import Testing
 
     private func server(allowing clients: Set<CurvePublicKey>) throws -> ZMQSocket {
         let authorization = try ClientAuthorization(context)
-        authorization.allow(ownNames(clients), in: "door")
+        authorization.setUserIDs(ownNames(clients), in: "door")
         return try server(authorization, domain: "door")
     }
 
-    /// Gives each key its own text as the user ID.
+    /// The user ID of each key is the key as text.
     private func ownNames(_ keys: Set<CurvePublicKey>) -> [CurvePublicKey: String] {
         Dictionary(uniqueKeysWithValues: keys.map { ($0, $0.z85) })
     }

@@ -15,13 +15,13 @@ import Testing
         _ = try pair.connected.send([[1]])
         wake.signal()
         #expect(try poller.poll() == 2)
-        #expect(poller.ready(at: items.0) == [])
-        #expect(poller.ready(at: items.1) == .readable)
-        #expect(poller.ready(at: items.2) == .readable)
+        #expect(poller.readiness(at: items.0) == [])
+        #expect(poller.readiness(at: items.1) == .readable)
+        #expect(poller.readiness(at: items.2) == .readable)
         _ = try pair.bound.next()
         wake.clear()
         #expect(try poller.poll(timeoutMilliseconds: 0) == 0)
-        #expect(poller.ready(at: items.1) == [])
+        #expect(poller.readiness(at: items.1) == [])
     }
 
     @Test func `the events that a poller waits for at an item can be changed`() throws {
@@ -29,7 +29,7 @@ import Testing
         let poller = ZMQPoller()
         let item = poller.add(pair.bound, [.readable, .writable])
         #expect(try poller.poll() == 1)
-        #expect(poller.ready(at: item) == .writable)
+        #expect(poller.readiness(at: item) == .writable)
         poller.setInterest(.readable, at: item)
         #expect(try poller.poll(timeoutMilliseconds: 0) == 0)
     }
@@ -42,7 +42,7 @@ import Testing
         let poller = ZMQPoller()
         let item = poller.add(fileDescriptor: 1 << 20)
         #expect(try poller.poll(timeoutMilliseconds: patienceMilliseconds) == 1)
-        #expect(poller.ready(at: item).contains(.failed))
+        #expect(poller.readiness(at: item).contains(.failed))
     }
 
     @Test func `the time limit ends a poll`() throws {

@@ -47,7 +47,7 @@ import Testing
         options.receiveHighWaterMessages = 10
         options.maxMessageBytes = nil
         options.routingID = [UInt8](repeating: 1, count: 255)
-        options.immediate = true
+        options.queuesOnlyIfConnected = true
         options.reconnectInterval = .milliseconds(5)
         options.reconnectIntervalMax = .seconds(1)
         _ = try ZMQSocket(ZMQContext(), .router, options)

@@ -38,7 +38,7 @@ extension ZMQMonitor {
     }
 }
 
-/// A fresh endpoint of each transport.
+/// A ZeroMQ transport. ``wildcard`` is a new endpoint.
 enum Wire: CaseIterable {
     case inproc, ipc, tcp
 

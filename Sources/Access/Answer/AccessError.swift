@@ -1,17 +1,18 @@
 import CloudKitModel
 
-/// Why a request is refused, as CloudKit's error dictionary says it.
+/// Why a request is refused, with the members of CloudKit's error dictionary.
 package struct AccessError: Error, Hashable, Sendable {
     package let code: ServerErrorCode
     /// The part of the request that is wrong, such as `ckWebAuthToken`; nil if no single part is.
     package let field: String?
-    /// A sentence that begins with the field's name. It never contains a secret.
+    /// A sentence. It begins with the field's name if there is one, and never contains a secret.
     package let reason: String
     /// Where the user can sign in, for `AUTHENTICATION_REQUIRED`.
     package let redirectURL: String?
-    /// In seconds. Nil: the same request fails again.
+    /// The number of seconds after which the client may repeat the request; nil if the same request would fail again.
     package let retryAfter: Int?
-    /// The refused credential could have been a guess, so it counts against the client.
+    /// Nil unless the refused credential could have been a guess. An attempt counts against the limits of the client
+    /// and of the key.
     let attempt: FailedAttempt?
 
     init(
@@ -29,9 +30,9 @@ package struct AccessError: Error, Hashable, Sendable {
     package var status: Int { code.status }
 }
 
-/// A wrong token or signature.
+/// A request with a wrong token, key ID or signature.
 struct FailedAttempt: Hashable, Sendable {
-    /// The existing key that the request names; nil if it names none.
+    /// The ID of the key that the request names; nil if the request names no existing key.
     var keyID: String?
 }
 
@@ -40,7 +41,7 @@ extension AccessError {
         AccessError(.badRequest, field, problem)
     }
 
-    /// A credential that could be a guess.
+    /// An error for a wrong credential, which could be a guess.
     static func wrong(_ field: String, _ problem: String, of keyID: String? = nil) -> AccessError {
         AccessError(.authenticationFailed, field, problem, attempt: FailedAttempt(keyID: keyID))
     }

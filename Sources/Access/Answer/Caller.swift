@@ -3,10 +3,11 @@ import CloudKitModel
 /// Who makes a request, and what the request may do.
 package struct Caller: Hashable, Sendable {
     /// The container, environment and database of the request. The key allows them.
-    package let place: WebServicesPath
-    /// The user's record name; nil for a client that has not signed in, which may read the public database.
+    package let path: WebServicesPath
+    /// The user's record name; nil for a client that has not signed in. Such a client may only read the public
+    /// database.
     package let user: String?
-    /// All databases that the key allows.
+    /// All databases that the client's credentials allow.
     package let databases: Set<DatabaseScope>
     /// Whether the key allows changes and the user is known.
     package var canWrite: Bool { user != nil && !isReadOnly }
@@ -17,7 +18,7 @@ package struct Caller: Hashable, Sendable {
     package let webToken: String?
 
     let isReadOnly: Bool
-    /// Nil in open mode.
+    /// The ID of the key; nil in open mode.
     let keyID: String?
     let signInURL: String?
 
@@ -31,10 +32,12 @@ package struct Caller: Hashable, Sendable {
 
     /// The user's record name, for a request that changes something.
     ///
-    /// - Throws: `AUTHENTICATION_REQUIRED` for a client that has not signed in, `ACCESS_DENIED` if the key only reads.
+    /// - Throws: `AUTHENTICATION_REQUIRED` for a client that has not signed in, `ACCESS_DENIED` if the API token or the
+    ///   key that signed the request or the sign-in is read-only.
     package func requireWriting() throws(AccessError) -> String {
         let user = try requireUser()
-        guard !isReadOnly else { throw AccessError(.accessDenied, nil, "the key \(keyName) may only read") }
+        let keys = webToken == nil ? "the key \(keyName)" : "the key \(keyName) or the sign-in key"
+        guard !isReadOnly else { throw AccessError(.accessDenied, nil, "\(keys) is read-only") }
         return user
     }
 }

@@ -9,39 +9,43 @@ enum OpenMode {
     static let keyName = "(open)"
 
     static func caller(of request: AccessRequest) throws(AccessError) -> Caller {
-        let place = try WebServicesPath(request.path)
+        let path = try WebServicesPath(request.path)
         try checkSite(of: request)
         let query = try CredentialQuery(request.rawQuery)
         guard try RequestSignature(request) == nil else {
-            throw .stale(Field.keyID, "the gateway has no keys; `belfry key create server` makes one")
+            throw .notValid(Field.keyID, "the gateway has no keys; `belfry key create server` makes one")
         }
-        guard query.webToken == nil else { return try caller(query.webToken ?? "", place) }
-        guard place.database == .public else {
+        guard query.webToken == nil else { return try caller(query.webToken ?? "", path) }
+        guard path.database == .public else {
             throw .signInRequired("name a user, as in \(Field.webToken)=_alice: the gateway has no keys", at: nil)
         }
-        return caller(place, nil)
+        return caller(path, nil)
     }
 
-    private static func caller(_ user: String, _ place: WebServicesPath) throws(AccessError) -> Caller {
+    private static func caller(_ user: String, _ path: WebServicesPath) throws(AccessError) -> Caller {
         guard NameRule.user.accepts(user) else { throw .badRequest(Field.webToken, NameRule.user.rule) }
-        return caller(place, user)
+        return caller(path, user)
     }
 
-    private static func caller(_ place: WebServicesPath, _ user: String?) -> Caller {
+    private static func caller(_ path: WebServicesPath, _ user: String?) -> Caller {
         Caller(
-            place: place, user: user, databases: user == nil ? [.public] : Set(DatabaseScope.allCases),
+            path: path, user: user, databases: user == nil ? [.public] : Set(DatabaseScope.allCases),
             keyName: keyName, webToken: user, isReadOnly: user == nil, keyID: nil, signInURL: nil)
     }
 
     /// - Throws: `ACCESS_DENIED` if the request names another host than this machine, or a page of another host sent
     ///   it.
     private static func checkSite(of request: AccessRequest) throws(AccessError) {
-        // A site can give its own name the address of loopback (DNS rebinding); then the host is the site's.
+        // DNS rebinding: a site can give its own name a loopback address. The header then contains the site's name.
         if let host = try request.single(Field.host), !isLoopback(host[...]) {
-            throw AccessError(.accessDenied, Field.host, "a gateway without keys answers only localhost")
+            throw AccessError(
+                .accessDenied, Field.host,
+                "the host is not this machine; a gateway without keys answers only requests to localhost")
         }
         if let origin = try request.single(Field.origin), !isLoopback(origin.drop { $0 != "/" }.drop { $0 == "/" }) {
-            throw AccessError(.accessDenied, Field.origin, "a gateway without keys answers only pages of localhost")
+            throw AccessError(
+                .accessDenied, Field.origin,
+                "the page is not from this machine; a gateway without keys answers only pages of localhost")
         }
     }
 
@@ -52,7 +56,7 @@ enum OpenMode {
         return ["localhost", "[::1"].contains(host) || host.hasSuffix(".localhost") || isIPv4Loopback(host)
     }
 
-    // RFC 1122, section 3.2.1.3: all of 127.0.0.0/8. Every request comes here, so no regular expression is used.
+    // RFC 1122, section 3.2.1.3: loopback is 127.0.0.0/8. A regular expression would slow down every request.
     private static func isIPv4Loopback(_ host: String) -> Bool {
         let parts = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         let digits = UInt8(ascii: "0")...UInt8(ascii: "9")

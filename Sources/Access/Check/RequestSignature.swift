@@ -14,7 +14,7 @@ struct RequestSignature {
     private static let ageMax = Duration.seconds(10 * 60)
 
     /// - Returns: Nil if the request has none of the headers.
-    /// - Throws: `BAD_REQUEST` if a header is missing or malformed.
+    /// - Throws: `BAD_REQUEST` if only some of the headers are present, or if a header is malformed or repeated.
     init?(_ request: AccessRequest) throws(AccessError) {
         let (id, date) = (try request.single(Field.keyID), try request.single(Field.date))
         let signature = try request.single(Field.signature)
@@ -45,9 +45,9 @@ struct RequestSignature {
     /// Whether the key signed the date, the body and the path of the request.
     func isValid(for request: AccessRequest, _ key: PublicKey) -> Bool {
         let digest = Data(SHA256.digest(of: request.body)).base64EncodedString()
-        // For an empty body, some clients sign its digest, and MistKit signs an empty text.
+        // For an empty body, some clients sign the digest of no bytes, and MistKit signs an empty string.
         let bodies = request.body.isEmpty ? [digest, ""] : [digest]
-        // CloudKit JS signs the query too, and OpenCloudKit only the path.
+        // CloudKit JS signs the path with the query, and OpenCloudKit signs only the path.
         let paths = request.rawQuery.isEmpty ? [request.path] : ["\(request.path)?\(request.rawQuery)", request.path]
         return paths.contains { path in
             bodies.contains { key.isValid(derSignature: bytes, for: Array("\(dateText):\($0):\(path)".utf8)) }
@@ -58,20 +58,20 @@ struct RequestSignature {
 extension Authenticator {
     /// The caller of a signed request.
     func caller(
-        signing request: AccessRequest, _ signature: RequestSignature, _ place: WebServicesPath, at now: Instant
+        signing request: AccessRequest, _ signature: RequestSignature, _ path: WebServicesPath, at now: Instant
     ) throws(AccessError) -> Caller {
         guard let key = keys.key(signature.keyID), case .server(let publicKey, let user) = key.kind else {
             throw .wrong(Field.keyID, "there is no server-to-server key with this ID, or it was revoked")
         }
         guard signature.isRecent(at: now) else {
-            throw .stale(Field.date, "it is more than 10 minutes away from the gateway's time, \(now)")
+            throw .notValid(Field.date, "it is more than 10 minutes away from the gateway's time, \(now)")
         }
         guard signature.isValid(for: request, publicKey) else {
             throw .wrong(Field.signature, "it does not fit the date, the body and the path", of: key.id)
         }
-        try key.scope.check(place)
+        try key.scope.check(path)
         return Caller(
-            place: place, user: user, databases: key.scope.databases, keyName: key.name, webToken: nil,
+            path: path, user: user, databases: key.scope.databases, keyName: key.name, webToken: nil,
             isReadOnly: key.scope.isReadOnly, keyID: key.id, signInURL: nil)
     }
 }

@@ -15,22 +15,22 @@ package struct SignIn: Hashable, Sendable {
 }
 
 extension Authenticator {
-    /// Exchanges an assertion for a web authentication token of the app in the query.
+    /// Exchanges an assertion for a web authentication token of the app whose API token is in the query.
     ///
-    /// - Parameter use: Called once the assertion is known to be valid. Throws if it was used before.
+    /// - Parameter use: Called after all other checks of the assertion. Throws if the assertion was used before.
     func signIn(
         _ request: AccessRequest, _ text: String, keepsSignedIn: Bool, at now: Instant,
         use: (Assertion) throws(AccessError) -> Void
     ) throws(AccessError) -> SignIn {
-        let place = try WebServicesPath(request.path)
-        let app = try app(try CredentialQuery(request.rawQuery), place)
+        let path = try WebServicesPath(request.path)
+        let app = try app(try CredentialQuery(request.rawQuery), path)
         let assertion = try Assertion(text)
         let signer = try signer(of: assertion)
-        try signer.scope.check(place)
-        try assertion.check(container: place.container, at: now)
+        try signer.scope.check(path)
+        try assertion.check(container: path.container, at: now)
         try use(assertion)
         let session = WebSession(
-            user: assertion.subject, container: place.container, environment: place.environment, keyID: app.key.id,
+            user: assertion.subject, container: path.container, environment: path.environment, keyID: app.key.id,
             databases: signer.scope.databases, isReadOnly: signer.scope.isReadOnly, signedIn: now,
             keepsSignedIn: keepsSignedIn, expires: now
         ).renewed(at: now)

@@ -42,14 +42,14 @@ extension KeyScope {
 }
 
 extension Set where Element: PathWord {
-    /// In the order of their declaration.
+    /// The words of the elements, in the order in which the type declares its cases.
     package var words: [String] { Element.allCases.filter { contains($0) }.map { "\($0.word)" } }
 }
 
 extension AccessKey.Kind {
     private static let words: [StaticString] = ["api", "server", "sign-in"]
 
-    /// As the key file and the commands name the kind.
+    /// The name of the kind in the key file and in the commands.
     package var word: StaticString {
         switch self {
         case .api: AccessKey.Kind.words[0]
@@ -113,11 +113,11 @@ extension JSONValue {
         return time
     }
 
-    /// - Parameter count: Nil for any number of bytes.
+    /// - Parameter count: The required number of bytes; nil if any number is accepted.
     func bytes(_ key: StaticString, count: Int? = nil) throws(ModelError) -> [UInt8] {
         guard let bytes = [UInt8](hexadecimal: try text(key)), count == nil || bytes.count == count else {
-            throw ModelError(
-                "member.kind", at: "\(key)", "it is not bytes as hexadecimal digits, or has a wrong length")
+            let length = count.map { "\($0 * 2) digits" } ?? "two digits for each byte"
+            throw ModelError("member.kind", at: "\(key)", "it is not a lower-case hexadecimal number of \(length)")
         }
         return bytes
     }

@@ -12,7 +12,7 @@ package struct AccessKey: Hashable, Sendable {
         case signIn(PublicKey)
     }
 
-    /// The part of an API token that Belfry keeps.
+    /// The part of an API token that Belfry stores.
     package struct APIToken: Hashable, Sendable {
         /// SHA-256 without salt or stretching: both only slow down guessing, and nobody can guess 256 random bits.
         let digest: [UInt8]
@@ -21,7 +21,7 @@ package struct AccessKey: Hashable, Sendable {
         package let signInURL: String?
     }
 
-    /// A random name for requests and tokens. It is no secret.
+    /// A random name, by which requests and tokens refer to the key. The ID is not a secret.
     package let id: String
     /// The name that the operator gave.
     package let name: String
@@ -29,7 +29,8 @@ package struct AccessKey: Hashable, Sendable {
     package let scope: KeyScope
     package let kind: Kind
 
-    /// The last four characters of the API token or the ID, by which its owner recognises it.
+    /// The last four characters of the API token, or of the ID for the other kinds. The key's owner recognises the key
+    /// by them.
     package var lastCharacters: String {
         if case .api(let token) = kind {
             token.lastCharacters

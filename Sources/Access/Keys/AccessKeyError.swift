@@ -4,8 +4,8 @@ import Glibc
 package enum AccessKeyError: Error, Hashable, Sendable, CustomStringConvertible {
     case missing(String)
     case failed(verb: String, path: String, errno: Int32)
-    /// Users other than its owner may use it.
-    case tooOpen(String)
+    /// Users other than the file's owner have a permission on the file.
+    case accessibleToOthers(String)
     case unreadable(String, reason: String)
     /// A value of a new key is not acceptable.
     case invalid(String)
@@ -16,7 +16,8 @@ package enum AccessKeyError: Error, Hashable, Sendable, CustomStringConvertible 
         switch self {
         case .missing(let path): "there is no key file \(path); `belfry key create` makes it"
         case .failed(let verb, let path, let code): "cannot \(verb) \(path): \(String(cString: strerror(code)))"
-        case .tooOpen(let path): "\(path): users other than its owner may use it; chmod 600 \(path)"
+        case .accessibleToOthers(let path):
+            "\(path): users other than the owner may use this file; run `chmod 600 \(path)`"
         case .unreadable(let path, let reason): "\(path) is not a key file that this version of Belfry reads: \(reason)"
         case .invalid(let reason): reason
         case .nameTaken(let name): "there is a key named \(name) already; revoke it, or take another name"

@@ -4,7 +4,7 @@ import Time
 
 /// The file with the keys of a web gateway. Several gateways may use the same file, or a copy of it.
 ///
-/// A change replaces the file by a new one, so a reader gets the old keys or the new ones.
+/// A change replaces the file by a new one, so a reader gets either the old keys or the new keys.
 package struct AccessKeyFile: Hashable, Sendable {
     package let path: String
 
@@ -12,10 +12,10 @@ package struct AccessKeyFile: Hashable, Sendable {
 
     package init(path: String) { self.path = path }
 
-    /// - Returns: Nil if there is no file.
+    /// - Returns: The keys; nil if there is no file.
     package func read() throws(AccessKeyError) -> AccessKeys? { try load()?.keys }
 
-    /// The keys, and the stamp of the file that has them.
+    /// The keys, and the stamp of the file that contains them; nil if there is no file.
     func load() throws(AccessKeyError) -> (keys: AccessKeys, stamp: FileStamp)? {
         let file = uninterrupted { open(path, O_RDONLY | O_CLOEXEC) }
         guard file >= 0 else {
@@ -26,7 +26,7 @@ package struct AccessKeyFile: Hashable, Sendable {
         // The open file's own status: the path may lead to another file by now.
         var status = stat()
         guard fstat(file, &status) == 0 else { throw failed("read") }
-        guard status.st_mode & 0o077 == 0 else { throw .tooOpen(path) }
+        guard status.st_mode & 0o077 == 0 else { throw .accessibleToOthers(path) }
         let bytes = try bytes(of: file)
         do { return (try AccessKeys(bytes), FileStamp(status)) } catch {
             throw .unreadable(path, reason: error.reason)
@@ -52,12 +52,12 @@ package struct AccessKeyFile: Hashable, Sendable {
 // MARK: - Edits
 
 extension AccessKeyFile {
-    /// Changes the keys. Two edits at once, in any processes, happen one after the other.
+    /// Changes the keys. Concurrent edits, also by several processes, run one after the other.
     ///
-    /// - Parameter missing: The keys to start with if there is no file.
-    /// - Returns: What `change` returns. The change is durable.
-    /// - Throws: The error of `change`, or an error of the file. The file is then unchanged, except if the new file is
-    ///   in place and only its name could not be made durable.
+    /// - Parameter missing: The keys to start with if there is no file; nil if a missing file is an error.
+    /// - Returns: The result of `change`. The change is durable.
+    /// - Throws: The error of `change`, or an error of the file. The file is then unchanged, with one exception: the
+    ///   new file is in place, but its name could not be made durable.
     package func edit<Result>(
         missing: @autoclosure () -> AccessKeys? = nil,
         _ change: (inout AccessKeys) throws(AccessKeyError) -> Result
@@ -88,7 +88,7 @@ extension AccessKeyFile {
         // A crash may have left a draft, with any owner and mode.
         unlink(draft.path)
         do throws(AccessKeyError) {
-            try draft.make(text)
+            try draft.create(containing: text)
             guard rename(draft.path, path) == 0 else { throw failed("write") }
         } catch {
             unlink(draft.path)
@@ -97,7 +97,7 @@ extension AccessKeyFile {
         try synchronizeFolder()
     }
 
-    private func make(_ text: String) throws(AccessKeyError) {
+    private func create(containing text: String) throws(AccessKeyError) {
         let file = uninterrupted { DataMode.owner.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC) }
         guard file >= 0 else { throw failed("write") }
         defer { close(file) }

@@ -1,13 +1,14 @@
 import Glibc
 import Synchronization
 
-/// The present keys of a gateway. Each use checks the file's stamp, so a change takes effect with the next request.
+/// The present keys of a gateway. ``currentReading()`` checks the file's stamp, so a change takes effect with the next
+/// request.
 final class AccessKeyMonitor: Sendable {
     enum Reading: Sendable {
-        /// There has been no key file since the gateway started.
+        /// The gateway has no key file, or the key file has not existed since the gateway started.
         case open
         case keys(AccessKeys)
-        /// The file cannot be used. Everyone is refused until it can.
+        /// The file cannot be used. Every request is refused until the file can be used.
         case failed(AccessKeyError)
     }
 
@@ -15,7 +16,8 @@ final class AccessKeyMonitor: Sendable {
         var stamp: FileStamp?
         var reading = Reading.open
 
-        /// A failure is kept under the stamp that led to it, so that a broken file is not read for each request.
+        /// Reads the file. A failure is kept with the stamp of the broken file, so that later requests do not read the
+        /// same file again.
         mutating func update(_ file: AccessKeyFile, _ stamp: FileStamp?) {
             do throws(AccessKeyError) {
                 if let loaded = try file.load() {
@@ -33,14 +35,14 @@ final class AccessKeyMonitor: Sendable {
     private let file: AccessKeyFile?
     private let state: Mutex<State>
 
-    /// - Parameter file: Nil: no keys, ever.
+    /// - Parameter file: Nil if the gateway has no keys and never gets any.
     init(_ file: AccessKeyFile?) {
         self.file = file
         state = Mutex(State())
     }
 
-    /// Reads the file if it has changed since the last call.
-    var reading: Reading {
+    /// The result of the last reading. Reads the file again if its stamp has changed.
+    func currentReading() -> Reading {
         guard let file else { return .open }
         return state.withLock { state in
             let stamp = AccessKeyMonitor.stamp(of: file.path)
@@ -49,7 +51,7 @@ final class AccessKeyMonitor: Sendable {
         }
     }
 
-    /// Nil if there is no file, or its status cannot be read.
+    /// The stamp of the file at this path; nil if there is no file, or its status cannot be read.
     private static func stamp(of path: String) -> FileStamp? {
         var status = stat()
         return stat(path, &status) == 0 ? FileStamp(status) : nil

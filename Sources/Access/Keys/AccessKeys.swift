@@ -7,7 +7,7 @@ package struct AccessKeys: Hashable, Sendable {
     package internal(set) var keys: [AccessKey]
     /// The secret under which gateways issue web authentication tokens. A gateway must know it, so it is not hashed.
     var secret: [UInt8]
-    /// The users who signed out everywhere. Their earlier tokens are refused.
+    /// The users who signed out everywhere, and when. Sessions that began before are refused.
     var signOuts: [SignedOutUser: Instant]
 
     struct SignedOutUser: Hashable, Sendable {
@@ -30,7 +30,7 @@ package struct AccessKeys: Hashable, Sendable {
 
     func key(_ id: String) -> AccessKey? { keys.first { $0.id == id } }
 
-    /// The key of an API token, and the part of the token that Belfry keeps.
+    /// The key of an API token, and the part of the token that Belfry stores; nil if no key has this token.
     func key(ofToken text: String) -> (key: AccessKey, token: AccessKey.APIToken)? {
         let lastCharacters = text.suffix(AccessKey.lastCharactersCount)
         for key in keys {
@@ -52,7 +52,8 @@ package struct AccessKeys: Hashable, Sendable {
 // MARK: - Edits
 
 extension AccessKeys {
-    /// - Returns: The key, and its API token, which is not kept anywhere; nil for other kinds of keys.
+    /// - Returns: The key, and its API token, which Belfry does not store. The token is nil if the key is not an API
+    ///   token.
     package mutating func create(
         _ draft: KeyDraft, at now: Instant, _ random: RandomBytes
     ) throws(AccessKeyError) -> (key: AccessKey, token: String?) {
@@ -62,7 +63,7 @@ extension AccessKeys {
         return made
     }
 
-    /// Revokes a key, and with an API token all web authentication tokens that were issued under it.
+    /// Revokes a key. For an API token, this also revokes all web authentication tokens that were issued under it.
     package mutating func revoke(_ nameOrID: String) throws(AccessKeyError) -> AccessKey {
         let index = keys.firstIndex { $0.name == nameOrID } ?? keys.firstIndex { $0.id == nameOrID }
         guard let index else { throw .unknownKey(nameOrID) }
@@ -72,7 +73,9 @@ extension AccessKeys {
     /// Revokes all web authentication tokens of a user in a container.
     package mutating func signOut(_ user: String, of container: String, at now: Instant) throws(AccessKeyError) {
         guard NameRule.user.accepts(user) else { throw .invalid(NameRule.user.rule) }
-        guard Container.accepts(container) else { throw .invalid("a container starts with \"iCloud.\"") }
+        guard Container.accepts(container) else {
+            throw .invalid("the container is not valid; it must begin with \"iCloud.\", as in iCloud.com.example.App")
+        }
         signOuts[SignedOutUser(container: container, user: user)] = now
     }
 

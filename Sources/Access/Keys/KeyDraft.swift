@@ -21,10 +21,12 @@ package struct KeyDraft: Sendable {
     }
 
     private static let nameBytesMax = 64
-    private static let nameRule = "a key's name has 1 to \(nameBytesMax) ASCII letters, digits, '.', '-' and '_'"
+    private static let invalidName =
+        "the key's name is not valid; use 1 to \(nameBytesMax) ASCII letters, digits, '.', '-' and '_'"
     private static let apiTokenBytes = 32
 
-    /// - Returns: The key, and the API token, which nobody can read later; nil for other kinds of keys.
+    /// - Returns: The key, and its API token, which Belfry does not store. The token is nil if the key is not an API
+    ///   token.
     /// - Throws: ``AccessKeyError`` if a value is not acceptable.
     func key(_ created: Instant, _ random: RandomBytes) throws(AccessKeyError) -> (key: AccessKey, token: String?) {
         try check()
@@ -39,7 +41,7 @@ package struct KeyDraft: Sendable {
         return (key, kind.isAPI ? token : nil)
     }
 
-    /// Apple's IDs of server-to-server keys have 64 digits, and some clients check that.
+    /// Apple's IDs of server-to-server keys have 64 digits, and some clients check the length.
     private var idBytes: Int { if case .server = kind { 32 } else { 8 } }
 
     private static func isName(_ name: String) -> Bool {
@@ -50,26 +52,27 @@ package struct KeyDraft: Sendable {
     }
 
     private func check() throws(AccessKeyError) {
-        guard KeyDraft.isName(name) else { throw .invalid(KeyDraft.nameRule) }
+        guard KeyDraft.isName(name) else { throw .invalid(KeyDraft.invalidName) }
         if let container = scope.container, !Container.accepts(container) {
             throw .invalid(
-                "a container starts with \"iCloud.\", as in iCloud.com.example.App, or is * for every container")
+                "the container is not valid; it must begin with \"iCloud.\", as in iCloud.com.example.App, or be * for "
+                    + "every container")
         }
         guard !scope.environments.isEmpty, !scope.databases.isEmpty else {
-            throw .invalid("a key is for at least one environment and one database")
+            throw .invalid("the key has no environment or no database; name at least one of each")
         }
         try checkKind()
     }
 
     private func checkKind() throws(AccessKeyError) {
         if case .api(let url?) = kind, !url.hasPrefix("https://"), !url.hasPrefix("http://") {
-            throw .invalid("a sign-in URL begins with https:// or http://")
+            throw .invalid("the sign-in URL does not begin with https:// or http://")
         }
         guard case .server(_, let user) = kind else { return }
         guard NameRule.user.accepts(user) else { throw .invalid(NameRule.user.rule) }
         // CloudKit Web Services: Accessing CloudKit Using a Server-to-Server Key.
         guard scope.databases == [.public] else {
-            throw .invalid("a server-to-server key is for the public database only")
+            throw .invalid("a server-to-server key can be for the public database only, but the key names another")
         }
     }
 }

@@ -2,7 +2,7 @@ import CloudKitModel
 
 /// The container, environments and databases that a key may be used for.
 package struct KeyScope: Hashable, Sendable {
-    /// Nil: every container.
+    /// Nil for every container.
     package var container: String?
     package var environments: Set<ContainerEnvironment>
     package var databases: Set<DatabaseScope>
@@ -21,15 +21,15 @@ package struct KeyScope: Hashable, Sendable {
     /// How the key file and the commands write "every container".
     package static let everyContainer = "*"
 
-    /// - Throws: `ACCESS_DENIED` for a place outside of the scope.
-    func check(_ place: WebServicesPath) throws(AccessError) {
-        guard container == nil || container == place.container else {
+    /// - Throws: `ACCESS_DENIED` if the path's container, environment or database is outside the scope.
+    func check(_ path: WebServicesPath) throws(AccessError) {
+        guard container == nil || container == path.container else {
             throw .outOfScope(Field.container, "the key is for another container")
         }
-        guard environments.contains(place.environment) else {
-            throw .outOfScope(Field.environment, "the key is not for \(place.environment.word)")
+        guard environments.contains(path.environment) else {
+            throw .outOfScope(Field.environment, "the key is not for \(path.environment.word)")
         }
-        guard let database = place.database, !databases.contains(database) else { return }
+        guard let database = path.database, !databases.contains(database) else { return }
         throw .outOfScope(Field.database, "the key is not for the \(database.word) database")
     }
 }

@@ -9,7 +9,7 @@ struct ClientAddress: Hashable, Sendable {
     /// RFC 4291, section 2.5.5.2: an IPv4 address in the form of IPv6.
     private static let mappedPrefix = [UInt8](repeating: 0, count: 10) + [0xff, 0xff]
 
-    /// A text that is not an address counts as a client of its own.
+    /// A string that is not an address counts as a client of its own.
     init(_ text: String) {
         if let address = ClientAddress.parse(text, AF_INET, byteCount: 4) {
             bytes = address

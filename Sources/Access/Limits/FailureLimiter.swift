@@ -9,7 +9,7 @@ struct FailureLimiter: Sendable {
     struct Limit: Sendable {
         /// How many failures are allowed at once.
         var burst: Int
-        /// How long a client waits for each further failure.
+        /// How long a bucket needs to gain one token.
         var interval: Duration
     }
 
@@ -23,7 +23,7 @@ struct FailureLimiter: Sendable {
     static let client = Limit(burst: 20, interval: .seconds(6))
     static let key = Limit(burst: 200, interval: .milliseconds(600))
 
-    /// When each bucket is full again. A bucket that is not here is full.
+    /// When each bucket is full again. A subject without an entry has a full bucket.
     private var refills: [Subject: Instant] = [:]
     private let countMax: Int
 
@@ -38,7 +38,7 @@ struct FailureLimiter: Sendable {
         }
     }
 
-    /// - Throws: `THROTTLED` if the key has no tokens, and the client has failed.
+    /// - Throws: `THROTTLED` if the key has no tokens and the client's bucket is not full.
     func admit(_ client: ClientAddress, to keyID: String, at now: Instant) throws(AccessError) {
         guard let refill = refills[.client(client)], refill > now, let wait = wait(.key(keyID), at: now) else { return }
         throw .throttled(wait, "too many failed attempts with this key")
@@ -55,13 +55,14 @@ struct FailureLimiter: Sendable {
         return wait > .zero ? wait : nil
     }
 
-    /// After the clock was set back, a bucket counts as empty at most.
+    /// When the subject's bucket is full again, at the latest the time for a bucket that is empty now. Without this
+    /// limit, clients would wait too long after the clock was set back.
     private func refill(_ subject: Subject, at now: Instant) -> Instant {
         let refill = refills[subject] ?? now
         return min(refill, now.advanced(by: subject.limit.interval * subject.limit.burst))
     }
 
-    /// Drops full buckets. If that is not enough, drops the half that is full first.
+    /// Drops full buckets. If too many buckets remain, drops the half that will be full first.
     private mutating func makeRoom(at now: Instant) {
         refills = refills.filter { $0.value > now }
         guard refills.count >= countMax else { return }

@@ -1,14 +1,14 @@
 /// The parts of a web request that say who makes it.
 package struct AccessRequest {
-    /// As it was sent: percent-encoded, without the query.
+    /// The path as the client sent it: percent-encoded, without the query.
     package var path: String
-    /// As it was sent, without the question mark; empty without a query.
+    /// The query as the client sent it, without the question mark; empty if the request has no query.
     package var rawQuery: String
     package var body: [UInt8]
-    /// The client's IP address. Behind a proxy: the address that the proxy reports, otherwise all clients share one
-    /// limit.
+    /// The client's IP address. Behind a proxy, this must be the address that the proxy reports; otherwise all clients
+    /// would share one limit.
     package var address: String
-    /// All values of the header with this name, which is in lower case.
+    /// Returns all values of a header. The name must be in lower case.
     package var header: (_ name: String) -> [String]
 
     package init(
@@ -22,7 +22,7 @@ package struct AccessRequest {
         self.header = header
     }
 
-    /// The value of a header; nil without the header.
+    /// The value of a header; nil if the request does not have the header.
     ///
     /// - Throws: `BAD_REQUEST` if the header occurs more than once.
     func single(_ name: String) throws(AccessError) -> String? {

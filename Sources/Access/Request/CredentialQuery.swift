@@ -7,7 +7,8 @@ struct CredentialQuery {
     /// Longer than every token that Belfry issues: a user's record name has at most 255 bytes.
     private static let tokenBytesMax = 2048
 
-    /// - Throws: `BAD_REQUEST` if a credential occurs twice, is empty, too long or not percent-encoded text.
+    /// - Throws: `BAD_REQUEST` if a credential occurs twice, is empty, too long or not percent-encoded UTF-8, or if
+    ///   `ckSession` differs from `ckWebAuthToken`.
     init(_ rawQuery: String) throws(AccessError) {
         var found: [String: String] = [:]
         for parameter in rawQuery.split(separator: "&") {

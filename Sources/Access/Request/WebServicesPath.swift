@@ -14,7 +14,7 @@ package struct WebServicesPath: Hashable, Sendable {
     package let service: Service
     package let container: String
     package let environment: ContainerEnvironment
-    /// Nil in paths without a database.
+    /// Nil if the service is not ``Service/database``.
     package let database: DatabaseScope?
     /// The rest of the path, such as `records/modify`, not decoded.
     package let action: String
@@ -38,12 +38,14 @@ package struct WebServicesPath: Hashable, Sendable {
         guard !action.isEmpty else { throw WebServicesPath.notFound }
     }
 
-    // The text of Apple's service.
+    // Apple's service answers with this text.
     private static let notFound = AccessError(.notFound, nil, "could not find handler for endpoint")
 
     private static func container(_ text: Substring) throws(AccessError) -> String {
         guard let name = PercentText.decoded(text), Container.accepts(name) else {
-            throw .badRequest(Field.container, "a container starts with \"iCloud.\", as in iCloud.com.example.App")
+            throw .badRequest(
+                Field.container,
+                "the path's container is not valid; a container begins with \"iCloud.\", as in iCloud.com.example.App")
         }
         return name
     }
@@ -51,7 +53,7 @@ package struct WebServicesPath: Hashable, Sendable {
     private static func word<Word: PathWord>(_ text: Substring, _ field: String) throws(AccessError) -> Word {
         guard let word = PercentText.decoded(text).flatMap(Word.init(word:)) else {
             let words = Word.allCases.map { "\($0.word)" }.joined(separator: ", ")
-            throw .badRequest(field, "the path has none of \(words)")
+            throw .badRequest(field, "the path's \(field) is not one of \(words)")
         }
         return word
     }

@@ -22,7 +22,7 @@ struct Assertion {
     private static let bytesMax = 8 << 10
     private static let idBytesMax = 255
 
-    /// - Throws: `BAD_REQUEST` for a text that is not a complete assertion.
+    /// - Throws: `BAD_REQUEST` if the text is not a complete assertion.
     init(_ text: String) throws(AccessError) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard text.utf8.count <= Assertion.bytesMax, parts.count == 3, let head = Base64URL.bytes(of: parts[0]),
@@ -33,7 +33,7 @@ struct Assertion {
         try ClaimSet.read(head) { claims throws(AccessError) in try Assertion.check(head: claims) }
         (issuer, subject, audience, id, expires, notBefore) = try ClaimSet.read(claims) { claims throws(AccessError) in
             (
-                try claims.text("iss"), try claims.text("sub"), try claims.texts("aud"), try claims.text("jti"),
+                try claims.text("iss"), try claims.text("sub"), try claims.strings("aud"), try claims.text("jti"),
                 try claims.time("exp"), try claims.optionalTime("nbf")
             )
         }
@@ -50,33 +50,36 @@ struct Assertion {
     // RFC 7515, section 4.1.11: a reader refuses critical extensions that it does not know.
     private static func check(head: ClaimSet) throws(AccessError) {
         guard try head.text("alg") == "ES256" else { throw .badRequest("assertion.alg", "it is not ES256") }
-        guard !head.has("crit") else { throw .badRequest("assertion.crit", "Belfry knows no critical extensions") }
+        guard !head.has("crit") else {
+            throw .badRequest("assertion.crit", "the assertion has critical extensions, but Belfry supports none")
+        }
     }
 
     func isSigned(with key: PublicKey) -> Bool { key.isValid(rawSignature: signature, for: signed) }
 
-    /// Allowed for the difference between two machines' clocks.
+    /// The allowed difference between the clocks of two machines.
     private static let clockDifferenceMax = Duration.seconds(30)
     static let lifeMax = Duration.seconds(5 * 60)
 
     /// - Throws: `AUTHENTICATION_FAILED` for an assertion for another container or another time.
     func check(container: String, at now: Instant) throws(AccessError) {
         guard audience.contains(container) else {
-            throw .stale("assertion.aud", "it does not name the container of the path")
+            throw .notValid("assertion.aud", "it does not name the container of the path")
         }
-        guard expires > now else { throw .stale("assertion.exp", "the assertion has expired") }
+        guard expires > now else { throw .notValid("assertion.exp", "the assertion has expired") }
         guard expires <= now.advanced(by: Assertion.lifeMax + Assertion.clockDifferenceMax) else {
-            throw .stale("assertion.exp", "it is more than 5 minutes ahead")
+            throw .notValid("assertion.exp", "the assertion expires more than 5 minutes from now")
         }
         guard (notBefore ?? now) <= now.advanced(by: Assertion.clockDifferenceMax) else {
-            throw .stale("assertion.nbf", "the assertion is not valid yet")
+            throw .notValid("assertion.nbf", "the assertion is not valid yet")
         }
     }
 }
 
 extension AccessError {
-    /// An authentic credential that is not valid here or now.
-    static func stale(_ field: String, _ problem: String) -> AccessError {
+    /// An error for a credential that is missing, or is not valid for this request or at this time. The error does not
+    /// count as a failed attempt.
+    static func notValid(_ field: String, _ problem: String) -> AccessError {
         AccessError(.authenticationFailed, field, problem)
     }
 }
@@ -105,8 +108,8 @@ private struct ClaimSet {
         return text
     }
 
-    /// A string, or a list of strings.
-    func texts(_ name: String) throws(AccessError) -> [String] {
+    /// A member that is a string or a list of strings. Other elements of the list are ignored.
+    func strings(_ name: String) throws(AccessError) -> [String] {
         guard let value = json.member(name), value.isArray else { return [try text(name)] }
         return value.elements.compactMap(\.string)
     }

@@ -1,6 +1,7 @@
 import Time
 
-/// The assertions that were exchanged and have not expired. Each may be exchanged once.
+/// The assertions that were exchanged. Each may be exchanged once. When there are too many, expired assertions are
+/// dropped.
 struct UsedAssertions {
     private struct ID: Hashable {
         var issuer: String
@@ -12,10 +13,11 @@ struct UsedAssertions {
 
     init(countMax: Int = 100_000) { self.countMax = countMax }
 
-    /// - Throws: `AUTHENTICATION_FAILED` if the assertion was used before, `TRY_AGAIN_LATER` if too many are in memory.
+    /// - Throws: `AUTHENTICATION_FAILED` if the assertion was used before, `TRY_AGAIN_LATER` if too many assertions
+    ///   that have not expired are in memory.
     mutating func use(_ assertion: Assertion, at now: Instant) throws(AccessError) {
         let id = ID(issuer: assertion.issuer, id: assertion.id)
-        guard expirations[id] == nil else { throw .stale("assertion.jti", "the assertion was used before") }
+        guard expirations[id] == nil else { throw .notValid("assertion.jti", "the assertion was used before") }
         if expirations.count >= countMax { expirations = expirations.filter { $0.value > now } }
         guard expirations.count < countMax else {
             throw AccessError(.tryAgainLater, nil, "too many users have signed in within five minutes", retryAfter: 60)

@@ -8,16 +8,16 @@ struct WebSession: Hashable, Sendable {
     var environment: ContainerEnvironment
     /// The ID of the API token under which the user signed in. The session ends when that key is revoked.
     var keyID: String
-    /// What the sign-in key allows.
+    /// The databases that the sign-in key allows.
     var databases: Set<DatabaseScope>
     var isReadOnly: Bool
-    /// Does not change when a token is renewed, so that signing out everywhere ends the whole session.
+    /// When the user signed in. A renewed token keeps this time, so that signing out everywhere ends the whole session.
     var signedIn: Instant
     var keepsSignedIn: Bool
     /// The first moment at which the token is not valid.
     var expires: Instant
 
-    /// Moves the end to the full life of a token from now on.
+    /// The session with a new expiration: now plus the full life of a token.
     func renewed(at now: Instant) -> WebSession {
         var session = self
         session.expires = now.advanced(by: keepsSignedIn ? WebSession.longLife : WebSession.life)

@@ -7,7 +7,7 @@ import Time
 
 /// A web authentication token: the Base64 of a version, an HMAC and the session as JSON.
 ///
-/// The gateway keeps no tokens. Whoever has the secret can issue a token, and nobody else. The characters and the
+/// The gateway stores no tokens. Only those who have the secret can issue a token. The characters and the
 /// length are those of Apple's tokens, which some clients check.
 enum WebToken {
     private static let version: UInt8 = 1
@@ -18,7 +18,7 @@ enum WebToken {
         return Data([version] + code(of: claims, secret) + claims).base64EncodedString()
     }
 
-    /// The session of a token; nil if the token was not issued under this secret.
+    /// The session of a token; nil if the token was not issued under this secret, or by another version of Belfry.
     static func session(_ text: String, _ secret: [UInt8]) -> WebSession? {
         guard let bytes = Data(base64Encoded: text).map({ Array($0) }), bytes.first == version,
             bytes.count > 1 + codeBytes
@@ -49,7 +49,7 @@ extension WebSession {
             }.text.utf8)
     }
 
-    /// Nil for claims that another version of Belfry wrote. Nobody else can sign claims with the secret.
+    /// Nil if the claims cannot be read. Only another version of Belfry can have signed such claims.
     fileprivate init?(claims: [UInt8]) {
         var parser = JSONParser()
         let session: WebSession? = claims.withUnsafeBytes { text in

@@ -74,7 +74,8 @@ extension CKQuerySubscription {
         guard let source = form.predicate else {
             throw InvalidSubscription(
                 code: "predicate.unsupported", property: "predicate",
-                reason: "a block cannot be saved: write the predicate as text, NSPredicate(format: …)")
+                reason:
+                    "the predicate contains a block, which cannot be saved: write it as text, NSPredicate(format: …)")
         }
         guard let (number, reason) = source.refusedArgument else { return }
         throw InvalidSubscription(

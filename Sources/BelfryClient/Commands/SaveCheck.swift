@@ -10,7 +10,7 @@ struct SaveCheck {
 
     func check(_ command: String) throws(ModelError) {
         try CommandText.read(command) { (json) throws(ModelError) in
-            try CommandText.checkPlace(json)
+            try CommandText.checkContainerAndUser(json)
             let user = try json.required(.user)
             let subscription = try json.required("subscription")
             try under("subscription") { () throws(ModelError) in try check(subscription, of: user) }
@@ -39,7 +39,7 @@ struct SaveCheck {
 struct DeleteCheck {
     func check(_ command: String) throws(ModelError) {
         try CommandText.read(command) { (json) throws(ModelError) in
-            try CommandText.checkPlace(json)
+            try CommandText.checkContainerAndUser(json)
             try NameRule.subscriptionID.check(.subscriptionID, of: json)
         }
     }
@@ -61,7 +61,7 @@ enum CommandText {
         try body(json)
     }
 
-    static func checkPlace(_ command: JSONValue) throws(ModelError) {
+    static func checkContainerAndUser(_ command: JSONValue) throws(ModelError) {
         let container = try command.required("container")
         try under("container") { () throws(ModelError) in try Container.check(container) }
         try NameRule.user.check(.user, of: command)

@@ -7,7 +7,7 @@ open class CKNotification: NSObject, RemoteNotification {
     public enum NotificationType: Int, Sendable, BitwiseCopyable {
         /// The payload names no kind. CloudKit's client returns this value, but its headers do not declare it.
         ///
-        /// Hidden from earlier language modes, whose sources may switch over CloudKit's four cases.
+        /// Code in earlier language modes does not see this case, because it may switch over CloudKit's four cases.
         @available(swift, introduced: 6)
         case unknown = 0
         case query = 1
@@ -36,7 +36,7 @@ open class CKNotification: NSObject, RemoteNotification {
     open var notificationType: NotificationType { content.family?.type ?? .unknown }
     /// The notification's ID, which all pushes of one change share.
     open var notificationID: ID? { content.notificationID }
-    /// The container, or "Unknown Container" if the payload names none, as CloudKit's client does.
+    /// The container. If the payload names no container, this is "Unknown Container", as in CloudKit's client.
     open var containerIdentifier: String? { content.containerIdentifier }
     /// The user who saved the subscription and receives its pushes.
     open var subscriptionOwnerUserRecordID: CKRecord.ID? { content.ownerRecordID }
@@ -74,7 +74,8 @@ open class CKNotification: NSObject, RemoteNotification {
     /// The category whose actions the alert offers.
     open var category: String? { content.alert.category }
 
-    /// Two notifications are equal if ID, type, subscription and ``isPruned`` are equal.
+    /// Two notifications are equal if ID, type, subscription and ``isPruned`` are equal. A notification without an ID
+    /// is equal only to itself.
     open override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKNotification else { return false }
         guard let notificationID, let otherID = other.notificationID else { return self === other }
@@ -89,7 +90,7 @@ open class CKNotification: NSObject, RemoteNotification {
             + "\(details)\(isPruned ? ", pruned" : "")>"
     }
 
-    var details: String { "of no known kind" }
+    var details: String { "of unknown kind" }
 }
 
 extension CKNotification: CVarArg {

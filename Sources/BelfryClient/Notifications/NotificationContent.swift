@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a payload says, whatever the kind of its notification.
+/// The content of a payload, for every kind of notification.
 struct NotificationContent: Sendable {
     /// The dictionary under `ck` that names the kind of notification.
     enum Family: String, CaseIterable {
@@ -28,7 +28,7 @@ struct NotificationContent: Sendable {
     let alert: Alert
     /// The database that changed. Meaningless if `family` is nil.
     let databaseScope: CKDatabase.Scope
-    /// Nil if name or owner was left out.
+    /// Nil if the payload lacks the zone's name or owner.
     let zoneID: CKRecordZone.ID?
     let reason: CKQueryNotification.Reason
     let recordID: CKRecord.ID?

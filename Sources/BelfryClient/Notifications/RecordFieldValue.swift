@@ -8,7 +8,7 @@ enum RecordFieldValue: Sendable {
     case location(CLLocation)
     case reference(CKReference)
     case list([RecordFieldValue])
-    /// A dictionary that is neither a location nor a reference. Belfry never writes one.
+    /// A dictionary that is neither a location nor a reference. Belfry never writes such a dictionary.
     case dictionary([String: RecordFieldValue])
 
     /// - Parameter zoneID: The zone of references that do not name a zone.

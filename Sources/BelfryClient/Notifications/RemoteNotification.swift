@@ -9,7 +9,7 @@ extension RemoteNotification where Self: CKNotification {
     /// Makes the notification in a push's `userInfo`, as an instance of the matching subclass.
     ///
     /// Nil if the payload has no `ck` dictionary, if its `qry`, `fet` or `met` dictionary has no valid database scope
-    /// `dbs`, or if `Self` is another subclass.
+    /// `dbs`, or if the notification is not of the type `Self`.
     ///
     /// - Parameter notificationDictionary: The payload, `["aps": …, "ck": …]`, as `JSONSerialization` returns it.
     public init?(fromRemoteNotificationDictionary notificationDictionary: [AnyHashable: Any]) {

@@ -1,7 +1,7 @@
 import Foundation
 import JSON
 
-/// A predicate as a query dictionary contains it: a text and the values of its placeholders.
+/// A predicate in the form of a query dictionary: a text and the values of its placeholders.
 struct PredicateSource: Sendable {
     var text: String
     var arguments: [PredicateArgument] = []
@@ -35,12 +35,12 @@ struct PredicateSource: Sendable {
         }
     }
 
-    /// Nil for a block, or a compound of blocks.
+    /// Nil for a block, or for a compound that contains a block.
     init?(_ predicate: NSPredicate) {
         switch predicate {
         case let predicate as TextPredicate: self = predicate.source
         case let compound as NSCompoundPredicate: self.init(compound)
-        default: self.init(constant: (predicate as any SpeltPredicate).predicateFormat)
+        default: self.init(constant: (predicate as any FormattedPredicate).predicateFormat)
         }
     }
 
@@ -83,8 +83,8 @@ extension PredicateSource {
 }
 
 /// Reads `TRUEPREDICATE` and `FALSEPREDICATE` from Foundation's `predicateFormat`, without a warning of its deprecation.
-private protocol SpeltPredicate {
+private protocol FormattedPredicate {
     var predicateFormat: String { get }
 }
 
-extension NSPredicate: SpeltPredicate {}
+extension NSPredicate: FormattedPredicate {}

@@ -24,7 +24,8 @@ final class TextPredicate: NSPredicate {
 
     override var description: String { source.text }
 
-    /// False if the text is not a valid predicate, or the object is not a dictionary of field values.
+    /// Whether the object's fields match the predicate. False if the text is not a valid predicate, or the object is
+    /// not a dictionary of field values.
     override func evaluate(with object: Any?, substitutionVariables bindings: [String: Any]?) -> Bool {
         guard let fields = object as? [String: Any] else { return false }
         do { return try matches(fields) } catch { return false }

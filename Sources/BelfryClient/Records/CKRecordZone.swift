@@ -14,7 +14,7 @@ public enum CKRecordZone {
 
 /// A zone's name and its owner.
 open class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding {
-    /// The zone that every database has.
+    /// The name of the zone that every database has.
     public static let defaultZoneName = "\(ZoneID.defaultZone)"
     /// The current user's default zone.
     public static let `default` = CKRecordZoneID()

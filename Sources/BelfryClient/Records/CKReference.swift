@@ -16,7 +16,7 @@ extension CKRecord {
 open class CKReference: NSObject, NSCopying, NSSecureCoding {
     /// The referenced record.
     open var recordID: CKRecord.ID { target }
-    /// What happens to the referencing record when the referenced one is deleted.
+    /// What happens to the referencing record when the referenced record is deleted.
     open var action: CKRecord.ReferenceAction { consequence }
     private let target: CKRecord.ID
     private let consequence: CKRecord.ReferenceAction
@@ -48,7 +48,7 @@ open class CKReference: NSObject, NSCopying, NSSecureCoding {
 }
 
 extension CKRecord.ReferenceAction {
-    /// Web Services also knows `VALIDATE`, which CloudKit's clients read as no action.
+    /// CloudKit Web Services also has the action `VALIDATE`, which CloudKit's clients read as no action.
     init(word: String?) { self = word == "DELETE_SELF" ? .deleteSelf : .none }
 }
 

@@ -17,8 +17,8 @@ public struct CLLocationCoordinate2D: Hashable, Sendable {
     }
 }
 
-/// A field's value that is a place. It stands in for Core Location's class, which Linux lacks, and has only the
-/// coordinate, because a payload carries nothing else.
+/// A location as a field's value. It replaces Core Location's class, which Linux lacks. It has only the coordinate,
+/// because a payload carries no other part of a location.
 open class CLLocation: NSObject, NSCopying, NSSecureCoding {
     /// The latitude and the longitude.
     open var coordinate: CLLocationCoordinate2D { place }

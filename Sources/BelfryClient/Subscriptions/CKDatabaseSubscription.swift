@@ -8,7 +8,7 @@ open class CKDatabaseSubscription: CKSubscription {
         set { change { $0.recordType = newValue } }
     }
 
-    /// Makes a random subscription ID.
+    /// Makes a subscription with a random ID.
     @available(*, deprecated, message: "give the subscription an ID of your own: init(subscriptionID:)")
     public convenience init() { self.init(subscriptionID: UUID().uuidString) }
 

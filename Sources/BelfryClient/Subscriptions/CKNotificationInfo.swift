@@ -9,8 +9,9 @@ extension CKSubscription {
 
 /// What a subscription's pushes show, play and carry.
 ///
-/// Every property except ``shouldSendContentAvailable`` makes the push visible, and visible pushes are sent at once, with
-/// high priority.
+/// A push is visible if it has an alert, a sound, a badge, a category or `mutable-content`. Visible pushes have high
+/// priority. ``shouldSendContentAvailable``, ``desiredKeys``, ``collapseIDKey`` and the localization arguments do not
+/// make a push visible.
 open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
     private let state: Mutex<NotificationProperties>
     private let formatArgument = FormatArgument()
@@ -36,7 +37,7 @@ open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
 
     open func copy(with zone: NSZone? = nil) -> Any { CKNotificationInfo(properties) }
 
-    /// Two are equal if all properties are equal; nil equals an empty list.
+    /// Two notification infos are equal if all properties are equal. A list that is nil is equal to an empty list.
     open override func isEqual(_ object: Any?) -> Bool {
         (object as? CKNotificationInfo)?.properties.json.hasSameBytes(as: properties.json) ?? false
     }
@@ -110,17 +111,17 @@ open class CKNotificationInfo: NSObject, NSCopying, NSSecureCoding {
         get { properties[list: .desiredKeys] }
         set { state.withLock { $0[list: .desiredKeys] = newValue } }
     }
-    /// Increments the user's badge by one.
+    /// Whether each notification increments the user's badge by one.
     open var shouldBadge: Bool {
         get { properties[flag: .shouldBadge] }
         set { state.withLock { $0[flag: .shouldBadge] = newValue } }
     }
-    /// Wakes the app in the background (`content-available`).
+    /// Whether a push wakes the app in the background (`content-available`).
     open var shouldSendContentAvailable: Bool {
         get { properties[flag: .shouldSendContentAvailable] }
         set { state.withLock { $0[flag: .shouldSendContentAvailable] = newValue } }
     }
-    /// Lets the app's notification service extension change the push (`mutable-content`).
+    /// Whether the app's notification service extension may change the push (`mutable-content`).
     open var shouldSendMutableContent: Bool {
         get { properties[flag: .shouldSendMutableContent] }
         set { state.withLock { $0[flag: .shouldSendMutableContent] = newValue } }

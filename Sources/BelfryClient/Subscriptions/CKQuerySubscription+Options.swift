@@ -14,7 +14,7 @@ extension CKQuerySubscription {
         public static let firesOnRecordUpdate = Options(rawValue: 1 << 1)
         /// Fires when a record that matched is deleted.
         public static let firesOnRecordDeletion = Options(rawValue: 1 << 2)
-        /// Fires only once: the first push deletes the subscription.
+        /// Fires only once: the first matching change deletes the subscription.
         public static let firesOnce = Options(rawValue: 1 << 3)
     }
 }

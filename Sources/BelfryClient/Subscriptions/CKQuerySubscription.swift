@@ -15,7 +15,7 @@ open class CKQuerySubscription: CKSubscription {
     open var predicate: NSPredicate { given }
     private let given: NSPredicate
 
-    /// Makes a random subscription ID.
+    /// Makes a subscription with a random ID.
     @available(
         *, deprecated,
         message: "give the subscription an ID of your own: init(recordType:predicate:subscriptionID:options:)"

@@ -2,7 +2,7 @@ import Foundation
 
 /// Watches one zone of a private database.
 open class CKRecordZoneSubscription: CKSubscription {
-    /// The zone that is watched.
+    /// The watched zone.
     open var zoneID: CKRecordZone.ID { form.zoneID ?? .default }
     /// The type of records to watch; nil for all types.
     open var recordType: CKRecord.RecordType? {
@@ -10,7 +10,7 @@ open class CKRecordZoneSubscription: CKSubscription {
         set { change { $0.recordType = newValue } }
     }
 
-    /// Makes a random subscription ID.
+    /// Makes a subscription with a random ID.
     @available(*, deprecated, message: "give the subscription an ID of your own: init(zoneID:subscriptionID:)")
     public convenience init(zoneID: CKRecordZone.ID) {
         self.init(zoneID: zoneID, subscriptionID: UUID().uuidString)

@@ -47,7 +47,7 @@ struct NotificationProperties: Sendable {
         return buffer.text
     }
 
-    /// Writes the texts, then the lists, then the flags.
+    /// Writes the strings, then the lists, then the flags.
     func write(into buffer: inout ByteBuffer) {
         buffer.object {
             for property in Self.inOrder { $0.append(property.name, texts[property]) }

@@ -8,7 +8,7 @@ struct SubscriptionForm: Sendable {
     var type: CKSubscription.SubscriptionType
     var recordType: CKRecord.RecordType?
     var zoneID: CKRecordZone.ID?
-    /// Nil for a block, and for a subscription that is not a query.
+    /// Nil if the predicate contains a block, or the subscription is not a query subscription.
     var predicate: PredicateSource?
     var options: CKQuerySubscription.Options = []
     var info: CKSubscription.NotificationInfo?
@@ -19,7 +19,7 @@ struct SubscriptionForm: Sendable {
 }
 
 extension SubscriptionForm {
-    /// - Parameter type: The expected type; nil for any.
+    /// - Parameter type: The expected type; nil for any type.
     init(from coder: NSCoder, as type: CKSubscription.SubscriptionType? = nil) {
         if let form = (coder as? FormCoder)?.form {
             self = form
@@ -48,10 +48,10 @@ extension SubscriptionForm {
         predicate = query.flatMap(PredicateSource.init(json:))
         options = CKQuerySubscription.Options(json: json)
         info = json["notificationInfo"].map { CKSubscription.NotificationInfo(NotificationProperties(json: $0)) }
-        guard isWhole else { return nil }
+        guard hasRequiredMembers else { return nil }
     }
 
-    private var isWhole: Bool {
+    private var hasRequiredMembers: Bool {
         switch type {
         case .query: recordType != nil && predicate != nil
         case .recordZone: zoneID != nil

@@ -5,7 +5,7 @@ import LocalAPNs
 struct APNsDisplay: Sendable {
     enum Form: String, CaseIterable, ExpressibleByArgument { case requests, device }
 
-    /// Nil for JSON.
+    /// The form of the lines; nil for JSON.
     let form: Form?
     let isColoured: Bool
 
@@ -107,7 +107,7 @@ extension ConnectionEvent.Step {
 }
 
 extension String {
-    /// The first eight digits of a device token, then an ellipsis.
+    /// The first eight digits of a device token, then an ellipsis. A token of up to nine digits stays whole.
     fileprivate var short: String { count > 9 ? prefix(8) + "…" : self }
 }
 

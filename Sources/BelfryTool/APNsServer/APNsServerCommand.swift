@@ -124,21 +124,23 @@ struct APNsServerCommand: AsyncParsableCommand {
     var show: APNsDisplay.Form?
 
     func validate() throws {
-        guard (0...65_535).contains(port) else { throw ValidationError("--port takes a number from 0 to 65535") }
+        guard (0...65_535).contains(port) else {
+            throw ValidationError("--port takes a number from 0 to 65535, not \(port)")
+        }
         guard (1...2_147_483_647).contains(streams) else {
-            throw ValidationError("--streams takes a number from 1 to 2147483647")
+            throw ValidationError("--streams takes a number from 1 to 2147483647, not \(streams)")
         }
         for topic in keyTopic where !TopicText.isWellFormed(topic) {
             throw ValidationError("--key-topic takes a bundle ID like com.example.Notes, not '\(topic)'")
         }
         for (option, text) in [("--key-id", keyID), ("--team", team)] where !APNsServerCommand.isID(text) {
-            throw ValidationError("\(option) takes an ID of ten letters and digits, like Apple's IDs")
+            throw ValidationError("\(option) takes ten letters and digits, like Apple's IDs, not '\(text.printable)'")
         }
         if json, show != nil { throw ValidationError("give --json or --show, not both") }
     }
 
-    /// Whether a text is an ID of ten letters and digits. Other texts are rejected, because the ID becomes part of a file
-    /// name.
+    /// Whether a string is an ID of ten letters and digits. Other strings are rejected, because the ID becomes part of
+    /// a file name.
     private static func isID(_ text: String) -> Bool {
         text.utf8.count == 10 && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
     }

@@ -22,7 +22,7 @@ struct APNsServing: Sendable {
             continuation.yield(.stop)
         }
         let server = try await LocalAPNs.start(printingSettings { continuation.yield(.outputLost($0)) })
-        StandardError.write(APNsPointers.text(server, settings))
+        StandardError.write(APNsPipelineSettings.text(server, settings))
         Self.readCommands { continuation.yield(.command($0, line: $1)) }
         try await handle(events, server)
         try await server.stop()

@@ -7,8 +7,9 @@ struct KeyCommand: ParsableCommand {
         commandName: "key",
         abstract: "Creates, lists and revokes the keys of the web services.",
         discussion: """
-            A key file has all keys of a gateway. Only its owner may read it. A running gateway notices each change at its \
-            next request. (The keys that encrypt links and doors are of another kind: `belfry curve`.)
+            A key file contains all keys of one gateway. Only the owner of the file may read it. A running gateway \
+            notices each change at its next request. (The keys that encrypt links and doors are of another kind: \
+            `belfry curve`.)
 
               belfry key create api keys.json web --container iCloud.com.example.Notes
               belfry key create server keys.json importer --public-key importer.pem --user _importer --container '*'
@@ -33,7 +34,7 @@ struct KeyRevokeCommand: ParsableCommand {
         commandName: "revoke",
         abstract: "Revokes a key at once.",
         discussion: """
-            With an API token, all web authentication tokens that were issued under it become invalid.
+            If the key is an API token, all web authentication tokens that were issued under it become invalid too.
 
               belfry key revoke keys.json web
             """)
@@ -53,7 +54,7 @@ extension AccessKeyError: ErrorWithStatus {
         switch self {
         case .missing, .unknownKey: .noInput
         case .failed: .inputOutput
-        case .tooOpen, .unreadable: .configuration
+        case .accessibleToOthers, .unreadable: .configuration
         case .invalid: .usage
         case .nameTaken: .cannotCreate
         }

@@ -18,7 +18,7 @@ struct KeyCreateAPICommand: ParsableCommand {
         commandName: "api",
         abstract: "Creates an API token, which identifies an app, and prints it.",
         discussion: """
-            The key file has only a hash of the token, so nobody can print the token again.
+            The key file contains only a hash of the token, so nobody can print the token again.
 
               belfry key create api keys.json web --container iCloud.com.example.Notes --environment production
               belfry key create api keys.json status-page --container iCloud.com.example.Notes --database public --read-only

@@ -8,8 +8,8 @@ struct KeyListCommand: ParsableCommand {
         commandName: "list",
         abstract: "Lists the keys of the web services.",
         discussion: """
-            Prints a table on a terminal; otherwise, or with --json, one JSON object for each key. Of an API token, it shows \
-            the last four characters.
+            Prints a table on a terminal; otherwise, or with --json, one JSON object for each key. For an API token, \
+            the output contains only the last four characters.
 
               belfry key list keys.json
               belfry key list keys.json --json | jq -r 'select(.readOnly | not) | .name'
@@ -62,7 +62,7 @@ enum AccessKeyTable {
 
 extension AccessKey {
     fileprivate var isAPI: Bool { if case .api = kind { true } else { false } }
-    /// The user for whom a server acts.
+    /// The user for whom a server acts; nil if the key is not a server's.
     fileprivate var user: String? { if case .server(_, let user) = kind { user } else { nil } }
     fileprivate var signInURL: String? { if case .api(let token) = kind { token.signInURL } else { nil } }
 }

@@ -25,7 +25,7 @@ struct KeySignOutCommand: ParsableCommand {
 
     func validate() throws {
         guard everybody ? user == nil && container == nil : user != nil && container != nil else {
-            throw ValidationError("sign-out takes a user and --container, or --everybody")
+            throw ValidationError("give a user and --container, or only --everybody")
         }
     }
 

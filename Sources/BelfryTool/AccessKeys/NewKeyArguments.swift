@@ -5,14 +5,14 @@ import Foundation
 import Signing
 import Time
 
-/// What all kinds of new keys have.
+/// The arguments for new keys of all kinds.
 struct NewKeyArguments: ParsableArguments {
     @OptionGroup var file: AccessKeyFileArgument
     @Argument(help: "A name for the key, as the access log shows it.")
     var name: String
     @Option(help: "The container that the key is for; '*' for every container.")
     var container: String
-    @Option(help: "An environment that the key is for; both without this option.")
+    @Option(help: "An environment that the key is for; may be repeated (default: both).")
     var environment: [ContainerEnvironment] = []
     @Flag(help: "The key may not change anything.")
     var readOnly = false
@@ -32,9 +32,9 @@ struct NewKeyArguments: ParsableArguments {
     }
 }
 
-/// The databases of a key that is not a server's.
+/// The databases of an API token or of a sign-in key.
 struct DatabaseOptions: ParsableArguments {
-    @Option(help: "A database that the key is for; all three without this option.")
+    @Option(help: "A database that the key is for; may be repeated (default: all three).")
     var database: [DatabaseScope] = []
 
     var scopes: Set<DatabaseScope> { Set(database.isEmpty ? DatabaseScope.allCases : database) }
@@ -45,7 +45,7 @@ struct PublicKeyOption: ParsableArguments {
         help: "A file with a public key on the curve P-256, as `openssl ec -pubout` writes it.", completion: .file())
     var publicKey: String
 
-    /// - Throws: ``ToolFailure`` if the file cannot be read, or has no such key.
+    /// - Throws: ``ToolFailure`` if the file cannot be read, or does not contain a public key on the curve P-256.
     func key() throws -> PublicKey {
         let pem: String
         do { pem = try String(contentsOfFile: publicKey, encoding: .utf8) } catch {

@@ -9,8 +9,9 @@ struct BenchCommand: ParsableCommand {
 
     func run() throws { try SiblingProgram("belfry-bench").replaceThisProcess(arguments) }
 
-    /// Turns `help bench log` into `bench log --help`, since the other program has the help.
-    static func askingForHelp(_ arguments: [String]) -> [String] {
+    /// Turns `help bench log` into `bench log --help`, because only `belfry-bench` contains the help texts of the
+    /// benches.
+    static func replacingHelpCommand(in arguments: [String]) -> [String] {
         arguments.prefix(2) == ["help", "bench"] ? arguments.dropFirst() + ["--help"] : arguments
     }
 }

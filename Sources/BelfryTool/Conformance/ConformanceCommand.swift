@@ -13,9 +13,10 @@ struct ConformanceCommand: AsyncParsableCommand {
         commandName: "conformance",
         abstract: "Checks whether a stage or a plugin program follows the rules of the plugin contract.",
         discussion: """
-            Feeds it events of all types in Belfry's logs in several ways, and reports the result for each rule. A stage is \
-            named by its kind; everything else is a program with its arguments, which is started about ten times. What the \
-            program prints goes to standard error. Exits with 0 if every rule is kept, otherwise with 1.
+            Feeds the stage or program events of all types in Belfry's logs in several ways, and reports the result \
+            for each rule. A stage is named by its kind; everything else is a program with its arguments, which is \
+            started about ten times. Text that the program prints goes to standard error. Exits with 0 if every rule \
+            is followed, otherwise with 1.
 
               belfry conformance /usr/bin/python3 Pipelines/plugins/quiet_types.py Draft
               belfry conformance --directory plugins -- python3 filter.py --json
@@ -81,7 +82,7 @@ struct ConformanceCommand: AsyncParsableCommand {
         }
     }
 
-    /// Checks each rule in a process of its own, so that a crash breaks one rule only.
+    /// Checks each rule in a process of its own, so that a crash fails one rule only.
     private func checkStage(_ report: inout ConformanceReport) async throws {
         var arguments = ["conformance", command[0]]
         for (name, value) in [("--settings", settings), ("--events", events)] {
@@ -119,15 +120,17 @@ private enum EventsFile {
             let reason = access(path, R_OK) == 0 ? "it is not a file" : String(cString: strerror(errno))
             throw ToolFailure(.noInput, "cannot read \(path): \(reason)")
         }
-        let lines = String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
+        let all = String(decoding: data, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        var lines: [String] = []
         var parser = JSONParser(limits: EventReader.linkLimits)
-        for (index, line) in lines.enumerated() {
+        for (index, line) in all.enumerated() where !line.isEmpty {
             let problem: String? = Array(line.utf8).withUnsafeBytes { bytes in
                 do throws(JSONError) { return try parser.parse(bytes).isObject ? nil : "not a JSON object" } catch {
                     return "\(error)"
                 }
             }
             if let problem { throw ToolFailure(.badData, "\(path):\(index + 1): \(problem)") }
+            lines.append(String(line))
         }
         if lines.count < 2 {
             throw ToolFailure(.noInput, "\(path) contains \(lines.count.of("event")); at least two are needed")

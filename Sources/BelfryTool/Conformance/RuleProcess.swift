@@ -6,13 +6,14 @@ import PipelineRuntime
 import PipelineTestKit
 import ZeroMQ
 
-/// Checks one rule of a stage in a process of its own, so that a stage that crashes or never ends breaks one rule only.
+/// Checks one rule of a stage in a process of its own, so that a stage that crashes or never ends fails one rule only.
 enum RuleProcess {
     private static let patience = DispatchTimeInterval.seconds(120)
 
     // MARK: In the child process
 
-    /// Prints the result and, for the rule `repeats`, a digest of the output to compare with another process.
+    /// Prints the result. If the rule `repeats` passed, it also prints a digest of the stage's output, which the parent
+    /// compares with the digest of another process.
     static func answer(_ stage: StageConformance, _ rule: ConformanceRule) throws {
         let result = stage.result(rule)
         let line = try ByteBuffer.object {
@@ -26,7 +27,7 @@ enum RuleProcess {
 
     // MARK: In the parent process
 
-    /// - Parameter arguments: The arguments of `belfry conformance`.
+    /// - Parameter arguments: The arguments of `belfry`, beginning with `conformance`.
     static func result(of rule: ConformanceRule, _ arguments: [String]) async throws -> ConformanceResult {
         let first = try await answer(to: rule, arguments)
         guard rule == .repeats, first.result.verdict == .passed else { return first.result }

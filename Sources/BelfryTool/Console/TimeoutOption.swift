@@ -9,7 +9,7 @@ struct TimeoutOption: ParsableArguments {
 
     func validate() throws {
         guard timeout > 0, timeout <= 86_400 else {
-            throw ValidationError("--timeout takes a number of seconds, more than 0 and at most 86400")
+            throw ValidationError("--timeout takes a number of seconds, more than 0 and at most 86400, not \(timeout)")
         }
     }
 }

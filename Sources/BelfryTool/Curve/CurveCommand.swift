@@ -24,7 +24,7 @@ struct CurveCommand: ParsableCommand {
             the old key. Until then its clients accept both keys, while the stage has one secret key at a time.
             """,
         subcommands: [CurveMakeCommand.self, CurveShowCommand.self, CurveRotateCommand.self],
-        // The command's name until there was `belfry key`.
+        // `belfry curve` was `belfry keys` before `belfry key` existed.
         aliases: ["keys"])
 }
 

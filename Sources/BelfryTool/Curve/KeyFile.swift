@@ -12,7 +12,8 @@ struct KeyFile {
 
     var exists: Bool { access(path, F_OK) == 0 }
 
-    /// - Throws: ``ToolFailure`` with 66 if there is no file, otherwise with 78.
+    /// - Throws: ``ToolFailure`` with status 66 if there is no file, and with 78 if the file contains no secret key;
+    ///   `SecretFileError` if the file cannot be read, or if other users may read it.
     func pair() throws -> CurveKeyPair {
         guard exists else {
             throw ToolFailure(.noInput, "there is no key file \(path); make one with `belfry curve make \(path)`")
@@ -25,7 +26,7 @@ struct KeyFile {
 
     /// Makes a new key.
     ///
-    /// - Throws: ``ToolFailure`` with 73 if the file exists or cannot be made.
+    /// - Throws: ``ToolFailure`` with status 73 if the file exists or cannot be made.
     func make() throws -> CurveKeyPair {
         let pair = try CurveKeyPair.generate()
         do throws(AtomicTextFileError) { try AtomicTextFile.make(path, holding: pair.secretKey.z85 + "\n") } catch {
@@ -37,14 +38,16 @@ struct KeyFile {
         return pair
     }
 
-    /// Replaces this key by the next one. A process that reads the file meanwhile gets either the old key or the new key.
+    /// Replaces this key by the next one. A process that reads the file meanwhile gets either the old key or the new
+    /// key.
     func replaceByNext() throws -> CurveKeyPair {
         guard next.exists else {
             throw ToolFailure(.noInput, "there is no \(next.path); make it with `belfry curve rotate \(path)`")
         }
         let pair = try next.pair()
         guard rename(next.path, path) == 0 else {
-            throw ToolFailure(.inputOutput, "\(path): \(String(cString: strerror(errno)))")
+            let reason = String(cString: strerror(errno))
+            throw ToolFailure(.inputOutput, "cannot replace \(path) by \(next.path): \(reason)")
         }
         return pair
     }

@@ -15,8 +15,8 @@ struct DeadLettersCommand: AsyncParsableCommand {
         defaultSubcommand: DeadLettersListCommand.self)
 }
 
-/// The options of both commands.
-struct DeadLetterPlace: ParsableArguments {
+/// The options that `belfry dead-letters list` and `belfry dead-letters redrive` share.
+struct DeadLetterLogsOptions: ParsableArguments {
     @OptionGroup var place: RecordedPlaceOptions
 
     @Option(help: "The time for deciding which pushes have expired (RFC 3339; default: now).")
@@ -44,7 +44,8 @@ struct DeadLettersListCommand: AsyncParsableCommand {
               unknown_transport  the device registered with a transport that the pipeline does not have
 
             Not included are pushes that wait, that a newer push replaced, or that had no device. The list begins with \
-            counts by stage, code and reason. Then come the newest letters, each with the reason if it cannot be redriven.
+            counts by stage, code and reason. Then come the newest letters. If a letter cannot be redriven, its line \
+            says why.
 
               belfry dead-letters Pipelines/quickstart.yaml
               belfry dead-letters out --code failed --reason BadTopic --from -2h
@@ -56,7 +57,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
             redrivable, obsolete, by, impossible. Exits with 0.
             """)
 
-    @OptionGroup var place: DeadLetterPlace
+    @OptionGroup var source: DeadLetterLogsOptions
 
     @OptionGroup(title: "Filters")
     var options: DeadLetterOptions
@@ -69,11 +70,11 @@ struct DeadLettersListCommand: AsyncParsableCommand {
     @OptionGroup var output: JSONOption
 
     func validate() throws {
-        if let limit, limit < 0 { throw ValidationError("--limit takes a number from 0 on") }
+        if let limit, limit < 0 { throw ValidationError("--limit takes a number from 0 on, not \(limit)") }
     }
 
     func run() async throws {
-        let text = DeadLetterListText(found: try place.find(options.filter), limit: limit)
+        let text = DeadLetterListText(found: try source.find(options.filter), limit: limit)
         if output.isWanted {
             try text.json { try StandardOutput.write(line: $0) }
         } else {

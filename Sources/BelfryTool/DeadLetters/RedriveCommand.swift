@@ -9,19 +9,26 @@ struct RedriveCommand: AsyncParsableCommand {
         commandName: "redrive",
         abstract: "Sends dead letters again.",
         discussion: """
-            Shows what would be sent, to whom, and what is obsolete. It sends nothing unless you give --yes. A push goes to \
-            its device only, under a new apns-id and without a badge that a newer push has set (as a push.redrive through \
-            ingest). A change, subscription, device or badge that a stage refused goes through ingest as a new command. \
-            Letters are sent in the order of `belfry dead-letters`, the oldest of each log first, and at most --limit at a \
-            time.
+            Shows what would be sent, to whom, and what is obsolete. It sends nothing unless you give --yes. A push \
+            goes to its device only, under a new apns-id and without a badge that a newer push has set (as a \
+            push.redrive through ingest). A change, subscription, device or badge that a stage refused goes through \
+            ingest as a new command. Letters are sent in the order of `belfry dead-letters`, the oldest of each log \
+            first, and at most --limit letters in one run.
 
             Obsolete letters are left out:
 
-              redriven                it was redriven before; if that failed too, the failure is a letter of its own
-              expired                 its apns-expiration has passed; --include sends it once, with apns-expiration 0
-              superseded              for a push: a newer push with its collapse ID was accepted, is waiting or will be \
-            redriven; for a command: there is a newer command for the same record, subscription, device or badge
-              device.registered_anew  the device has another token, topic or transport; --include sends it there
+              redriven                it was redriven before; if that failed too, the
+                                      failure is a letter of its own
+              expired                 its apns-expiration has passed; --include sends it
+                                      once, with apns-expiration 0
+              superseded              for a push: a newer push with its collapse ID was
+                                      accepted, is waiting or will be redriven; for a push
+                                      with only a badge: a newer push with a badge was
+                                      accepted or is waiting; for a command: there is a
+                                      newer command for the same record, subscription,
+                                      device or badge
+              device.registered_anew  the device has another token, topic or transport;
+                                      --include sends it there
               device.unregistered, device.retired, device.replaced
                                       the device is gone; another device may have its token
 
@@ -30,12 +37,12 @@ struct RedriveCommand: AsyncParsableCommand {
               belfry dead-letters redrive Pipelines/quickstart.yaml --device alice-phone --include superseded --yes
               belfry dead-letters redrive out --json | jq -c 'select(.type == "redrive").command'
 
-            Exits with 0 if nothing is left to redrive, with 1 if there is something and --yes is missing, with 65 if \
+            Exits with 0 if no letter is left to redrive, with 1 if letters are left and --yes is missing, with 65 if \
             ingest refused a letter, with 69 if ingest does not answer. In a pipe, or with --json, it prints an object for \
             each letter, then a summary: type (redrive with its command, left_out, refused, summary).
             """)
 
-    @OptionGroup var place: DeadLetterPlace
+    @OptionGroup var source: DeadLetterLogsOptions
 
     @OptionGroup(title: "Filters")
     var options: DeadLetterOptions
@@ -63,7 +70,7 @@ struct RedriveCommand: AsyncParsableCommand {
         if door != nil, keys.key != nil {
             throw ValidationError("--key needs a pipeline file, which contains the key of the door's stage")
         }
-        if limit < 1 { throw ValidationError("--limit takes a number from 1 on") }
+        if limit < 1 { throw ValidationError("--limit takes a number from 1 on, not \(limit)") }
         if let useless = include.first(where: { !Obsolescence.includable.contains($0) }) {
             let known = Obsolescence.includable.map(\.rawValue).joined(separator: ", ")
             throw ValidationError(
@@ -72,12 +79,12 @@ struct RedriveCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let plan = RedrivePlan(try place.find(options.filter, including: include), limit: limit)
+        let plan = RedrivePlan(try source.find(options.filter, including: include), limit: limit)
         let commands = RedriveCommands(folder: plan.found.logs.folder, now: .wall())
         var text = RedriveText(plan: plan, content: commands.content)
         let isForPeople = !output.isWanted
         if isForPeople { try write(text.preview()) }
-        if yes, plan.redrivable > 0 { text.sent = try await send(plan, commands) }
+        if yes, plan.redrivableCount > 0 { text.sent = try await send(plan, commands) }
         if isForPeople {
             try write(text.verdict)
         } else {
@@ -85,7 +92,7 @@ struct RedriveCommand: AsyncParsableCommand {
             for line in text.verdict { StandardError.write(line) }
         }
         if let sent = text.sent, sent.refused > 0 { throw ToolFailure(.badData) }
-        if text.sent == nil, plan.redrivable > 0 { throw ToolFailure(.no) }
+        if text.sent == nil, plan.redrivableCount > 0 { throw ToolFailure(.no) }
     }
 
     private func write(_ lines: [String]) throws {
@@ -107,7 +114,7 @@ struct RedriveCommand: AsyncParsableCommand {
     }
 
     private func sourcePlan() throws -> HostPlan {
-        let pipeline = place.place.pipeline
+        let pipeline = source.place.pipeline
         guard LogPlace.isFile(pipeline) else {
             throw ToolFailure(
                 .usage,

@@ -10,33 +10,33 @@ struct RedriveSending: Sendable {
     let letters: [DeadLetter]
     let commands: RedriveCommands
 
-    /// - Throws: ``ToolFailure`` with the number of letters sent, if the door stops answering.
+    /// - Throws: ``ToolFailure`` if sending fails. The message contains the number of letters redriven before.
     func run() throws -> RedriveTotals {
-        let socket = try ProducerSocket.make(plan, try HostContext())
+        let socket = try ToolSocket.make(plan, try HostContext())
         defer { socket.close() }
         let producer = try Producer(
-            socket, endpoint: door, name: ProducerName.passing, secret: ProducerSecret.drawn())
+            socket, endpoint: door, name: ProducerName.unique(), secret: ProducerSecret.drawn())
         let run = Run(producer, patience)
         do { try run.send(letters, commands) } catch {
             guard let failure = ToolFailure(explaining: error) else { throw error }
             throw ToolFailure(
                 failure.status,
-                "\(failure.message)\n\(run.totals.taken.of("letter")) redriven before that; run the same command again to "
+                "\(failure.message)\n\(run.totals.accepted.of("letter")) redriven before that; run the same command again to "
                     + "send the others")
         }
         return run.totals
     }
 }
 
-/// Belongs to one thread.
+/// One run of ``RedriveSending``. Belongs to one thread.
 private final class Run {
     private let producer: Producer
     private let patience: Duration
     private var lastAnswer = ContinuousClock.now
-    /// The letters that are not answered yet, by their numbers at the door.
-    private var sent: [UInt64: EventPlace] = [:]
+    /// The letters that the door has not answered yet, by their line numbers at the door.
+    private var unanswered: [UInt64: EventPlace] = [:]
     /// How many letters the door accepted or refused without an answer, because it restarted.
-    private var unanswered = 0
+    private var withoutAnswer = 0
     private var progress = ProgressLine()
     private(set) var totals = RedriveTotals()
 
@@ -58,11 +58,11 @@ private final class Run {
                 continue
             }
             while !producer.hasRoom { try step() }
-            sent[next] = letter.place
+            unanswered[next] = letter.place
             next += 1
             try producer.send(line + [UInt8(ascii: "\n")], count: 1)
             try producer.pump(wait: .zero)
-            progress.show("\(totals.taken.grouped) of \(letters.count.grouped) redriven")
+            progress.show("\(totals.accepted.grouped) of \(letters.count.grouped) redriven")
         }
         while !producer.isDone { try step() }
         countUnanswered()
@@ -75,26 +75,26 @@ private final class Run {
 
     private func receive(_ answer: Producer.Answer) {
         lastAnswer = .now
-        totals.taken += answer.accepted
+        totals.accepted += answer.accepted
         totals.refused += answer.refused
         for refusal in answer.refusals {
-            guard let letter = sent[refusal.line] else { continue }
+            guard let letter = unanswered[refusal.line] else { continue }
             let path = refusal.path.isEmpty ? "" : refusal.path + ": "
             totals.refusals.append(.init(letter: letter, reason: "\(path)\(refusal.reason) (\(refusal.code))"))
         }
-        sent = sent.filter { $0.key > answer.through }
+        unanswered = unanswered.filter { $0.key > answer.through }
     }
 
     private func receive(_ lost: Producer.LostAnswers) {
         lastAnswer = .now
-        unanswered += lost.lines.count
-        sent = sent.filter { $0.key > lost.lines.upperBound }
+        withoutAnswer += lost.lines.count
+        unanswered = unanswered.filter { $0.key > lost.lines.upperBound }
     }
 
     /// The door knows how many of these letters it refused, but not which.
     private func countUnanswered() {
         let refused = Int(producer.refusedWithoutAnswer ?? 0)
-        totals.taken += unanswered - refused
+        totals.accepted += withoutAnswer - refused
         totals.refused += refused
     }
 }

@@ -53,7 +53,7 @@ struct APNsDoctorCommand: AsyncParsableCommand {
 extension Finding {
     fileprivate init(_ certificate: EndingCertificate) {
         self.init(
-            certificate.isOver ? .error : .warning, "apns.certificate", certificate.textWithApp,
+            certificate.hasExpired ? .error : .warning, "apns.certificate", certificate.textWithApp,
             fix: certificate.remedy, ["app": .text(certificate.app ?? ""), "days": .count(certificate.days)])
     }
 

@@ -35,7 +35,7 @@ struct DataCheck: DoctorCheck {
         return [room] + [ExposedFiles(below: folder, mode).finding(in: folder)].compactMap(\.self)
     }
 
-    /// - Parameter files: How many more files the disk allows; nil without a limit.
+    /// - Parameter files: How many more files the disk allows; nil if it does not limit their number.
     static func finding(_ folder: String, _ free: UInt64, _ files: UInt64?) -> Finding {
         let details: KeyValuePairs<String, ReportValue> = ["freeBytes": .count(free)]
         if let files, files < 1_000 {

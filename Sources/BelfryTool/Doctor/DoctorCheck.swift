@@ -7,41 +7,41 @@ protocol DoctorCheck: Sendable {
     /// The name of the check, in one word.
     var name: String { get }
 
-    /// What the check found: a single ``Finding/Severity/ok`` if all is well, nothing if there is nothing to check.
+    /// The findings: a single ``Finding/Severity/ok`` if all is well, and no finding if there is nothing to check.
     ///
-    /// - Throws: An error that prevents the check. It is reported as a finding.
+    /// - Throws: An error that prevents the check. The doctor reports the error as a finding.
     func findings(in target: DoctorTarget) async throws -> [Finding]
 }
 
 /// The pipeline file or folder that is checked.
 struct DoctorTarget: Sendable {
     /// The path that the user gave.
-    let place: String
-    /// The folder of the logs, if they are elsewhere.
+    let path: String
+    /// The folder of the logs; nil for the pipeline's own logs.
     let logs: String?
-    /// Nil for a folder, and for an invalid file.
+    /// The pipeline file; nil if the target is a folder, or if the file is invalid.
     let file: PipelineFile?
 
     /// The doctor's own keys; nil to use the stages' keys.
     let keys: CurveKeyPair?
 
-    /// - Throws: ``ToolFailure`` with 66 if the place does not exist.
-    init(_ place: String, logs: String?, keys: CurveKeyPair? = nil) throws {
-        (self.place, self.logs, self.keys) = (place, logs, keys)
-        guard !LogPlace.isFolder(place) else {
+    /// - Throws: ``ToolFailure`` with status 66 if the path does not exist or cannot be read.
+    init(_ path: String, logs: String?, keys: CurveKeyPair? = nil) throws {
+        (self.path, self.logs, self.keys) = (path, logs, keys)
+        guard !LogPlace.isFolder(path) else {
             file = nil
             return
         }
-        try PipelineArgument.check(place)
+        try PipelineArgument.check(path)
         // FileCheck reports the mistakes of an invalid file; the other checks do what they can.
-        do { file = try PipelineFile.load(path: place, registry: .builtIns) } catch { file = nil }
+        do { file = try PipelineFile.load(path: path, registry: .builtIns) } catch { file = nil }
     }
 
-    var isFolder: Bool { LogPlace.isFolder(place) }
+    var isFolder: Bool { LogPlace.isFolder(path) }
 
-    /// The place of the logs; nil if the file is invalid.
-    var logPlace: String? { logs ?? (isFolder || file != nil ? place : nil) }
+    /// The file or folder that names the logs; nil if the file is invalid and `logs` is nil.
+    var logsPath: String? { logs ?? (isFolder || file != nil ? path : nil) }
 
-    /// The folder that contains the logs and snapshots.
-    var data: String? { logs ?? (isFolder ? place : file?.data) }
+    /// The folder that contains the logs and snapshots; nil if the file is invalid and `logs` is nil.
+    var data: String? { logs ?? (isFolder ? path : file?.data) }
 }

@@ -27,9 +27,10 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
               subscriptions  which subscriptions cannot use an index? which can never match?
               apps           which apps are stopped because a transport rejects all their pushes?
 
-            A subscription that cannot use an index is evaluated for every change of its record type. Similar subscriptions \
-            are one finding, with the reason and a better way to write them. Up to 100 of them in one place are a note, \
-            more are a warning. To check whole logs and not only their ends, use `belfry log verify`.
+            A subscription that cannot use an index is evaluated for every change of its record type. Similar \
+            subscriptions are one finding, with the reason and a better way to write them. If more than 100 such \
+            subscriptions are evaluated for one change, the finding is a warning, otherwise a note. To check whole \
+            logs and not only their ends, use `belfry log verify`.
 
               belfry doctor Pipelines/quickstart.yaml
               belfry doctor Pipelines/quickstart.yaml --only subscriptions
@@ -44,7 +45,7 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
 
     @OptionGroup var keys: KeyOptions
 
-    @Option(help: "Make only this check; may be given several times.")
+    @Option(help: "Run only this check; may be repeated.")
     var only: [String] = []
 
     @Flag(help: "Print all findings as JSON even on a terminal.")
@@ -71,7 +72,7 @@ struct PipelineDoctorCommand: AsyncParsableCommand {
         try report.end()
     }
 
-    /// A check that cannot be made is a finding, so that the other checks go on.
+    /// If a check throws, returns the error as a finding, so that the other checks still run.
     private static func findings(of check: any DoctorCheck, _ target: DoctorTarget) async -> [Finding] {
         do { return try await check.findings(in: target) } catch {
             let reason = ToolFailure(explaining: error)?.message ?? "\(error)"
@@ -94,7 +95,7 @@ struct DoctorReport {
         painter = Painter(isColoured: isColoured && !isJSON)
     }
 
-    var matters: Bool { counts.contains { $0.key.matters && $0.value > 0 } }
+    var hasProblems: Bool { counts.contains { $0.key.isProblem && $0.value > 0 } }
 
     mutating func print(_ findings: [Finding], of check: String) throws {
         for line in add(findings, of: check) { try StandardOutput.write(line: line) }
@@ -103,7 +104,7 @@ struct DoctorReport {
     /// - Throws: ``ToolFailure`` with 1 after a warning or an error.
     func end() throws {
         if !isJSON { try StandardOutput.write(line: verdict) }
-        if matters { throw ToolFailure(.no) }
+        if hasProblems { throw ToolFailure(.no) }
     }
 
     /// - Returns: The lines to print.
@@ -120,7 +121,7 @@ struct DoctorReport {
         let counted = [Finding.Severity.error, .warning, .note].compactMap { severity in
             counts[severity].map { $0.of(severity.rawValue) }
         }
-        if matters { return counted.joined(separator: ", ") }
+        if hasProblems { return counted.joined(separator: ", ") }
         return counted.isEmpty ? "all is well" : "all is well; " + counted.joined(separator: ", ")
     }
 

@@ -2,8 +2,8 @@ import EventLog
 import Foundation
 import PipelineRuntime
 
-/// The files and folders of a data folder that more users can access than ``DataMode`` allows. The producers' secret
-/// belongs to its owner alone in every mode.
+/// The files and folders of a data folder that more users can access than ``DataMode`` allows. In every mode, only the
+/// owner may access the file with the producers' secret.
 struct ExposedFiles {
     struct File: Hashable {
         let path: String
@@ -11,7 +11,7 @@ struct ExposedFiles {
 
         var isSecret: Bool { ExposedFiles.isSecret(path) }
 
-        /// In the form for `chmod`.
+        /// The mode in the form for `chmod`, such as `0640`.
         var modeText: String {
             let digits = String(mode, radix: 8)
             return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
@@ -48,29 +48,30 @@ extension ExposedFiles {
 
     private static func isSecret(_ path: String) -> Bool { path.hasSuffix("/" + ProducerSecret.fileName) }
 
-    /// The commands that correct the modes. The secret needs its own command, since its mode is stricter.
+    /// The commands that correct the modes. The file with the secret needs its own command, since its mode is stricter.
     private func fix(in folder: String) -> String {
         let others = files.filter { !$0.isSecret }
         let secrets = files.filter(\.isSecret).map { "chmod 600 \($0.path)" }
         let all =
-            "chmod " + (others.count == 1 ? "" : "-R ") + wanted.prohibition
+            "chmod " + (others.count == 1 ? "" : "-R ") + wanted.chmodArgument
             + " " + (others.count == 1 ? others[0].path : folder)
         return ((others.isEmpty ? [] : [all]) + secrets).joined(separator: " && ")
     }
 
-    /// Nil if there are no such files.
+    /// The warning about the exposed files; nil if there are no exposed files.
     func finding(in folder: String) -> Finding? {
         let files = files.filter(\.isSecret) + files.filter { !$0.isSecret }
         guard let first = files.first else { return nil }
         let isAlone = files.count == 1
-        let others = isAlone ? "" : ", and so can \((files.count - 1).grouped) more below \(folder)"
+        let others = isAlone ? "" : "; so can \((files.count - 1).of("more file")) below \(folder)"
         let more = files.count > Self.listedMax ? ["…"] : []
         return Finding(
             .warning, "data.wide",
             "\(first.path) can be accessed by users who do not own it (mode \(first.modeText))\(others)",
             lines: isAlone ? [] : files.prefix(Self.listedMax).map { "\($0.modeText) \($0.path)" } + more,
             fix: fix(in: folder)
-                + " (it contains records and device tokens; set who may read them with `data: {mode: …}` in the pipeline file)",
+                + " (the data folder contains records and device tokens; `data: {mode: …}` in the pipeline file sets "
+                + "who may read them)",
             ["files": .list(files.map { .object(["path": .text($0.path), "mode": .text($0.modeText)]) })])
     }
 }

@@ -7,10 +7,10 @@ struct FileCheck: DoctorCheck {
     func findings(in target: DoctorTarget) throws -> [Finding] {
         if target.isFolder { return [] }
         do {
-            let checked = try CheckedPipeline(path: target.place)
+            let checked = try CheckedPipeline(path: target.path)
             if target.keys == nil { try checked.checkKeys() }
             let names = checked.file.stagesInOrder.map(\.name).joined(separator: ", ")
-            return try [Finding(.ok, "file.valid", "\(target.place) is valid: stages \(names)")]
+            return try [Finding(.ok, "file.valid", "\(target.path) is valid: stages \(names)")]
                 + checked.secretWarnings().map { Self.finding(.warning, "file.secret", $0) }
                 + checked.certificateWarnings(at: .wall()).map { Self.finding(.warning, "file.certificate", $0) }
                 + checked.file.stagesInOrder.filter(\.isOpen).map(Self.open)

@@ -5,7 +5,7 @@ import PipelineKit
 typealias Finding = StageFinding
 
 extension Finding.Severity {
-    var matters: Bool { self == .warning || self == .error }
+    var isProblem: Bool { self == .warning || self == .error }
 }
 
 extension Finding {

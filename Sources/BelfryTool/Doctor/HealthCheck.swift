@@ -24,7 +24,8 @@ struct HealthCheck: DoctorCheck {
         return [Finding(.ok, "health.running", "\(names): running")]
     }
 
-    /// The health of a stage as its host reports it in JSON, or the reason why the host refuses to answer.
+    /// The health of a stage as its host reports it in JSON, or the reason why the host refuses to answer. Both are nil
+    /// if the host does not answer.
     private typealias Answer = (plan: HostPlan, health: String?, refusal: LinkError?)
 
     /// Asks all stages at the same time.
@@ -60,7 +61,7 @@ struct HealthCheck: DoctorCheck {
             ["stage": .text(plan.stage)])
     }
 
-    /// Nil for a stage that runs without a problem.
+    /// The problem of a stage; nil if the stage runs without a problem.
     private static func finding(_ plan: HostPlan, _ answer: String?) throws -> Finding? {
         guard let answer else {
             return Finding(
@@ -77,7 +78,8 @@ struct HealthCheck: DoctorCheck {
         return finding(plan.stage, health)
     }
 
-    /// Whether the answering stage writes the log of this pipeline.
+    /// Whether this pipeline's stage answered: the answer has the stage's name and, if it names a log, the log of this
+    /// pipeline.
     private static func isOurs(_ health: StageHealth, _ plan: HostPlan) throws -> Bool {
         guard health.stage == plan.stage, let identity = health.identity else { return health.stage == plan.stage }
         let directory = plan.logsDirectory + "/" + plan.logName
@@ -85,7 +87,7 @@ struct HealthCheck: DoctorCheck {
         return try EventLogs.summary(directory: directory).identity.description == identity
     }
 
-    /// Nil if the machine's clock and the log's time agree.
+    /// A warning about the machine's clock; nil if the clock and the log's time agree.
     private static func clock(_ stage: String, _ behind: Duration) -> Finding? {
         guard behind != .zero else { return nil }
         let difference = LogTime.text(behind)

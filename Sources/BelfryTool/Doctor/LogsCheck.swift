@@ -5,7 +5,8 @@ import JSON
 import PipelineRuntime
 import Time
 
-/// Checks whether every log exists and has an undamaged end, and reports dead letters.
+/// Checks whether every log exists, has no gap and has an undamaged end. Reports dead letters, crashes on the same
+/// input, and logs whose time is ahead of the clock.
 struct LogsCheck: DoctorCheck {
     let name = "logs"
 
@@ -14,7 +15,7 @@ struct LogsCheck: DoctorCheck {
         + "(the manual, Guarantees: Time goes on)"
 
     func findings(in target: DoctorTarget) throws -> [Finding] {
-        guard let place = target.logPlace else { return [] }
+        guard let place = target.logsPath else { return [] }
         let logs = try LogPlace.logs(in: place)
         let absent = try AbsentLogs.find(in: place).map { Finding(.error, "log.missing", $0.message) }
         guard !logs.isEmpty else {
@@ -34,7 +35,7 @@ struct LogsCheck: DoctorCheck {
             if let gap = try AbsentLogs.gap(ofLogAt: log) { found.append(Finding(.error, "log.gap", gap.message)) }
         }
         let all = absent + found
-        return all.contains { $0.severity.matters } ? all : all + [Self.whole(sizes)]
+        return all.contains { $0.severity.isProblem } ? all : all + [Self.whole(sizes)]
     }
 
     private static func whole(_ logs: [LogSummary]) -> Finding {
@@ -54,9 +55,9 @@ struct LogsCheck: DoctorCheck {
             ["log": .text(LogPlace.name(ofLogAt: log))])
     }
 
-    /// Warns if the last time of a log is in the future.
+    /// Warns if the last time of a log is more than ``LogTime/reportedLag`` ahead of the machine's clock.
     static func ahead(_ log: LogSummary, of wall: Instant) -> [Finding] {
-        guard let last = log.lastNow, last - wall > LogTime.lagTold else { return [] }
+        guard let last = log.lastNow, last - wall > LogTime.reportedLag else { return [] }
         return [
             Finding(
                 .warning, "log.ahead",
@@ -84,7 +85,7 @@ struct LogsCheck: DoctorCheck {
 // MARK: - Crashes
 
 extension LogsCheck {
-    /// Warns if the stage's process crashes repeatedly on the same input.
+    /// Warns if the stage's process crashed, once or several times in a row, on the input that it reads next.
     private static func crashes(of log: LogSummary) throws(EventLogError) -> Finding? {
         guard let upstream = try UpstreamNote.read(directory: log.directory)?.log else { return nil }
         let answered = try EventLogs.cursor(directory: log.directory).positions[upstream] ?? 0
@@ -109,7 +110,7 @@ extension LogsCheck {
 // MARK: - Dead letters
 
 extension LogsCheck {
-    /// How many of the newest dead letters are read for their codes.
+    /// The check counts the codes of at most this many dead letters, the newest.
     static let lettersMax: UInt64 = 1_000
 
     private static func deadLetters(in log: LogSummary) throws(EventLogError) -> Finding {

@@ -6,13 +6,13 @@ import PipelineRuntime
 import Replay
 import Synchronization
 
-/// A check of a stage's state by the stage itself; see ``InspectableStage/findings(of:)``.
+/// A check that a stage makes of its own state; see ``InspectableStage/findings(of:)``.
 struct StateCheck: DoctorCheck {
     let name: String
     /// Whether the check reports unusable snapshots. Only the first check does.
     private let reportsSnapshots: Bool
 
-    /// All such checks, in the order of the stages.
+    /// One check for each kind of stage that checks its state, in the order of the stages.
     static var all: [StateCheck] {
         let registry = Registry.builtIns
         let known = LogKind.allCases.compactMap(registry.kind(writing:))
@@ -28,8 +28,8 @@ struct StateCheck: DoctorCheck {
     }
 
     func findings(in target: DoctorTarget) throws -> [Finding] {
-        guard let place = target.logPlace, try !LogPlace.logs(in: place).isEmpty else { return [] }
-        let recorded = try RecordedPlace(target.place, logs: target.logs).recorded
+        guard let place = target.logsPath, try !LogPlace.logs(in: place).isEmpty else { return [] }
+        let recorded = try RecordedPlace(target.path, logs: target.logs).recorded
         let problems = Mutex<[String]>([])
         let state = PipelineState(recorded, MachineFactory(registry: .builtIns)) { problem in
             problems.withLock { $0.append(problem) }

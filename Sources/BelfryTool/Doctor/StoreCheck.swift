@@ -4,19 +4,20 @@ import Inspect
 import RecordStore
 import WebServices
 
-/// Checks the store of the gateway: whether it is intact and made from the pipeline's log, how far it is, and its indexes.
+/// Checks whether the gateway's store is intact and was made from the pipeline's log. Reports the last event in the
+/// store, and the store's indexes.
 struct StoreCheck: DoctorCheck {
     let name = "store"
 
     func findings(in target: DoctorTarget) throws -> [Finding] {
         guard let file = target.file, file.api != nil else { return [] }
-        let folder = StoreFolder(try GatewaySettings(of: file, path: target.place), of: file)
+        let folder = StoreFolder(try GatewaySettings(of: file, path: target.path), of: file)
         guard FileManager.default.fileExists(atPath: folder.store) else {
             return [
                 Finding(.note, "store.none", "\(folder.store): the gateway has not made its store yet", [:])
             ]
         }
-        let rebuild = "stop the gateway, and `belfry store rebuild \(target.place)`"
+        let rebuild = "stop the gateway, then run `belfry store rebuild \(target.path)`"
         do throws(RecordStoreError) {
             return [try Self.finding(StoreSummary(path: folder.store), folder.changesLogIfAny(), rebuild)]
         } catch {
@@ -39,7 +40,7 @@ struct StoreCheck: DoctorCheck {
         }
         if store.applied > last {
             return Finding(
-                .error, "store.ahead", "\(store.path) has event \(store.applied); the log ends at \(last)",
+                .error, "store.ahead", "\(store.path) contains event \(store.applied), but the log ends at \(last)",
                 fix: "restore the log, or \(rebuild)", details)
         }
         return Finding(
@@ -48,7 +49,7 @@ struct StoreCheck: DoctorCheck {
 }
 
 extension StoreFolder {
-    /// Nil also for a damaged log, which ``LogsCheck`` reports.
+    /// The log of changes; nil if it is missing, or if it is damaged, which ``LogsCheck`` reports.
     fileprivate func changesLogIfAny() -> LogSummary? {
         do throws(EventLogError) { return try changesLog() } catch { return nil }
     }

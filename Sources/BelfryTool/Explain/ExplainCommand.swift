@@ -54,7 +54,7 @@ struct ExplainCommand: ParsableCommand {
         if device == nil, user == nil, subscription == nil {
             throw ValidationError("name a device, a user or a subscription with --device, --user or --subscription")
         }
-        if change == 0 { throw ValidationError("--change takes a number from 1 on") }
+        if change == 0 { throw ValidationError("--change takes a number from 1 on, not 0") }
     }
 
     func run() throws {

@@ -51,7 +51,7 @@ struct EventFilter: ParsableArguments {
     }
 }
 
-/// `member=value`, where `member` may be a path with dots into objects and arrays.
+/// A condition `member=value`. The member may be a path with dots, which leads into objects and arrays.
 struct MemberCondition: ExpressibleByArgument, Equatable {
     let path: [String]
     let value: String

@@ -26,8 +26,8 @@ extension VerifiedLog {
     }
 }
 
-/// Checks `upstream.json`, which only a source's log may lack. The cursor of any other log, and of its snapshots, names the
-/// upstream log.
+/// Checks `upstream.json`, which only the log of a source, or of dead letters, may lack. The cursor of any other log,
+/// and of its snapshots, names the upstream log.
 private struct UpstreamNoteCheck: LogCheck {
     func check(_ log: VerifiedLog) throws(EventLogError) -> [VerifyReport.Problem] {
         if let note = try UpstreamNote.read(directory: log.directory) { return contradiction(of: note, log) }
@@ -75,8 +75,8 @@ private struct SettingsCheck: LogCheck {
         ]
     }
 
-    /// Why the log should have recorded settings; nil if they may be missing. Logs of dead letters, of plugin programs and of
-    /// early versions have no recorded settings.
+    /// The reason why the log should have recorded settings; nil if these may be missing. Logs of dead letters, of
+    /// plugin programs and of early versions have no recorded settings.
     private func witnessOfLoss(_ log: VerifiedLog) throws(EventLogError) -> String? {
         guard !log.isOfDeadLetters, log.lastNow > .epoch, !hasSettings(log.directory) else { return nil }
         if let snapshot = try log.snapshots().last {
@@ -93,7 +93,7 @@ private struct SettingsCheck: LogCheck {
 
 /// Checks snapshots. A stage skips an invalid snapshot.
 private struct SnapshotCheck: LogCheck {
-    var isOfCache: Bool { true }
+    var checksCache: Bool { true }
 
     func check(_ log: VerifiedLog) throws(EventLogError) -> [VerifyReport.Problem] {
         let summary = try EventLogs.summary(directory: log.directory)
@@ -105,7 +105,7 @@ private struct SnapshotCheck: LogCheck {
 
 /// Checks the index, which is rebuilt if it is invalid.
 private struct IndexCheck: LogCheck {
-    var isOfCache: Bool { true }
+    var checksCache: Bool { true }
 
     func check(_ log: VerifiedLog) throws(EventLogError) -> [VerifyReport.Problem] {
         guard LogPlace.isFolder(log.directory + "/index") else { return [] }

@@ -14,8 +14,8 @@ struct LogExportCommand: ParsableCommand {
             out. The last line, {"end":...}, shows that the export is complete.
 
             Device tokens are masked: a token is replaced by digits of its SHA-256, which are the same in every export. \
-            They do not reveal a random token. Names and the contents of records are not masked; `belfry trace ID --export` \
-            replaces those too. Logs contain no secrets of the pipeline file.
+            Nobody can compute a random token from these digits. Names and the contents of records are not masked; \
+            `belfry trace ID --export` replaces those too. Logs contain no secrets of the pipeline file.
 
             With --with-tokens, nothing is masked. Then an import makes the same logs, byte for byte, and a pipeline can \
             continue from them. Snapshots are included if the beginning of a log was removed, because a replay needs them.
@@ -32,7 +32,7 @@ struct LogExportCommand: ParsableCommand {
     var withTokens = false
 
     func run() throws {
-        let logs = try LogPlace.oneOrAll(place).whole()
+        let logs = try LogPlace.oneOrAll(place).completeLogs()
         var progress = ReadingProgress(total: try logs.reduce(0) { $0 + (try LogPlace.bytes(of: $1)) })
         defer { progress.end() }
         let leftOut = try LogExport.run(directories: logs, mask: withTokens ? nil : TokenMask().forExport) { bytes in

@@ -41,7 +41,8 @@ struct LogImporter: ~Copyable {
             try finishLog()
             try beginLog(object)
         } else if hasEnded {
-            throw LogImportError("after the end of an export, only another export may follow")
+            throw LogImportError(
+                "this line comes after the end of an export, but does not begin another export ({\"log\":…})")
         } else if let end = object["end"] {
             try finishLog()
             try check(end)
@@ -52,7 +53,7 @@ struct LogImporter: ~Copyable {
             try log().add(settings: settings.raw)
         } else if object["snapshot"] != nil {
             guard let part = Data(base64Encoded: try object.text("part")) else {
-                throw LogImportError("no Base64 in 'part'")
+                throw LogImportError("member 'part' is not Base64")
             }
             let name = try object.text("snapshot")
             try part.withUnsafeBytes { try log().add(snapshot: name, part: $0) }
@@ -65,7 +66,7 @@ struct LogImporter: ~Copyable {
         }
     }
 
-    /// Says which part is missing at the end of a cut-off export; nil for a complete export.
+    /// Describes the part that is missing at the end of a cut-off export; nil for a complete export.
     var missing: String? {
         if hasEnded { return nil }
         guard let name = current?.name else { return "the last line of an export, {\"end\":…}, is missing" }
@@ -75,8 +76,8 @@ struct LogImporter: ~Copyable {
 
     /// The error message for a cut-off export.
     static func cutOffMessage(_ missing: String) -> String {
-        "\(missing): the export was cut off; export again, or import what is there with --partial (also if an earlier "
-            + "version made the export)"
+        "\(missing): the export was cut off; export again, or import the complete batches with --partial. An export by "
+            + "an early version of Belfry needs --partial even if it is complete"
     }
 
     /// Publishes the logs, without an incomplete last batch.
@@ -154,30 +155,36 @@ extension JSONValue {
     private func required<Value>(
         _ key: String, _ kind: String, _ read: (JSONValue) -> Value?
     ) throws(LogImportError) -> Value {
-        guard let value = member(key).flatMap(read) else { throw LogImportError("no \(kind) in '\(key)'") }
+        guard let value = member(key).flatMap(read) else {
+            throw LogImportError("member '\(key)' is missing, or is not \(kind)")
+        }
         return value
     }
 
-    fileprivate func text(_ key: String) throws(LogImportError) -> String { try required(key, "text") { $0.string } }
+    fileprivate func text(_ key: String) throws(LogImportError) -> String {
+        try required(key, "a string") { $0.string }
+    }
 
     fileprivate func number(_ key: String) throws(LogImportError) -> UInt64 {
-        try required(key, "whole number") { $0.int64.flatMap(UInt64.init(exactly:)) }
+        try required(key, "a whole number") { $0.int64.flatMap(UInt64.init(exactly:)) }
     }
 
     fileprivate func identity() throws(LogImportError) -> LogIdentity {
-        try required("identity", "UUID") { $0.string.flatMap { LogIdentity(uuid: $0) } }
+        try required("identity", "a UUID") { $0.string.flatMap { LogIdentity(uuid: $0) } }
     }
 
     fileprivate func now() throws(LogImportError) -> Instant {
-        try required("now", "RFC 3339 time") { $0.string.flatMap { Instant(rfc3339: $0) } }
+        try required("now", "an RFC 3339 time") { $0.string.flatMap { Instant(rfc3339: $0) } }
     }
 
     fileprivate func cursor() throws(LogImportError) -> Cursor {
         var cursor = Cursor()
-        guard let object = member("cursor"), object.isObject else { throw LogImportError("no object in 'cursor'") }
+        guard let object = member("cursor"), object.isObject else {
+            throw LogImportError("member 'cursor' is missing, or is not an object")
+        }
         for (key, value) in object.members {
             guard let name = key.string, let sequence = value.int64.flatMap(UInt64.init(exactly:)) else {
-                throw LogImportError("no whole number in 'cursor'")
+                throw LogImportError("a position in 'cursor' is not a whole number")
             }
             cursor.positions[name] = sequence
         }

@@ -26,7 +26,7 @@ struct LogMigrateCommand: ParsableCommand {
     var place: String
 
     func run() throws {
-        for directory in try LogPlace.oneOrAll(place).whole() {
+        for directory in try LogPlace.oneOrAll(place).completeLogs() {
             let migration = try LogMigration(of: directory)
             try output.print([migration.text], json: [migration.json])
         }

@@ -15,8 +15,8 @@ struct LogRepairCommand: ParsableCommand {
             0: the log is undamaged, or was repaired; 1: it needs a repair, and --yes is missing. Prints text on a terminal; \
             otherwise, or with --json, one JSON object.
 
-            The repaired log ends before the damage. Later events are lost too, since sequences have no gaps. It names the \
-            stages that have already processed lost events.
+            The repaired log ends before the damage. Later events are lost too, since sequences have no gaps. The \
+            output names the stages that have already processed lost events.
 
               belfry log repair changes -p Pipelines/quickstart.yaml
               belfry log repair out/changes --yes
@@ -66,12 +66,12 @@ enum RepairText {
     static func lines(_ plan: RepairPlan, _ copy: String?) -> [String] {
         if plan.isSound { return ["\(plan.name): sound, nothing to repair"] }
         let problem = (plan.damage ?? plan.tornTail).map {
-            "\(plan.name): \(plan.damage == nil ? "a torn tail" : "damaged") at byte \($0.offset) of \($0.file), from sequence \($0.sequence) on: \($0.reason)"
+            "\(plan.name): \(plan.damage == nil ? "an incomplete last batch" : "damaged") at byte \($0.offset) of \($0.file), from sequence \($0.sequence) on: \($0.reason)"
         }
-        let manifest = plan.manifest.map {
+        let manifest = plan.manifestProblem.map {
             "\(plan.name): \($0); its contents can be restored from the files beside it or from the other logs"
         }
-        let missing = plan.missing.map {
+        let missing = plan.missingAtStart.map {
             "\(plan.name): sequences \($0.lowerBound) to \($0.upperBound) are missing, but retention did not remove them; "
                 + "restore them from a copy if you have one, otherwise the log will begin after them"
         }
@@ -83,7 +83,7 @@ enum RepairText {
     /// The message for a log whose end is missing without damage. Only the files beside the log show that it was longer.
     private static func lostEnd(_ plan: RepairPlan) -> String? {
         guard plan.cuts.isEmpty, let known = plan.knownThrough else { return nil }
-        let files = plan.derived.joined(separator: ", ")
+        let files = plan.derivedFiles.joined(separator: ", ")
         return
             "\(plan.name): sequences \(plan.keptThrough + 1) to \(known) are lost, according to \(files); restore them from a "
             + "copy if you have one, otherwise the log continues without them, and \(files) is removed"
@@ -96,9 +96,9 @@ enum RepairText {
         let files = plan.cuts.map { cut in
             "  \(cut.file): \(cut.bytesKept.map { "from byte \($0) on" } ?? "whole"), \(byteText(cut.bytesLost))"
         }
-        let derived = plan.derived.map { "  \($0): derived from events that \(isDone ? "are" : "would be") lost" }
+        let derived = plan.derivedFiles.map { "  \($0): derived from events that \(isDone ? "are" : "would be") lost" }
         let consumers = plan.consumersBeyond.map {
-            "\($0.name) has processed lost events, up to sequence \($0.done): check its log; then rebuild it, or restore both logs from a copy"
+            "\($0.name) has processed lost events, up to sequence \($0.lastProcessed): check its log; then rebuild it, or restore both logs from a copy"
         }
         let settings = plan.settingsLost > 0 ? ["  \(plan.settingsLost.of("change")) of the stage's settings"] : []
         return [
@@ -126,10 +126,10 @@ enum RepairText {
             $0.append("bytesLost", plan.bytesLost)
             $0.append("damage", raw: plan.damage.map(VerifyText.json))
             $0.append("tornTail", raw: plan.tornTail.map(VerifyText.json))
-            $0.append("manifest", plan.manifest)
+            $0.append("manifest", plan.manifestProblem)
             if plan.settingsLost > 0 { $0.append("settingsLost", UInt64(plan.settingsLost)) }
-            $0.append("missingThrough", plan.missing?.upperBound)
-            $0.append("files", plan.cuts.map(\.file) + plan.derived)
+            $0.append("missingThrough", plan.missingAtStart?.upperBound)
+            $0.append("files", plan.cuts.map(\.file) + plan.derivedFiles)
             $0.append("consumersBeyond", plan.consumersBeyond.map(\.name))
             $0.append("copy", copy)
         }.text

@@ -49,7 +49,7 @@ struct LogShowCommand: ParsableCommand {
     var bare = false
 
     func validate() throws {
-        if limit == 0 { throw ValidationError("--limit takes a number from 1 on") }
+        if limit == 0 { throw ValidationError("--limit takes a number from 1 on, not 0") }
     }
 
     func run() throws {

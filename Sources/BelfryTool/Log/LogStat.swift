@@ -53,14 +53,14 @@ struct LogStat {
         return (lastNow - firstNow) / .seconds(1)
     }
 
-    /// The most frequent types first.
+    /// All types, the most frequent type first.
     var ordered: [(type: String, share: Share)] {
         types.map { (type: $0.key, share: $0.value) }.sorted {
             ($1.share.events, $0.type) < ($0.share.events, $1.type)
         }
     }
 
-    /// Events per second; nil if all have the same time.
+    /// The events of a type per second; nil if all batches have the same time.
     func rate(_ share: Share) -> Double? { seconds > 0 ? Double(share.events) / seconds : nil }
 
     private mutating func take(_ batch: EventLogReader.Batch, _ parser: inout JSONParser) {

@@ -62,7 +62,7 @@ enum VerifyText {
             "\(name): ends with an incomplete batch at byte \(tail.offset) of \(tail.file) (\(tail.reason)); no event before it is lost"
         }
         let notes = report.notes.map { "\(name): note: \($0.file): \($0.reason); no event is lost" }
-        let verdict = report.isSound ? "sound" : report.problems.isEmpty ? "a torn tail" : "damaged"
+        let verdict = report.isSound ? "sound" : report.problems.isEmpty ? "an incomplete last batch" : "damaged"
         return ["\(name): \(verdict), \(size)"] + problems + (tail.map { [$0] } ?? []) + notes
     }
 

@@ -7,8 +7,8 @@ import Signing
 /// Masks device tokens in exported events.
 ///
 /// The digits of a mask come from a SHA-256 hash of the token, so a token has the same mask in every export. Nobody can
-/// compute a random token from its mask, but whoever has the token can compute the mask. A token of hexadecimal digits, as
-/// APNs has them, gets a mask of hexadecimal digits, so that the masked events replay in the same way.
+/// compute a random token from its mask, but everybody who has the token can compute the mask. If a token consists of
+/// hexadecimal digits, as APNs tokens do, its mask does too, so that the masked events replay in the same way.
 struct TokenMask {
     /// The minimum length of a mask. Shorter masks of two tokens could be equal.
     private static let digitsMin = 32
@@ -57,7 +57,7 @@ extension TokenMask {
         spellings.contains { $0.isFound(in: bytes) }
     }
 
-    /// Masks an event's `token`, and the token of a refused event, which a dead letter contains as text.
+    /// Masks an event's `token`, and the token of a refused event, which a dead letter contains as a string.
     private static func write(_ event: UnsafeRawBufferPointer, to buffer: inout ByteBuffer) throws {
         var parser = JSONParser(limits: limits)
         buffer.rewrite(try parser.parse(event)) { key, value, buffer in
@@ -70,14 +70,17 @@ extension TokenMask {
         }
     }
 
-    /// The event with its tokens masked. A text that is not JSON is left out if it may contain a token.
+    /// The event with its tokens masked. Returns an event that is not JSON unchanged, or an empty string if the event
+    /// may contain a `token` member.
     private static func masked(event text: String) -> String {
         var buffer = ByteBuffer(capacity: text.utf8.count + 64)
-        do {
-            try Array(text.utf8).withUnsafeBytes { try write($0, to: &buffer) }
-            return buffer.text
-        } catch {
-            return text.contains("token") ? "" : text
+        return Array(text.utf8).withUnsafeBytes { event in
+            do {
+                try write(event, to: &buffer)
+                return buffer.text
+            } catch {
+                return mayHaveToken(event) ? "" : text
+            }
         }
     }
 }

@@ -56,7 +56,7 @@ struct PushTestCommand: AsyncParsableCommand {
         if answer.outcome != .accepted { throw ToolFailure(.no) }
     }
 
-    /// Asks again while the push is in flight. The transport does not send it twice.
+    /// Asks again while the push is in flight, until ``patience`` is over. The transport does not send the push twice.
     private static func answer(of transport: some Transport, to push: Delivery) async throws -> TransportAnswer {
         let end = ContinuousClock.now + patience
         var answer = await transport.deliver([push])[0]
@@ -69,7 +69,7 @@ struct PushTestCommand: AsyncParsableCommand {
 
     private static let patience = Duration.seconds(10)
 
-    /// Advice for the user; nil if the transport has none.
+    /// Advice for the user; nil if the transport is not APNs, or if the push was neither deferred nor stopped.
     private static func remedy(_ answer: TransportAnswer, _ route: TransportRoute) -> String? {
         guard route.binding.kind == APNsTransport.kind, [.deferred, .stopped].contains(answer.outcome) else {
             return nil
@@ -88,7 +88,8 @@ struct PushTestCommand: AsyncParsableCommand {
             return Array(text.bytes)
         }
         guard let bytes = FileManager.default.contents(atPath: payload) else {
-            throw ToolFailure(.noInput, "\(payload): there is no such file")
+            let reason = access(payload, R_OK) == 0 ? "it is not a file" : String(cString: strerror(errno))
+            throw ToolFailure(.noInput, "cannot read \(payload): \(reason)")
         }
         return try TestPush.compact(Array(bytes), from: payload)
     }

@@ -20,7 +20,7 @@ struct PushTestTarget: ParsableArguments {
     @Option(help: "With --token: development or production.")
     var environment = "development"
 
-    @Option(help: "With --token: the app's topic (default: the container's only one).")
+    @Option(help: "With --token: the app's topic (default: the topic of the container, if it has only one).")
     var topic: String?
 
     @Option(help: "With --token: the transport, as the pipeline file names it.")
@@ -40,7 +40,7 @@ struct PushTestTarget: ParsableArguments {
         }
     }
 
-    /// - Throws: ``ToolFailure`` with 66 if the logs contain no such device.
+    /// - Throws: ``ToolFailure`` with status 66 if the logs contain no such device.
     func device(in checked: CheckedPipeline, at pipeline: String) throws -> TestDevice {
         if let token {
             return TestDevice(
@@ -67,7 +67,10 @@ struct TestDevice {
         }
     }
 
-    /// Finds the device in ingest's log, by the last of its registrations that deliver accepts.
+    /// Finds the device in ingest's log, by the last registration that deliver accepts.
+    ///
+    /// - Throws: ``ToolFailure`` with status 66 if there is no such registration, or if the device was unregistered
+    ///   after it.
     static func find(
         user: String, device: String, in pipeline: String, _ kinds: [String: any Transport.Type]
     ) throws -> TestDevice {
@@ -76,7 +79,10 @@ struct TestDevice {
         let histories = try DeviceHistory.all(
             in: log, user: ExactText(user), device: ExactText(device), IndexFinder())
         guard let last = histories.last?.entries.last(where: { $0.isAccepted(by: kinds) }) else {
-            throw ToolFailure(.noInput, "\(user) never had a device \(device) (belfry state \(pipeline) devices)")
+            throw ToolFailure(
+                .noInput,
+                "ingest's log has no valid registration of device \(device) for user \(user); see `belfry state "
+                    + "\(pipeline) devices`")
         }
         guard let address = last.address else {
             throw ToolFailure(.noInput, "\(device) of \(user) was unregistered at change \(last.sequence)")
@@ -90,7 +96,8 @@ struct TestDevice {
 }
 
 extension DeviceHistory.Entry {
-    /// Whether deliver accepts the registration: see ``Transport/address(_:)``.
+    /// Whether the entry is valid: an unregistration, a registration whose transport is not in `kinds`, or a
+    /// registration whose token the transport accepts (see ``Transport/address(_:)``).
     func isAccepted(by kinds: [String: any Transport.Type]) -> Bool {
         guard let address, let kind = kinds[address.transport.string] else { return true }
         do throws(Rejection) { _ = try kind.address(address.token.string) } catch { return false }

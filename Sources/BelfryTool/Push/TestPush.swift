@@ -36,7 +36,9 @@ struct TestPush {
             head: Array(head.bytes), rest: Array(rest.bytes))
     }
 
-    /// Removes the blanks between JSON values, and checks that the payload has an `aps`.
+    /// Removes the blanks between JSON values, and sorts the members of objects.
+    ///
+    /// - Throws: ``ToolFailure`` with status 65 if the payload is not a JSON object with an object `aps`.
     static func compact(_ bytes: [UInt8], from file: String) throws -> [UInt8] {
         var parser = JSONParser()
         return try bytes.withUnsafeBytes { bytes in
@@ -46,7 +48,7 @@ struct TestPush {
                 isPayload = json.isObject && json["aps"]?.isObject ?? false
             } catch { throw ToolFailure(.badData, "\(file): \(error)") }
             guard isPayload else {
-                throw ToolFailure(.badData, "\(file): a payload is a JSON object with an object \"aps\"")
+                throw ToolFailure(.badData, "\(file): the payload is not a JSON object, or has no object \"aps\"")
             }
             let object = try JSONSerialization.jsonObject(with: Data(bytes))
             return Array(

@@ -8,8 +8,8 @@ import TransportAPNs
 struct TransportRoute: Sendable {
     let stage: String
     let binding: TransportBinding
-    /// The folder of the stage's log. Nil if the stage never ran. APNs has a folder in any case: it keeps its provider
-    /// token there, so that the stage can use this token later.
+    /// The folder of the stage's log. Nil if the stage never ran, unless the transport is APNs: APNs writes its
+    /// provider token to this folder in any case, so that the stage can use this token later.
     let folder: String?
 
     static func all(in checked: CheckedPipeline) throws -> [TransportRoute] {
@@ -28,7 +28,7 @@ struct TransportRoute: Sendable {
         try all(in: checked).reduce(into: [:]) { $0[$1.binding.name] = Registry.builtIns.transports[$1.binding.kind] }
     }
 
-    /// - Throws: ``ToolFailure`` with 64 if the pipeline has no such transport.
+    /// - Throws: ``ToolFailure`` with status 64 if the pipeline has no such transport.
     static func find(_ name: String, in checked: CheckedPipeline) throws -> TransportRoute {
         let routes = try all(in: checked)
         guard let route = routes.first(where: { $0.binding.name == name }) else {

@@ -78,7 +78,7 @@ struct ReplayCommand: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
-        if let speed, !(speed > 0) { throw ValidationError("--speed takes a number above 0") }
+        if let speed, !(speed > 0) { throw ValidationError("--speed takes a number above 0, not \(speed)") }
         if form == .simctl, !to.isFile { throw ValidationError("--as simctl needs --to file:FOLDER") }
         if reallySend, to.transport == nil {
             throw ValidationError("--really-send needs --to with a transport of the pipeline file, such as --to apns")
@@ -96,8 +96,9 @@ struct ReplayCommand: AsyncParsableCommand {
         return ReplaySending(route, transport, speed: speed, only: focus)
     }
 
-    /// - Parameter hasPushes: Whether standard output has the pushes, so that the report goes to standard error.
-    private func tell(_ report: ReplayReport, hasPushes: Bool) throws {
+    /// - Parameter hasPushes: Whether the pushes go to standard output. Then the report goes to standard error, unless
+    ///   it is JSON.
+    private func write(_ report: ReplayReport, hasPushes: Bool) throws {
         if json || !hasPushes && !StandardOutput.isTerminal { return try StandardOutput.write(line: report.json) }
         for line in report.lines {
             if hasPushes { StandardError.write(line) } else { try StandardOutput.write(line: line) }
@@ -141,7 +142,7 @@ struct ReplayCommand: AsyncParsableCommand {
         }
         let report = ReplayReport(results, sent: sending?.sent)
         if !json { for line in report.notes { StandardError.write(line) } }
-        try tell(report, hasPushes: to == .console || sending?.route.binding.kind == "console")
+        try write(report, hasPushes: to == .console || sending?.route.binding.kind == "console")
         if report.verdict == .nothing {
             let reason =
                 only?.focus.map { "no event is about \($0.subject) \($0.name)" } ?? "no event is recorded in this range"

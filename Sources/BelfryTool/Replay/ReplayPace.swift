@@ -7,10 +7,10 @@ final class ReplayPace: Sendable {
     private let speed: Double?
     private let last = Mutex<Instant?>(nil)
 
-    /// - Parameter speed: 1 for the recorded speed, 10 for ten times faster; nil to not wait at all.
+    /// - Parameter speed: 1 for the recorded speed, 10 for ten times faster; nil for no waiting.
     init(speed: Double?) { self.speed = speed }
 
-    /// Blocks the thread for the time from the previous call's `now` to this one, divided by the speed.
+    /// Blocks the thread for the time from the previous call's `now` to this `now`, divided by the speed.
     func wait(until now: Instant) {
         let before = last.withLock { last in
             defer { last = now }

@@ -6,7 +6,7 @@ import Replay
 /// Prints the result of a replay, for people or as JSON.
 struct ReplayReport {
     let stages: [PipelineReplay.StageResult]
-    /// Nil without `--really-send`.
+    /// The answers to the pushes; nil without `--really-send`.
     let sent: SentPushes?
 
     init(_ stages: [PipelineReplay.StageResult], sent: SentPushes? = nil) { (self.stages, self.sent) = (stages, sent) }
@@ -28,7 +28,8 @@ struct ReplayReport {
                 ? "read back \(stage.events.of("event"))" : "\(stage.events.of("event")), the input of the other stages"
         }
         if let difference = stage.difference { return "differs from \(difference.log) \(difference.sequence) on" }
-        let unprocessed = stage.untaken > 0 ? "; \(stage.untaken.of("event")) not processed before the logs end" : ""
+        let unprocessed =
+            stage.unprocessed > 0 ? "; \(stage.unprocessed.of("event")) not processed before the logs end" : ""
         guard stage.verdict == .identical else { return "nothing to compare\(unprocessed)" }
         return "identical, \(stage.events.of("input event"))\(compared(stage))\(unprocessed)"
     }
@@ -103,7 +104,7 @@ extension ReplayReport {
             $0.append(.log, stage.log)
             $0.append("result", stage.verdict.rawValue)
             $0.append("events", stage.events)
-            $0.append("untaken", stage.untaken)
+            $0.append("untaken", stage.unprocessed)
             write(stage.compared, to: &$0)
             $0.append("difference", raw: stage.difference.map(json))
         }.text

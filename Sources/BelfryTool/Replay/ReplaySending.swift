@@ -40,7 +40,8 @@ final class ReplaySending: ReplayWatch {
         }
     }
 
-    /// Keeps the transport open while `replay` runs. If the replay fails, prints what was sent.
+    /// Keeps the transport open while `replay` runs. If the replay fails, prints the answers to the pushes that were
+    /// sent.
     func during<Result: Sendable>(_ replay: @Sendable () async throws -> Result) async throws -> Result {
         try await transport.open()
         async let over: Void = deliver()

@@ -33,7 +33,8 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
 
     var isFile: Bool { if case .file = self { true } else { false } }
 
-    /// Nil if nothing is printed or written.
+    /// Prints or writes the pushes of a replay. For `null` with a speed, it only waits between the pushes. Nil for a
+    /// transport, and for `null` without a speed.
     func pushes(
         speed: Double?, only focus: ReplayFocus?, as form: FileTransport.Settings.Form
     ) throws -> ReplayPushes? {
@@ -50,12 +51,14 @@ enum ReplayTarget: ExpressibleByArgument, Equatable {
     private func lineFile(_ path: String) throws -> @Sendable ([Delivery]) throws -> Void {
         // Only the owner may read the file, because pushes contain device tokens.
         let opened = DataMode.owner.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC)
-        guard opened >= 0 else { throw ToolFailure(.cannotCreate, "cannot write \(path)") }
+        guard opened >= 0 else {
+            throw ToolFailure(.cannotCreate, "cannot write \(path): \(String(cString: strerror(errno)))")
+        }
         let file = FileHandle(fileDescriptor: opened, closeOnDealloc: true)
         return { try file.write(contentsOf: lines(of: $0)) }
     }
 
-    /// Reports and skips pushes that no simulator accepts.
+    /// Writes a file for each push. Reports and skips pushes that no simulator accepts.
     private func simulatorFiles(in path: String) throws -> @Sendable ([Delivery]) throws -> Void {
         let folder: SimulatorFolder
         do throws(TransportError) { folder = try SimulatorFolder(path) } catch {

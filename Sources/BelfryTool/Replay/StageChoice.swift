@@ -14,7 +14,7 @@ struct StageChoice: ExpressibleByArgument {
         (self.name, program) = (name, parts.count > 1 ? parts[1] : nil)
     }
 
-    /// The programs with their arguments, by stage.
+    /// The commands that run stages with other programs, by stage.
     static func programs(_ choices: [StageChoice], of checked: CheckedPipeline) throws -> [String: [String]] {
         var programs: [String: [String]] = [:]
         for choice in choices {

@@ -2,10 +2,10 @@ import PipelineKit
 import PipelineRuntime
 
 extension TransportRoute {
-    /// The transport that `belfry replay --to NAME` means.
+    /// The transport that is given with `belfry replay --to NAME`.
     ///
     /// - Parameter names: The stages to re-run; empty for all.
-    /// - Throws: ``ToolFailure`` with 64 if no stage has such a transport, or if several stages have one.
+    /// - Throws: ``ToolFailure`` with status 64 if no stage has such a transport, or if several stages have one.
     static func forReplay(
         _ name: String, in checked: CheckedPipeline, stages names: [String]
     ) throws -> TransportRoute {
@@ -26,7 +26,7 @@ extension TransportRoute {
         return route
     }
 
-    /// The error if `--really-send` is missing. The option prevents that a device gets a push by mistake.
+    /// The error if `--really-send` is missing. The option is required so that no device gets a push by mistake.
     var replayRefusal: ToolFailure {
         ToolFailure(
             .usage,

@@ -8,9 +8,10 @@ struct LogsFolder {
     let data: String
 
     /// - Parameters:
-    ///   - kept: The folder for logs that are kept; it must not contain logs.
+    ///   - kept: The folder in which the logs stay after the run; it must not contain logs. Nil for temporary logs.
     ///   - mode: The mode of the folder for kept logs, if the folder is made.
-    /// - Throws: ``ToolFailure`` with 73 or 74.
+    /// - Throws: ``ToolFailure`` with status 73 if a folder cannot be made or contains logs, and with 74 if a folder
+    ///   cannot be written.
     init(kept: String?, mode: DataMode) throws {
         data = try LogsFolder.makeTemporary()
         guard let kept else { return }

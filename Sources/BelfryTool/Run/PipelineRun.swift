@@ -30,8 +30,8 @@ struct PipelineRun {
 
     /// Returns when all effects of the input have passed through all stages.
     ///
-    /// A ``LineReader/restartLine`` stops all stages when ingest has accepted the lines before it, and starts them again over
-    /// the same logs.
+    /// A ``LineReader/restartLine`` stops all stages when ingest has answered the lines before it, and starts them
+    /// again over the same logs.
     ///
     /// - Throws: The error that stopped a stage; ``OutputError`` if pushes could not be written.
     func run() async throws -> LineSender.Totals {
@@ -49,11 +49,11 @@ struct PipelineRun {
     }
 }
 
-/// The input that is still to be read. The parts of a run use it one after the other.
+/// The input that is not read yet. The parts of a run read it one after the other.
 private final class RunInput: Sendable {
     let reader: Mutex<LineReader>
 
-    init(_ sources: [InputSource]) { reader = Mutex(LineReader(sources, takesRestarts: true)) }
+    init(_ sources: [InputSource]) { reader = Mutex(LineReader(sources, recognizesRestarts: true)) }
 }
 
 /// A run of all stages from a start to the next stop.
@@ -78,7 +78,7 @@ private struct PartialRun {
         }
     }
 
-    /// Only stages that may deliver get a place in the writer's order.
+    /// The writer's sink for a stage that may deliver. For other stages, a sink that ignores pushes.
     private static func sink(for stage: PipelineStage, of file: PipelineFile, _ writer: PushWriter) -> PushSink {
         guard stage.settings.contains("transports") || file.downstream(of: stage).isEmpty else { return { _ in } }
         return writer.sink(for: stage.name)

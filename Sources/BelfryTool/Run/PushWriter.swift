@@ -24,7 +24,8 @@ final class PushWriter: Sendable {
     var pushes: UInt64 { state.withLock { $0.pushes } }
     var failure: OutputError? { state.withLock { $0.failure } }
 
-    /// The sink for one stage. The order of the first calls is the order in the output. Call it again after a restart.
+    /// The sink for one stage. The first call for each stage determines the order of the stages in the output. Call it
+    /// again after a restart.
     func sink(for stage: String) -> PushSink {
         state.withLock { if !$0.stages.contains(stage) { $0.stages.append(stage) } }
         return { [self] pushes in take(pushes, from: stage) }

@@ -1,7 +1,7 @@
 import PipelineRuntime
 import Synchronization
 
-/// Shows the progress of a long run on a terminal.
+/// Shows the progress of a long run on a terminal, unless the pushes go to a terminal too.
 final class RunProgress: Sendable {
     private static let pause = Duration.milliseconds(250)
 
@@ -24,7 +24,7 @@ final class RunProgress: Sendable {
         }
     }
 
-    /// Makes room for a message.
+    /// Clears the progress line, so that a message can be printed.
     func clear() { line.withLock { $0?.clear() } }
 
     func end() {

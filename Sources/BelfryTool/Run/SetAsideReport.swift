@@ -44,7 +44,7 @@ struct SetAsideReport {
                 + "(\(text(.code))): \(shown)")
     }
 
-    /// Lines for standard error; empty if nothing was set aside.
+    /// Lines for standard error; empty if no event was set aside.
     var report: [String] { count > lines.count ? lines + ["… and \((count - lines.count).grouped) more"] : lines }
 
     /// The newest input line that led to an event, as `FILE:LINE`; nil if the line is not known.

@@ -2,13 +2,13 @@ import Events
 import JSON
 import PipelineKit
 
-/// Prints each saved subscription, with the change from which it is active. People get lines for the first few subscriptions
-/// and the number of the others; programs get NDJSON. Belongs to one thread.
+/// Prints each saved subscription, with the change from which it is active. People get lines for the first few
+/// subscriptions and the number of the others; programs get NDJSON. Belongs to one thread.
 final class SavedPrinter {
     private let isForPeople: Bool
     private let write: (String) throws(OutputError) -> Void
     private var count = 0
-    /// Whether writing has failed, so that nothing more is written.
+    /// Whether writing has failed. Then the printer writes no more lines.
     private var isClosed = false
 
     private static let linesMax = 20

@@ -24,11 +24,12 @@ struct SendCommand: AsyncParsableCommand {
               belfry send Pipelines/quickstart.yaml --producer shop-1 orders.ndjson
               belfry send --door tcp://10.0.0.7:7400 --key my.key --server-key KEY in.ndjson
 
-            With --producer the door remembers the lines of this producer. After an interruption, run the same command with \
-            the same input: it continues after the last accepted line. Lines that were refused in an earlier run count as \
-            refused again, with exit status 65, but the reasons are not repeated. For producers from an early version of \
-            Belfry, the door does not know how many lines were refused. Then they are reported as "accepted or refused in \
-            an earlier run" and do not change the exit status. If the input begins with other lines, nothing is sent.
+            With --producer the door remembers the lines of this producer. After an interruption, run the same command \
+            with the same input: it continues after the last line that the door accepted or refused. Lines that were \
+            refused in an earlier run count as refused again, with exit status 65, but the reasons are not repeated. \
+            For producers from an early version of Belfry, the door does not know how many lines were refused. Then \
+            the lines of earlier runs are reported as "accepted or refused in an earlier run" and do not change the \
+            exit status. If the input does not begin with the lines that the producer has sent before, nothing is sent.
 
             The producer name belongs to your --key or, without a key, to a secret. The secret comes from the \
             pipeline's data folder, or from the file given with --secret. A missing secret is made. If somebody else \
@@ -62,7 +63,8 @@ struct SendCommand: AsyncParsableCommand {
     func validate() throws {
         if door == nil, arguments.isEmpty { throw ValidationError("name a pipeline file, or the door with --door") }
         if let producer, !(1...200).contains(producer.utf8.count) || producer.hasPrefix("~") {
-            throw ValidationError("--producer takes a name of 1 to 200 bytes that does not begin with ~")
+            throw ValidationError(
+                "--producer takes a name of 1 to 200 bytes that does not begin with ~, not '\(producer.printable)'")
         }
         try validateKeys()
     }
@@ -146,7 +148,7 @@ private struct Sending: Sendable {
         defer { signal.number.store(-1, ordering: .relaxed) }
         let context = try HostContext()
         let socket =
-            try plan == nil ? ProducerSocket.make(keys: doorKeys, context) : ProducerSocket.make(plan, context)
+            try plan == nil ? ToolSocket.make(keys: doorKeys, context) : ToolSocket.make(plan, context)
         defer { socket.close() }
         let producer = try makeProducer(socket)
         let sender = LineSender(producer, sources) { StandardError.write($0) }
@@ -171,13 +173,13 @@ private struct Sending: Sendable {
 
     private func makeProducer(_ socket: ClientSocket) throws -> Producer {
         do {
-            return try Producer(socket, endpoint: door, name: producer ?? ProducerName.passing, secret: secret)
+            return try Producer(socket, endpoint: door, name: producer ?? ProducerName.unique(), secret: secret)
         } catch {
             throw plan == nil ? ToolFailure.usage(explaining: error) : error
         }
     }
 
-    /// Finds out whether the door is silent because its disk is full.
+    /// The error if the door is silent because the stage's disk is full; otherwise nil.
     private func shortage(behind error: any Error) throws -> ToolFailure? {
         guard let error = error as? LinkError, case .silent = error, let plan,
             let answer = try HealthProbe(plan, try HostContext()).ask(timeout: .seconds(1)),

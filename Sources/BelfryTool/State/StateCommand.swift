@@ -9,8 +9,8 @@ struct StateCommand: ParsableCommand {
         commandName: "state",
         abstract: "Shows the state of a stage at any time: subscriptions, devices, pending, badges, records.",
         discussion: """
-            Restores the stage from its newest snapshot before that time, and feeds it the later events of the logs. Works \
-            whether the pipeline is running or not.
+            Restores the stage from its newest snapshot before the time of --at, and feeds it the later events up to \
+            this time. Works whether the pipeline is running or not.
 
               belfry state Pipelines/quickstart.yaml devices
               belfry state Pipelines/quickstart.yaml subscriptions --at 1000 --user _alice

@@ -7,9 +7,10 @@ import WebServices
 struct StoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store",
-        abstract: "Looks after the record store of the gateway for CloudKit Web Services.",
+        abstract: "Rebuilds and copies the record store of the gateway for CloudKit Web Services.",
         discussion: """
-            The store is an SQLite file that the gateway makes from ingest's log. It holds nothing that the log has not.
+            The store is an SQLite file that the gateway makes from ingest's log. The log contains everything that the \
+            store contains.
 
               belfry store rebuild Pipelines/quickstart.yaml       make it again from the log
               belfry store copy Pipelines/quickstart.yaml /srv/b   a store for another gateway
@@ -59,7 +60,7 @@ struct StoreCopyCommand: ParsableCommand {
     @Argument(help: "The pipeline file.", completion: .file(extensions: ["yaml", "yml"]))
     var pipeline: String
 
-    @Argument(help: "The new folder. It may exist, without a store.", completion: .directory)
+    @Argument(help: "The new folder. If it exists, it must not contain a store.", completion: .directory)
     var folder: String
 
     @OptionGroup var output: JSONOption
@@ -71,7 +72,7 @@ struct StoreCopyCommand: ParsableCommand {
 }
 
 extension StoreFolder {
-    /// - Throws: ``ToolFailure`` with 78 if the file has no gateway.
+    /// - Throws: ``ToolFailure`` with status 78 if the file has no gateway.
     init(pipeline: String) throws {
         try PipelineArgument.check(pipeline)
         let checked = try CheckedPipeline(path: pipeline)
@@ -81,7 +82,7 @@ extension StoreFolder {
         self.init(gateway, of: checked.file)
     }
 
-    /// Gives errors the exit status of their kind.
+    /// Does the work, and turns an error of the store into a ``ToolFailure`` with an exit status.
     static func explained<Value>(_ work: () throws -> Value) throws -> Value {
         do { return try work() } catch let error as RecordStoreError {
             switch error {
@@ -99,7 +100,7 @@ extension StoreFolder {
 }
 
 extension JSONOption {
-    /// - Parameter verb: What was done, as `rebuilt`.
+    /// - Parameter verb: The words before the path of the store, such as `rebuilt`.
     fileprivate func print(_ summary: StoreSummary, _ verb: String) throws {
         try StandardOutput.write(line: isWanted ? summary.json : "\(verb) \(summary.text)")
     }

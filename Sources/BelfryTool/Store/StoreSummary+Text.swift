@@ -17,7 +17,7 @@ extension StoreSummary {
 }
 
 extension StoreSummary.Index {
-    /// `Note.title in zone Notes (private _alice): ready`.
+    /// `index Note.title in zone Notes (private _alice): ready`.
     var text: String {
         let state = isComplete ? "ready" : "\(Int(share * 100)) % made"
         return "index \(recordType).\(field) in zone \(zone) (\(database)): \(state)"

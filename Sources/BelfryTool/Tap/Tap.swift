@@ -12,13 +12,13 @@ struct Tap: Sendable {
 
     func run() throws {
         let printer = EventPrinter.standard(eventsOnly: bare)
-        var place = Place(start: start, left: limit)
-        while place.left > 0 {
-            do { try follow(printer, &place) } catch LinkError.refused(_, "link.after", let reason) where start == .end
+        var state = State(start: start, left: limit)
+        while state.left > 0 {
+            do { try follow(printer, &state) } catch LinkError.refused(_, "link.after", let reason) where start == .end
             {
                 // The stage lost events that were not durable, so the log is shorter now.
                 StandardError.write("\(plan.stage): \(reason); continuing at its end")
-                place.start = .end
+                state.start = .end
             } catch LinkError.refused(_, "link.gone", _) {
                 // Retention removed events; firstSequence(from:) finds the new beginning.
                 continue
@@ -26,14 +26,14 @@ struct Tap: Sendable {
         }
     }
 
-    private struct Place {
+    private struct State {
         var start: TapStart
         var left: UInt64
     }
 
-    private func follow(_ printer: EventPrinter, _ place: inout Place) throws {
-        let after = try firstSequence(from: place.start) - 1
-        let socket = try ProducerSocket.make(plan, context)
+    private func follow(_ printer: EventPrinter, _ state: inout State) throws {
+        let after = try firstSequence(from: state.start) - 1
+        let socket = try ToolSocket.make(plan, context)
         defer { socket.close() }
         let client = try LinkClient(socket, endpoint: plan.bind, name: "tap", after: after)
         let poller = ZMQPoller()
@@ -41,22 +41,22 @@ struct Tap: Sendable {
         // While the stage writes no events, the tap writes nothing. Without polling, it would not notice that the reader of
         // its output has gone.
         let output = poller.add(fileDescriptor: StandardDescriptors.current.output, [])
-        while place.left > 0 {
+        while state.left > 0 {
             _ = try poller.poll(timeoutMilliseconds: 100)
-            if poller.ready(at: output).contains(.failed) { throw OutputError.closed }
-            while place.left > 0, let arrival = try client.receive() { try show(arrival, printer, client, &place) }
+            if poller.readiness(at: output).contains(.failed) { throw OutputError.closed }
+            while state.left > 0, let arrival = try client.receive() { try show(arrival, printer, client, &state) }
             try client.tick(at: .now)
         }
         try client.close()
     }
 
     private func show(
-        _ arrival: LinkClient.Arrival, _ printer: EventPrinter, _ client: LinkClient, _ place: inout Place
+        _ arrival: LinkClient.Arrival, _ printer: EventPrinter, _ client: LinkClient, _ state: inout State
     ) throws {
         guard case .batch(let first, let count, let now, let lines) = arrival else { return }
-        let shown = min(place.left, UInt64(count))
+        let shown = min(state.left, UInt64(count))
         try printer.print(Lines(lines).prefix(Int(shown)), first: first, now: now)
-        place = Place(start: .sequence(first + shown), left: place.left - shown)
+        state = State(start: .sequence(first + shown), left: state.left - shown)
         try client.grant(lines.count)
     }
 
@@ -71,7 +71,7 @@ struct Tap: Sendable {
         throw try probe.refusal(isCertain: false) ?? LinkError.silent(endpoint: plan.bind, waited: patience)
     }
 
-    /// - Throws: ``LinkError`` if the stage does not answer.
+    /// - Throws: ``LinkError`` if the stage does not answer or rejects the key.
     private func firstSequence(from start: TapStart) throws -> UInt64 {
         let health = try askHealth()
         switch start {

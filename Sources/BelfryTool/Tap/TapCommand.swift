@@ -38,7 +38,7 @@ struct TapCommand: AsyncParsableCommand {
     @OptionGroup var timeout: TimeoutOption
 
     func validate() throws {
-        if limit == 0 { throw ValidationError("--limit takes a number from 1 on") }
+        if limit == 0 { throw ValidationError("--limit takes a number from 1 on, not 0") }
     }
 
     func run() async throws {

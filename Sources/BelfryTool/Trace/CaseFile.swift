@@ -6,12 +6,13 @@ import PipelineRuntime
 enum CaseFile {
     /// Writes a case (see ``CaseExport``) to a file, and prints on standard error how to run it.
     ///
-    /// - Throws: ``ToolFailure`` with 73 if the file exists.
+    /// - Throws: ``ToolFailure`` with status 73 if the file exists or cannot be written, and with 64 if no pipeline
+    ///   file is named.
     static func exportCase(
         _ target: CaseTarget, pipeline: String, logs: String?, to path: String, _ finder: any EventFinder
     ) throws {
         let logs = try RecordedLogs(place: pipeline, logs: logs)
-        guard logs.isOwn else {
+        guard logs.isFileGiven else {
             throw ToolFailure(
                 .usage,
                 "to export a case, name the pipeline file with -p FILE, and the logs with --logs FOLDER")

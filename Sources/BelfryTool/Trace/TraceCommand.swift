@@ -71,7 +71,7 @@ struct TraceCommand: ParsableCommand {
             throw ValidationError("--user and --device need --export")
         }
         if id.isEmpty { throw ValidationError("ID is empty; see `belfry trace --help`") }
-        if limit < 1 { throw ValidationError("--limit takes a number from 1 on") }
+        if limit < 1 { throw ValidationError("--limit takes a number from 1 on, not \(limit)") }
     }
 
     private var place: String { logs ?? pipeline }

@@ -34,7 +34,7 @@ extension CheckedPipeline {
 }
 
 extension PipelineStage {
-    /// The keys that cannot change in a running process, with the values in use.
+    /// The keys that differ from the running stage and cannot change in a running process, with the values in use.
     fileprivate func differences(from old: PipelineStage) -> [(key: String, reason: String)] {
         var differences: [(String, String)] = []
         if kind != old.kind { differences.append(("stage", "the running stage is of kind \(old.kind)")) }

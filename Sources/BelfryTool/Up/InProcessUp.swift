@@ -7,7 +7,7 @@ import WebServices
 /// `belfry up --in-process`: every stage on a thread of this process.
 struct InProcessUp {
     private let process: PipelineProcess
-    /// Nil without a gateway.
+    /// Nil if the pipeline has no gateway.
     private let gateway: Gateway?
 
     init(_ checked: CheckedPipeline) throws {

@@ -21,7 +21,7 @@ final class Readiness: Sendable {
             while !isStopped.load(ordering: .relaxed) {
                 guard let answer = try probe.ask(timeout: .milliseconds(200)) else { continue }
                 if let health = StageHealth(answer), health.isRunning, isOurs(health) { return health }
-                // The stage would answer the next question at once, so wait a little.
+                // The stage answers, so the next question would get an answer at once. Wait a little.
                 poll(nil, 0, Readiness.pauseMilliseconds)
             }
             return nil
@@ -46,7 +46,7 @@ struct StageHealth: Hashable, Sendable {
 
     var isRunning: Bool { phase == HostReport.Phase.running.rawValue }
 
-    /// Nil if the text is not such an answer.
+    /// Nil if the text is not a valid answer.
     init?(_ text: String) {
         var parser = JSONParser(limits: JSONLimits(bytesMax: 1 << 20))
         let found = Array(text.utf8).withUnsafeBytes { bytes -> StageHealth? in

@@ -17,7 +17,7 @@ final class SupervisedUp: Sendable {
     private let readiness = Readiness()
     let state: Mutex<State>
     private let programs: [Supervisor.Program]
-    /// Nil without a gateway.
+    /// Nil if the pipeline has no gateway.
     private let gatewayFolder: String?
 
     struct State {
@@ -104,7 +104,7 @@ final class SupervisedUp: Sendable {
         if isComplete, try await waitForGateway() { StandardError.write("ready") }
     }
 
-    /// - Returns: False where the pipeline stops before the gateway takes requests.
+    /// - Returns: False if the pipeline stops before the gateway accepts requests.
     private func waitForGateway() async throws -> Bool {
         guard let gatewayFolder else { return true }
         while !isStopping {
@@ -137,7 +137,9 @@ final class SupervisedUp: Sendable {
         }
     }
 
-    /// Counts an end of a stage. Returns whether it has ended too often without being ready.
+    /// Counts one more end of a stage.
+    ///
+    /// - Returns: Whether the stage was never ready and has ended ``failuresMax`` times.
     private func fails(_ stage: String, _ status: Int32?) -> Bool {
         state.withLock { state in
             state.failures[stage, default: 0] += 1

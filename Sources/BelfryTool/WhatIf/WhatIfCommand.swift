@@ -53,8 +53,9 @@ struct WhatIfCommand: AsyncParsableCommand {
         if only?.stage != nil {
             throw ValidationError("--only stage=NAME is for replay; whatif compares the pushes of the whole pipeline")
         }
-        if stages.contains(where: { $0.program == nil }) {
-            throw ValidationError("--stage takes NAME=PATH: a stage and a program to run it")
+        if let choice = stages.first(where: { $0.program == nil }) {
+            throw ValidationError(
+                "--stage takes NAME=PATH, a stage and a program to run it, not '\(choice.name.printable)'")
         }
     }
 
@@ -75,7 +76,7 @@ struct WhatIfCommand: AsyncParsableCommand {
         }
     }
 
-    /// - Throws: ``ToolFailure`` with 65 for an invalid command, with its file and line.
+    /// - Throws: ``ToolFailure`` with status 65 for an invalid command. The message names the command's file and line.
     private func whatIf(_ recorded: RecordedPipeline, _ checked: CheckedPipeline) throws -> WhatIf {
         do { return try WhatIf(recorded, change(of: checked), registry: .builtIns) } catch ReplayError.badCommand(
             let line, let reason)

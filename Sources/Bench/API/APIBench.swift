@@ -3,10 +3,10 @@ import PipelineKit
 import PipelineRuntime
 import ZeroMQ
 
-/// Sends requests with `h2load` to a gateway for CloudKit Web Services, which runs with ingest in processes of their
-/// own.
+/// Sends requests with `h2load` to a gateway for CloudKit Web Services. The gateway and ingest run in processes of
+/// their own.
 struct APIBench: Sendable {
-    /// How many requests with one operation to send. Longer requests are fewer.
+    /// How many requests of each kind to send. The bench sends fewer requests with 10 or 200 operations.
     let requests: Int
     let connections: Int
     /// How many records the zone has before the requests.
@@ -15,9 +15,9 @@ struct APIBench: Sendable {
     let sync: String
     let interruption: Interruption
 
-    /// What is sent again and again.
+    /// A kind of request, which `h2load` sends many times.
     enum Request: String, CaseIterable, Sendable {
-        /// A constant from a bare Hummingbird server.
+        /// A request to ``ConstantServer``.
         case constant
         case lookup
         case query
@@ -34,7 +34,7 @@ struct APIBench: Sendable {
         var operationsPerSecond: Double { load.perSecond * Double(max(request.writes, 1)) }
     }
 
-    /// - Returns: A result for each request, in their order.
+    /// - Returns: A result for each kind of request, in the order of ``Request``.
     func run(in folder: String) async throws -> [Result] {
         let constant = try await ConstantServer.whileRunning { [self] port in
             try await SocketThread.run(name: "h2load") { try measure(.constant, port: port, in: folder) }
@@ -42,7 +42,7 @@ struct APIBench: Sendable {
         let processes = try StageProcesses(try pipeline(in: folder))
         let results = try await processes.whileRunning(interruption) { [self] pids in
             guard let port = try processes.checked.gatewayPort(process: pids[1]) else {
-                throw ToolFailure(.software, "the gateway is not there any more")
+                throw ToolFailure(.software, "the gateway no longer listens")
             }
             let probe = try StageProbe(processes.plans[0], processes.context, timeout: .seconds(10))
             try fill(port: port, in: folder)
@@ -94,7 +94,7 @@ struct APIBench: Sendable {
 
     private func last(_ probe: StageProbe) throws -> UInt64 {
         guard let positions = try probe.positions() else {
-            throw ToolFailure(.unavailable, "ingest did not say its position within 10 seconds")
+            throw ToolFailure(.unavailable, "ingest did not report its position within 10 seconds")
         }
         return positions.last
     }
@@ -106,7 +106,7 @@ struct APIBench: Sendable {
             request: request, requests: count, load: try load(request, port: port, in: folder).run(requests: count))
     }
 
-    /// - Parameter body: Sent over one connection; nil for the body of the request over all connections.
+    /// - Parameter body: A body to send over one connection; nil to send the request's own body over all connections.
     private func load(_ request: Request, port: Int, in folder: String, body: String? = nil) -> H2Load {
         H2Load(
             url: "http://127.0.0.1:\(port)\(request.path)", headers: ["content-type: application/json"],
@@ -116,7 +116,7 @@ struct APIBench: Sendable {
 }
 
 extension [APIBench.Result] {
-    /// Requests a second with 200 operations.
+    /// How many requests with 200 operations were answered each second.
     var perSecond: Double { last?.load.perSecond ?? 0 }
 }
 
@@ -156,7 +156,8 @@ extension APIBench.Request {
 }
 
 enum APIBenchBody {
-    /// Creates records with about 300 bytes each. Records without names get new ones in every request.
+    /// Creates records with about 300 bytes each. If they are not named, the gateway gives them new names in every
+    /// request.
     static func modify(_ count: Int, areNamed: Bool = false) -> String {
         let operations = (0..<count).map { number in
             #"{"operationType":"create","record":{\#(areNamed ? #""recordName":"r\#(number)","# : "")"recordType":"Note","#

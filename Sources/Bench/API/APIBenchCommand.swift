@@ -18,7 +18,7 @@ struct APIBenchCommand: AsyncParsableCommand {
               belfry bench api --records 1000000 --connections 1
             """)
 
-    @Option(help: "How many requests to send with one operation; longer requests are fewer.")
+    @Option(help: "How many requests of each kind to send (fewer with 10 or 200 operations).")
     var requests = 20_000
 
     @Option(help: "How many connections to open. Each sends its next request after an answer.")
@@ -34,18 +34,18 @@ struct APIBenchCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (1_000...100_000_000).contains(requests) else {
-            throw ValidationError("--requests takes a number from 1000 to 100000000")
+            throw ValidationError("--requests takes a number from 1000 to 100000000, not \(requests)")
         }
         guard (400...100_000_000).contains(records) else {
-            throw ValidationError("--records takes a number from 400 to 100000000")
+            throw ValidationError("--records takes a number from 400 to 100000000, not \(records)")
         }
         guard (1...1_000).contains(connections) else {
-            throw ValidationError("--connections takes a number from 1 to 1000")
+            throw ValidationError("--connections takes a number from 1 to 1000, not \(connections)")
         }
     }
 
     func run() async throws {
-        BuildKind.warn()
+        BuildKind.warnIfDebug()
         let bench = APIBench(
             requests: requests, connections: connections, records: records, sync: sync, interruption: .watch())
         let runs = try await common.measure(by: \.perSecond) { try await bench.run(in: $0.path) }

@@ -4,7 +4,7 @@ import Logging
 import NIOCore
 import NIOPosix
 
-/// A bare Hummingbird server in this process, which answers every request with the same 300 bytes. It is the baseline
+/// A bare Hummingbird server in this process, which answers every request with the same 299 bytes. It is the baseline
 /// of the bench.
 enum ConstantServer {
     /// - Parameter body: Called with the port.

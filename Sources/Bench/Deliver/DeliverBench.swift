@@ -4,13 +4,13 @@ import PipelineKit
 import PipelineRuntime
 import TransportAPNs
 
-/// Sends pushes to a server on this machine in three ways: through the APNs transport, through the deliver stage, and with
-/// `h2load`.
+/// Sends pushes to a server on this machine in three ways: through the APNs transport, through the deliver stage, and
+/// with `h2load`.
 struct DeliverBench: Sendable {
     let count: Int
     let interruption: Interruption
 
-    /// Pushes in one call of the transport, about as many as the deliver stage hands out at once.
+    /// The number of pushes in one call of the transport, about as many as the deliver stage hands out at once.
     private static let window = 1_000
 
     struct Result: Sendable {
@@ -138,7 +138,7 @@ struct DeliverBenchPushes: Sendable {
 }
 
 extension DeliverBenchPushes {
-    /// Requests with the headers and the body of the pushes.
+    /// The requests of `h2load`, with the headers and the body of the pushes.
     static func load(to server: DeliverBenchServer, connections: Int, streams: Int, in folder: String) -> H2Load {
         H2Load(
             url: "https://localhost:\(server.port)/3/device/\(DeliverBenchServer.token(7))",

@@ -24,14 +24,14 @@ struct DeliverBenchCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (10_000...100_000_000).contains(count) else {
-            throw ValidationError("--count takes a number from 10000 to 100000000")
+            throw ValidationError("--count takes a number from 10000 to 100000000, not \(count)")
         }
     }
 
     private static let shapes = [(1, 100), (1, 1_000), (4, 100), (4, 1_000)]
 
     func run() async throws {
-        BuildKind.warn()
+        BuildKind.warnIfDebug()
         let bench = DeliverBench(count: count, interruption: .watch())
         var results: [DeliverBench.Result] = []
         for (connections, streams) in Self.shapes {

@@ -24,7 +24,8 @@ final class DeliverBenchServer: Sendable {
     /// - Parameters:
     ///   - streams: How many streams a connection may have open.
     ///   - folder: The folder for keys, certificates and devices.
-    /// - Throws: ``ToolFailure`` with 69 if `nghttpd` is missing or does not start.
+    /// - Throws: ``ToolFailure`` with status 69 if `nghttpd` is missing or does not start, and with 74 if the keys
+    ///   cannot be written.
     init(streams: Int, in folder: String) throws {
         var configuration = LocalAPNs.Configuration()
         configuration.folder = folder

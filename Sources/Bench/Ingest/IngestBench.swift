@@ -6,7 +6,7 @@ import PipelineRuntime
 import Time
 import ZeroMQ
 
-/// Measures ingest with a number of live records: its host, its log and a producer are in this process.
+/// Measures ingest with a number of live records. Ingest's host, its log and a producer are in this process.
 struct IngestBench: Sendable {
     let records: Int
     let changes: Int
@@ -15,7 +15,7 @@ struct IngestBench: Sendable {
 
     struct Result: Sendable {
         let records: Int
-        /// Creates a second while the records were made.
+        /// Creates per second while the bench made the records.
         var createsPerSecond = 0.0
         var changesPerSecond = 0.0
         var bytesPerRecord = 0.0
@@ -83,12 +83,13 @@ struct IngestBench: Sendable {
     }
 }
 
-/// Makes the records, then changes them at random, as fast as ingest takes the lines.
+/// Makes the records, then changes them at random, as fast as ingest accepts the lines.
 private final class IngestProducer {
     private let bench: IngestBench
     private let process: PipelineProcess
     private let producer: Producer
     private var refused = 0
+    private var lastAnswer = ContinuousClock.now
 
     private static let blockLines = 300
     private static let stallTimeout = Duration.seconds(30)
@@ -96,7 +97,10 @@ private final class IngestProducer {
     init(_ bench: IngestBench, _ process: PipelineProcess) throws {
         (self.bench, self.process) = (bench, process)
         producer = try process.producer("belfry bench")
-        producer.onAnswer = { [unowned self] in refused += $0.refused }
+        producer.onAnswer = { [unowned self] in
+            refused += $0.refused
+            lastAnswer = .now
+        }
     }
 
     func run() throws -> IngestBench.Result {
@@ -114,7 +118,7 @@ private final class IngestProducer {
         return result
     }
 
-    /// - Returns: Lines a second, until the last is acknowledged.
+    /// - Returns: Lines per second, from the first line sent to the last answer.
     private func send(_ count: Int, _ write: (Int, inout ByteBuffer) -> Void) throws -> Double {
         let start = ContinuousClock.now
         for first in stride(from: 0, to: count, by: IngestProducer.blockLines) {
@@ -130,20 +134,23 @@ private final class IngestProducer {
     }
 
     private func wait(_ isMet: () -> Bool) throws {
-        let limit = ContinuousClock.now + IngestProducer.stallTimeout
+        let start = ContinuousClock.now
         while !isMet() {
             try bench.interruption.check()
-            guard .now < limit else { throw ToolFailure(.software, "ingest has answered nothing for 30 seconds") }
+            guard ContinuousClock.now - max(start, lastAnswer) < IngestProducer.stallTimeout else {
+                throw ToolFailure(.software, "ingest has not answered for 30 seconds")
+            }
             try producer.pump(wait: .milliseconds(100))
         }
     }
 }
 
-/// The commands of the bench: records of 100,000 users, each with a zone.
+/// The commands of the bench. The records belong to 100,000 users, and each user has one zone.
 private enum IngestLine {
     private static let users = 100_000
 
-    /// Eight updates, a create and a delete among ten changes. The delete must read the record's last fields.
+    /// Of ten changes, eight are updates, one is a create, and one is a delete. For a delete, ingest must read the
+    /// record's last fields.
     static func change(_ number: Int, among records: Int, to buffer: inout ByteBuffer) {
         let record = Int(Mixer.scramble(UInt64(number)) % UInt64(records))
         switch number % 10 {

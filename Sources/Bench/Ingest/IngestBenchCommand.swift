@@ -15,7 +15,7 @@ struct IngestBenchCommand: AsyncParsableCommand {
               belfry bench ingest --records 1000000 --changes 2000000 --in /srv/belfry
             """)
 
-    @Option(parsing: .upToNextOption, help: "How many live records; several numbers make a row each.")
+    @Option(parsing: .upToNextOption, help: "How many live records; the report has a row for each number.")
     var records = [10_000, 1_000_000, 10_000_000]
 
     @Option(help: "How many changes to send for each row.")
@@ -24,14 +24,15 @@ struct IngestBenchCommand: AsyncParsableCommand {
     @OptionGroup var common: BenchOptions
 
     func validate() throws {
-        guard records.allSatisfy({ (1...100_000_000).contains($0) }), !records.isEmpty else {
-            throw ValidationError("--records takes numbers from 1 to 100000000")
+        if records.isEmpty { throw ValidationError("--records has no number") }
+        if let wrong = records.first(where: { !(1...100_000_000).contains($0) }) {
+            throw ValidationError("--records takes numbers from 1 to 100000000, not \(wrong)")
         }
-        guard changes > 0 else { throw ValidationError("--changes takes a number from 1 on") }
+        guard changes > 0 else { throw ValidationError("--changes takes a number from 1 on, not \(changes)") }
     }
 
     func run() async throws {
-        BuildKind.warn()
+        BuildKind.warnIfDebug()
         let interruption = Interruption.watch()
         var rows: [IngestBench.Result] = []
         for records in records {

@@ -5,8 +5,8 @@ import Time
 
 /// Appends the same lines to a log and to a plain file, then reads both.
 ///
-/// It writes a log, the plain file and another log, and averages the times of the two logs. So a machine that becomes faster
-/// or slower meanwhile favors neither.
+/// It writes a log, the plain file and another log, and averages the times of the two logs. So a machine that becomes
+/// faster or slower meanwhile favors neither.
 struct LogBench {
     struct Append: Sendable {
         var policy: SyncPolicy
@@ -93,8 +93,8 @@ struct LogBench {
         try log.close()
     }
 
-    /// Writes the plain file as a C program would. Each batch is one `pwrite` of as many bytes as the log writes. There are
-    /// as many `fdatasync` calls as the log made, evenly spread, and the last call is at the end.
+    /// Writes the plain file as a C program would. Each batch is one `pwrite` of as many bytes as the log writes. The
+    /// program makes as many `fdatasync` calls as the log made, evenly spread, and the last call is at the end.
     private func writePlainly(_ lines: [UInt8], _ count: Int, syncs: Int, to file: Int32) throws {
         let bytes = [UInt8](repeating: 0, count: BatchFormat.headerBytes) + lines
         var (offset, synced) = (0, 0)

@@ -12,7 +12,7 @@ struct LogBenchCommand: AsyncParsableCommand {
             writes, and as many fdatasync calls as the log made, evenly spread. The log calls fdatasync on another thread; \
             the plain file waits for each call. The plain file is written between two logs, whose times are averaged. \
             Then the bench reads the log and checks every CRC; the baseline reads the plain file and copies each byte \
-            once. All files are in the page cache. Each row is the median run by ratio to the baseline.
+            once. All files are in the page cache. Each row shows the run with the median ratio to the baseline.
 
               belfry bench log
               belfry bench log --events 1000000 --runs 5 --in /srv/belfry
@@ -25,12 +25,12 @@ struct LogBenchCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (256...100_000_000).contains(events) else {
-            throw ValidationError("--events takes a number from 256 to 100000000")
+            throw ValidationError("--events takes a number from 256 to 100000000, not \(events)")
         }
     }
 
     func run() async throws {
-        BuildKind.warn()
+        BuildKind.warnIfDebug()
         let interruption = Interruption.watch()
         let scratch = try ScratchFolder(in: common.folder)
         defer { scratch.finish() }

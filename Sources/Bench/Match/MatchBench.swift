@@ -8,9 +8,10 @@ import Time
 
 /// Matches changes against subscriptions, on one thread without a host.
 ///
-/// Each run finds the pairs of subscription and change in several ways, and checks that all ways find the same pairs. It
-/// uses the index, and a scan of all subscriptions. It uses the index again while subscriptions are deleted and saved, and
-/// after that. At last it uses an index loaded from a snapshot.
+/// Each run finds the pairs of subscription and change in several ways, and checks that all ways find the same pairs:
+/// with the index, with a scan of all subscriptions for the first changes, with the index while some subscriptions are
+/// deleted and saved (only the pairs of the other subscriptions are compared), with the index after that, and with an
+/// index loaded from a snapshot.
 struct MatchBench: Sendable {
     let subscriptions: MatchInput
     let changes: MatchInput
@@ -20,7 +21,8 @@ struct MatchBench: Sendable {
     private static let passes = 9
 
     /// - Parameter folder: The folder of the snapshot.
-    /// - Throws: ``ToolFailure`` with 65 if a subscription is saved twice, and with 70 if two ways find different pairs.
+    /// - Throws: ``ToolFailure`` with status 65 if a subscription is saved twice, and with 70 if two ways find
+    ///   different pairs.
     func run(in folder: String) throws -> MatchResult {
         var result = MatchResult(subscriptions: subscriptions.count, changes: changes.count)
         let before = MatchBench.memory
@@ -54,7 +56,7 @@ struct MatchBench: Sendable {
         try TextFile.write(text, to: path)
     }
 
-    private func fill(_ watchers: inout Watchers) throws { try subscriptions.readLines { try watchers.take($1) } }
+    private func fill(_ watchers: inout Watchers) throws { try subscriptions.readLines { try watchers.apply($1) } }
 
     private func pairs(
         _ watchers: inout Watchers, _ empty: MatchPairs = MatchPairs(), of range: Range<Int>? = nil
@@ -85,7 +87,7 @@ extension MatchBench {
         return Double(changes.count) / times.median
     }
 
-    /// - Returns: Nanoseconds, of the pass with the median 99th percentile.
+    /// - Returns: Latencies in nanoseconds, of the pass with the median 99th percentile.
     private func latency(_ watchers: inout Watchers) throws -> Percentiles {
         var passes: [Percentiles] = []
         for _ in 0..<MatchBench.passes { passes.append(try latencyOfPass(&watchers)) }
@@ -105,7 +107,7 @@ extension MatchBench {
 
     private func scan(_ watchers: inout Watchers) throws -> Double {
         var plain = PlainScan()
-        try subscriptions.readLines { try plain.take($1) }
+        try subscriptions.readLines { try plain.add($1) }
         let range = 0..<min(scanned, changes.count)
         var found = MatchPairs()
         let taken = try seconds {
@@ -162,7 +164,7 @@ extension MatchBench {
             guard let edit = edits.edit(after: index) else { return }
             let start = MatchBench.now
             if edit.isDelete {
-                try edits.deletions[edit.index].withUnsafeBytes { try watchers.take($0) }
+                try edits.deletions[edit.index].withUnsafeBytes { try watchers.apply($0) }
             } else {
                 try save(edits.lines[edit.index], &watchers)
             }
@@ -173,14 +175,14 @@ extension MatchBench {
     }
 
     private func save(_ line: Int, _ watchers: inout Watchers) throws {
-        try subscriptions.readLines(of: line..<(line + 1)) { try watchers.take($1) }
+        try subscriptions.readLines(of: line..<(line + 1)) { try watchers.apply($1) }
     }
 }
 
 // MARK: - Snapshots
 
 extension MatchBench {
-    /// Writes a snapshot to the disk, and continues with an index loaded from it.
+    /// Writes a snapshot to the disk, and replaces the index by an index loaded from the snapshot.
     private func snapshot(_ watchers: inout Watchers, in folder: String) throws -> MatchResult.Snapshot {
         var result = MatchResult.Snapshot()
         let store = SnapshotStore(logDirectory: folder)
@@ -193,7 +195,7 @@ extension MatchBench {
         watchers = Watchers()
         result.loadSeconds = try seconds {
             let newest = try store.newest(where: { _ in true }) { StandardError.write($0) }
-            guard let newest else { throw ToolFailure(.software, "the snapshot just written is not there") }
+            guard let newest else { throw ToolFailure(.software, "cannot find the snapshot that was just written") }
             var reader = SnapshotReader(newest.state.span.bytes)
             try watchers.read(from: &reader)
         }

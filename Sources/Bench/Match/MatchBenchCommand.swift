@@ -66,9 +66,10 @@ struct MatchBenchCommand: AsyncParsableCommand {
         guard pairs == nil && save == nil || count?.numbers.count ?? 1 == 1 else {
             throw ValidationError("--pairs and --save write one workload: give --count one number")
         }
-        guard (1...10_000_000).contains(length), scanned > 0 else {
-            throw ValidationError("--length takes a number from 1 to 10000000, and --scanned a number from 1 on")
+        guard (1...10_000_000).contains(length) else {
+            throw ValidationError("--length takes a number from 1 to 10000000, not \(length)")
         }
+        guard scanned > 0 else { throw ValidationError("--scanned takes a number from 1 on, not \(scanned)") }
     }
 
     func run() async throws {
@@ -94,12 +95,12 @@ struct MatchBenchCommand: AsyncParsableCommand {
     }
 
     private func run(_ subscriptions: MatchInput, _ changes: MatchInput) async throws {
-        guard subscriptions.count > 0, changes.count > 0 else {
-            throw ToolFailure(.badData, "both files must have at least one line")
+        for input in [subscriptions, changes] where input.count == 0 {
+            throw ToolFailure(.badData, "\(input.name) has no lines")
         }
         let bench = MatchBench(subscriptions: subscriptions, changes: changes, scanned: scanned)
         if let pairs { return try bench.writePairs(to: pairs) }
-        BuildKind.warn()
+        BuildKind.warnIfDebug()
         let runs = try await common.measure(by: \.perSecond) { scratch in
             try await SocketThread.run(name: "bench") { try bench.run(in: scratch.path) }
         }

@@ -5,15 +5,16 @@ import JSON
 struct MatchEdits {
     /// One of this many operations is an edit; the others are changes.
     static let operationsPerEdit = 100
-    /// The distance between two edited lines. It is prime, so that every line is edited once before a line is edited again.
+    /// The distance between two edited lines. It is prime, so that every line is edited once before a line is edited
+    /// again.
     private static let stride = 7_919
 
-    /// The line that saves each subscription to edit. Each of these subscriptions is deleted, and saved again before the next
-    /// one is deleted.
+    /// The lines that save the subscriptions to edit. Each of these subscriptions is deleted, and saved again before
+    /// the next subscription is deleted.
     let lines: [Int]
-    /// The command that deletes each of these subscriptions.
+    /// For each of ``lines``, the command that deletes its subscription.
     let deletions: [[UInt8]]
-    /// The IDs of these subscriptions.
+    /// The IDs of the subscriptions of ``lines``.
     let touched: Set<[UInt8]>
 
     init(_ subscriptions: MatchInput, changes: Int) throws {
@@ -43,7 +44,8 @@ struct MatchEdits {
         return (Array(deletion.json.utf8), Array(id.utf8))
     }
 
-    /// - Returns: The index in ``lines``, and whether to delete or save it; nil if no edit follows the change.
+    /// - Returns: The index in ``lines``, and whether to delete its subscription or to save it; nil if no edit follows
+    ///   the change.
     @inline(__always)
     func edit(after change: Int) -> (index: Int, isDelete: Bool)? {
         let between = MatchEdits.operationsPerEdit - 1

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Lines of a file, in memory.
+/// The lines of a file or of a ``MatchWorkload``, in memory. Empty lines are left out.
 struct MatchInput: Sendable {
     /// The name in messages.
     let name: String
@@ -39,12 +39,14 @@ struct MatchInput: Sendable {
 
     /// Calls `body` with each line and its index.
     ///
-    /// - Throws: ``ToolFailure`` with the file, the line number and the error of `body`.
+    /// - Throws: ``ToolFailure`` with the name, the number of the line in the file, and the error of `body`.
     func readLines(of range: Range<Int>? = nil, _ body: (Int, UnsafeRawBufferPointer) throws -> Void) throws {
         try bytes.withUnsafeBytes { bytes in
             for index in range ?? lines.indices {
                 do { try body(index, UnsafeRawBufferPointer(rebasing: bytes[lines[index]])) } catch {
-                    throw ToolFailure(.badData, "\(name), line \(index + 1): \(error)")
+                    let before = bytes[..<lines[index].lowerBound]
+                    let number = before.reduce(1) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 }
+                    throw ToolFailure(.badData, "\(name), line \(number): \(error)")
                 }
             }
         }

@@ -13,7 +13,7 @@ struct MatchPairs {
     private var ids: [[UInt8]] = []
     /// The IDs of subscriptions that do not count.
     private let ignored: Set<[UInt8]>
-    /// All lines, if they are kept.
+    /// All lines; empty unless `keepsText` is set.
     private(set) var text = Data()
     private let keepsText: Bool
 

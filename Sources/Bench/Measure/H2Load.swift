@@ -6,22 +6,23 @@ struct H2Load {
     let url: String
     var headers: [String] = []
     let body: String
-    /// Speaks HTTP/1.1 with one request at a time on each connection.
+    /// Whether the requests use HTTP/1.1, with one request in flight on each connection.
     var isHTTP1 = false
-    /// Writes a line for each request to a file, which costs some of the rate.
+    /// Whether `h2load` writes a line for each request to a file, which lowers the rate.
     var measuresLatency = false
     let connections: Int
     var streams = 1
-    /// The folder for its files.
+    /// The folder for the files of `h2load`.
     let folder: String
 
     struct Result: Sendable {
         let perSecond: Double
-        /// How long requests took, in microseconds; zero where that was not measured.
+        /// How long requests took, in microseconds; zero without ``H2Load/measuresLatency``.
         let latency: Percentiles
     }
 
-    /// - Throws: ``ToolFailure`` with 69 if `h2load` is missing or does not end, and with 70 if an answer is no 2xx.
+    /// - Throws: ``ToolFailure`` with status 69 if `h2load` is missing or does not end within five minutes, and with 70
+    ///   if it prints no rate or a request is not answered with 2xx.
     func run(requests count: Int) throws -> Result {
         let (bodyFile, output, log) = ("\(folder)/body", "\(folder)/h2load.txt", "\(folder)/h2load.log")
         try TextFile.write(body, to: bodyFile)
@@ -49,7 +50,8 @@ struct H2Load {
             + [url]
     }
 
-    /// Finds the rate in `finished in 437ms, 229233.19 req/s, 5.93MB/s` and `status codes: 100000 2xx, …`.
+    /// Finds the rate in `finished in 437ms, 229233.19 req/s, 5.93MB/s`, and the number of answers in
+    /// `status codes: 100000 2xx, …`.
     private func rate(_ text: String, _ count: Int) throws -> Double {
         let words = text.split(whereSeparator: \.isWhitespace)
         guard let unit = words.firstIndex(of: "req/s,"), unit > 0, let rate = Double(words[unit - 1]),

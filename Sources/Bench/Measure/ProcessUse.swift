@@ -42,7 +42,7 @@ struct ProcessUse: Hashable, Sendable {
         peakBytes = ProcessUse.bytes("VmHWM:", in: status)
     }
 
-    /// The memory of this reading, and the processor time since an earlier one.
+    /// The memory of this reading, and the processor time since an earlier reading.
     func since(_ earlier: ProcessUse) -> ProcessUse {
         var use = self
         use.userSeconds -= earlier.userSeconds
@@ -50,8 +50,8 @@ struct ProcessUse: Hashable, Sendable {
         return use
     }
 
-    /// Returns freed memory to the system, so that later readings count its reuse (malloc_trim(3), which Swift's Glibc does
-    /// not declare).
+    /// Returns freed memory to the system, so that later readings count its reuse (malloc_trim(3), which Swift's Glibc
+    /// does not declare).
     static func trimMemory() {
         guard let trim = dlsym(nil, "malloc_trim") else { return }
         _ = unsafeBitCast(trim, to: (@convention(c) (Int) -> Int32).self)(0)

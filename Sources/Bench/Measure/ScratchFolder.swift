@@ -6,7 +6,8 @@ final class ScratchFolder: Sendable {
     let path: String
     private let isKept: Bool
 
-    /// - Parameter parent: Nil for `TMPDIR`, or `/tmp`. The folder holds sockets, whose paths must be short.
+    /// - Parameter parent: The folder in which to make the new folder; nil for `TMPDIR`, or `/tmp`. The path must be
+    ///   short, because the new folder contains sockets.
     init(in parent: String?, isKept: Bool = false) throws {
         let parent = parent ?? ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
         var template = Array("\(parent)/belfry-bench-XXXXXX".utf8CString)
@@ -17,7 +18,7 @@ final class ScratchFolder: Sendable {
         self.isKept = isKept
     }
 
-    /// Removes the folder, or prints where it is.
+    /// Removes the folder, or prints its path if it is kept.
     func finish() {
         guard !isKept else { return StandardError.write("kept: \(path)") }
         do { try FileManager.default.removeItem(atPath: path) } catch {

@@ -8,12 +8,12 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// Measures the memory of stages for each thing that they keep, on one thread without a host.
+/// Measures the memory that stages need for each device, badge and held notification, on one thread without a host.
 struct MemoryBench: Sendable {
     let count: Int
     let interruption: Interruption
 
-    /// What a stage keeps, one for each user.
+    /// The kinds of state that a stage keeps. Each user has one device, one badge or one notification.
     enum Kept: String, CaseIterable, Sendable {
         case devices = "devices in deliver"
         case badges = "badges in payload"
@@ -22,7 +22,7 @@ struct MemoryBench: Sendable {
 
     struct Result: Sendable {
         let kept: Kept
-        /// Bytes of memory for each, including its text.
+        /// Bytes of memory for each device, badge or notification, including its text.
         let bytes: Double
         /// Bytes of the text that a stage must keep: names and tokens, or the notification.
         let textBytes: Double
@@ -117,7 +117,7 @@ extension MemoryBench.Kept {
 
     private static func device(_ number: Int) -> String { uuid(number) }
 
-    /// 64 digits, as APNs' tokens have.
+    /// A token of 64 digits, like a token of APNs.
     private static func token(_ number: Int) -> String {
         let digits = String(Mixer.scramble(UInt64(number)), radix: 16)
         return String(repeating: "a", count: 64 - digits.count) + digits

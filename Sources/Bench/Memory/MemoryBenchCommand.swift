@@ -6,10 +6,10 @@ struct MemoryBenchCommand: AsyncParsableCommand {
         commandName: "memory",
         abstract: "Measures the memory for each device, badge and held notification.",
         discussion: """
-            Gives the deliver stage a device of each of many users, the payload stage a badge of each, and the coalesce stage a \
-            notification for each that it holds back for an hour. The report has the bytes for each, and how many of them are \
-            beyond the text that the stage must keep. `belfry bench ingest` measures records, and `belfry bench match` \
-            subscriptions.
+            Makes many users. For each user, the deliver stage gets a device, the payload stage gets a badge, and the \
+            coalesce stage gets a notification, which it holds back for an hour. The report shows the bytes for each \
+            device, badge and notification, and how many of these bytes are more than the text that the stage must \
+            keep. `belfry bench ingest` measures records, and `belfry bench match` subscriptions.
 
               belfry bench memory
               belfry bench memory --count 100000 --json
@@ -22,12 +22,12 @@ struct MemoryBenchCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (1_000...100_000_000).contains(count) else {
-            throw ValidationError("--count takes a number from 1000 to 100000000")
+            throw ValidationError("--count takes a number from 1000 to 100000000, not \(count)")
         }
     }
 
     func run() async throws {
-        BuildKind.warn()
+        BuildKind.warnIfDebug()
         let bench = MemoryBench(count: count, interruption: .watch())
         var results: [MemoryBench.Result] = []
         for kept in MemoryBench.Kept.allCases {

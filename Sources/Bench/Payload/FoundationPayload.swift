@@ -3,7 +3,7 @@ import Foundation
 import JSON
 import PipelineRuntime
 
-/// Builds the same payloads with Foundation, without regard to speed: the baseline of the bench.
+/// Builds the payloads of the payload stage with Foundation, without regard to speed. It is the baseline of the bench.
 enum FoundationPayload {
     private typealias Object = [String: Any]
 

@@ -5,11 +5,11 @@ import Time
 
 /// Builds pushes from notifications, from bytes to bytes, on one thread without a host.
 ///
-/// Building, reading without building, and building with Foundation take turns, so that a machine that slows down favors
-/// none of them.
+/// Building, reading without building, and building with Foundation take turns, so that a machine that slows down
+/// favors none of them.
 struct PayloadBench: Sendable {
     let input: PayloadBenchInput
-    /// How long each turn takes at least.
+    /// The minimum length of each turn.
     let seconds: Double
     let interruption: Interruption
 
@@ -20,7 +20,8 @@ struct PayloadBench: Sendable {
         return StageContext(log: identity, upstream: identity, upstreamName: log)
     }
 
-    /// - Throws: ``ToolFailure`` with 70 if a payload differs from Foundation's.
+    /// - Throws: ``ToolFailure`` with status 70 if a payload in the stage's first part of output differs from
+    ///   Foundation's.
     func run() throws -> PayloadResult {
         var result = PayloadResult(payloads: input.count, notificationBytes: input.meanBytes)
         try compare(into: &result)
@@ -62,7 +63,7 @@ struct PayloadBench: Sendable {
         return input.count
     }
 
-    /// - Parameter flush: Takes the outputs whenever they fill a part, and at the end.
+    /// - Parameter flush: Called when the outputs fill a part, and at the end. It removes the outputs.
     private func build(_ flush: (inout Outbox) throws -> Void) throws {
         var stage = StageClock(try PayloadStage(PayloadSettings(), context: PayloadBench.context(of: "notifications")))
         var parser = JSONParser()

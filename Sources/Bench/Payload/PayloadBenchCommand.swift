@@ -8,8 +8,8 @@ struct PayloadBenchCommand: AsyncParsableCommand {
             Makes notifications of \(Workload.lineBytes)-byte changes, each for a subscription with three desired keys and two \
             localization arguments, and builds their pushes on one thread. Two baselines take turns with it: reading the \
             same notifications without building anything, and building the same payloads with Foundation's \
-            JSONSerialization. Each has five turns, and the median counts. Exits with status 70 if a payload differs from \
-            Foundation's.
+            JSONSerialization. Each has five turns, and the median counts. Exits with status 70 if one of the first \
+            payloads differs from Foundation's.
 
               belfry bench payload
               belfry bench payload --runs 3 --json
@@ -25,13 +25,15 @@ struct PayloadBenchCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (100...1_000_000).contains(count) else {
-            throw ValidationError("--count takes a number from 100 to 1000000")
+            throw ValidationError("--count takes a number from 100 to 1000000, not \(count)")
         }
-        guard (0.001...60).contains(seconds) else { throw ValidationError("--seconds takes a number from 0.001 to 60") }
+        guard (0.001...60).contains(seconds) else {
+            throw ValidationError("--seconds takes a number from 0.001 to 60, not \(seconds)")
+        }
     }
 
     func run() async throws {
-        BuildKind.warn()
+        BuildKind.warnIfDebug()
         let bench = PayloadBench(
             input: try PayloadBenchInput(count: count), seconds: seconds, interruption: .watch())
         let runs = try await common.measure(by: \.perSecond) { _ in try bench.run() }

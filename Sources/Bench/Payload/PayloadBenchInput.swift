@@ -72,7 +72,7 @@ struct PayloadBenchInput: Sendable {
         return line.dropLast(2) + Array(#","change":"update"}"#.utf8)
     }
 
-    /// Makes each match line a notification that coalesce sends at once.
+    /// Turns each match line into a notification as coalesce writes it when it does not hold the notification back.
     private static func notifications(_ matches: UnsafeRawBufferPointer) -> [UInt8] {
         let start = "{\"type\":\"match\"".utf8.count
         var buffer = ByteBuffer(capacity: matches.count * 2)

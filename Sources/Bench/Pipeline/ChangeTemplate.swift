@@ -92,7 +92,7 @@ struct ChangeTemplate {
     }
 }
 
-/// Text that changes and subscriptions share.
+/// JSON text and names that changes and subscriptions share.
 enum WorkloadNames {
     static let place = "\"container\":\"iCloud.com.example.Bench\",\"environment\":\"production\""
     static let filler = ", which was written on a train between two stations, and then rewritten at home in the evening"

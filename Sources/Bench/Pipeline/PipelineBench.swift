@@ -1,9 +1,9 @@
 import Time
 
-/// What `belfry bench pipeline` measures.
+/// The settings of a run of `belfry bench pipeline`.
 struct PipelineBenchOptions: Sendable {
     var changes: UInt64 = 1_000_000
-    /// How many changes to send a second; nil to send them as fast as the stages take them.
+    /// How many changes to send each second; nil to send them as fast as the stages read them.
     var rate: Int?
     var subscriptions = 10_000
     var records = 100_000
@@ -15,7 +15,7 @@ struct PipelineBenchOptions: Sendable {
     var seed: UInt64 = 1
 }
 
-/// One run: five new stage processes with empty logs take one workload.
+/// One run: five new stage processes with empty logs process one workload.
 struct PipelineBench: Sendable {
     let options: PipelineBenchOptions
     let interruption: Interruption

@@ -21,8 +21,8 @@ struct PipelineBenchCommand: AsyncParsableCommand {
             CPU time counts from the first send; memory is the resident set of the process.
 
             With --rate the report also shows the snapshots of each stage, the latency of changes while a snapshot was \
-            made and otherwise, and the longest pauses of each stage: how long one turn of its loop took, what took most \
-            of it, and for how much of it the stage had a processor.
+            made and otherwise, and the longest pauses of each stage: how long the turn of its loop took, the main \
+            cause, and for how long the stage ran on a processor.
 
               belfry bench pipeline
               belfry bench pipeline --rate 20000 --changes 400000
@@ -59,19 +59,22 @@ struct PipelineBenchCommand: AsyncParsableCommand {
     var keep = false
 
     func validate() throws {
-        if changes == 0 { throw ValidationError("--changes takes a number from 1 on") }
-        if rate.map({ $0 < 1 }) == true { throw ValidationError("--rate takes a number from 1 on") }
-        guard (0...1_000_000).contains(devices) else { throw ValidationError("--devices takes a number up to 1000000") }
+        if changes == 0 { throw ValidationError("--changes takes a number from 1 on, not 0") }
+        if let rate, rate < 1 { throw ValidationError("--rate takes a number from 1 on, not \(rate)") }
+        guard (0...1_000_000).contains(devices) else {
+            throw ValidationError("--devices takes a number from 0 to 1000000, not \(devices)")
+        }
         guard (1..<100_000_000).contains(records) else {
-            throw ValidationError("--records takes a number from 1 to 99999999")
+            throw ValidationError("--records takes a number from 1 to 99999999, not \(records)")
         }
         guard SyncPolicy(sync) != nil else {
-            throw ValidationError("--sync takes always, never, or interval and a duration: \"interval 50ms\"")
+            throw ValidationError(
+                "--sync takes always, never, or interval and a duration as in 'interval 50ms', not '\(sync.printable)'")
         }
     }
 
     func run() async throws {
-        BuildKind.warn()
+        BuildKind.warnIfDebug()
         let options = PipelineBenchOptions(
             changes: changes, rate: rate, subscriptions: users.subscriptions, records: records,
             devices: devices, snapshotBytes: snapshotBytes ?? (rate == nil ? nil : "32 MiB"), sync: sync,

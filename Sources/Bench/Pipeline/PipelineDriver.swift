@@ -24,9 +24,10 @@ final class PipelineDriver {
         var pauses: [[StagePause]] = []
     }
 
-    /// How many lines one message has if there is no `--rate`. They have about 128 KiB.
+    /// The number of lines in one message without `--rate`. These lines have about 128 KiB.
     private static let blockLines = 336
-    /// The run fails if no stage makes progress for this time.
+    /// The run fails if no stage makes progress for this time. If all changes are sent and the outcomes log does not
+    /// grow for this time, the driver stops waiting for outcomes.
     private static let stallTimeout = Duration.seconds(30)
 
     private let options: PipelineBenchOptions
@@ -46,7 +47,7 @@ final class PipelineDriver {
         workload = Workload(seed: options.seed, subscriptions: options.subscriptions, records: options.records)
         let source = stages.plans[0]
         producer = try Producer(
-            ProducerSocket.make(source, stages.context), endpoint: source.door ?? "", name: "belfry bench",
+            ToolSocket.make(source, stages.context), endpoint: source.door ?? "", name: "belfry bench",
             secret: ProducerSecret.drawn())
         producer.onAnswer = { [unowned self] in
             refused += $0.refused
@@ -85,7 +86,7 @@ final class PipelineDriver {
         var last = producer.logLast
         for plan in stages.plans.dropFirst() {
             let probe = try StageProbe(plan, stages.context)
-            while try (probe.positions()?.taken ?? 0) < last { try checkProgress() }
+            while try (probe.positions()?.lastRead ?? 0) < last { try checkProgress() }
             last = try probe.positions()?.last ?? 0
         }
         lastProgress = .now

@@ -8,7 +8,7 @@ import Time
 struct SnapshotTimes {
     /// The number of snapshots of each stage, in the order of the logs.
     private(set) var counts: [Int] = []
-    /// When at least one stage made a snapshot, in order, without overlaps.
+    /// The spans of time in which at least one stage made a snapshot, in order, without overlaps.
     private var spans: [(start: Instant, end: Instant)] = []
 
     /// - Parameters:
@@ -38,7 +38,7 @@ struct SnapshotTimes {
     }
 
     /// Whether a stage made a snapshot at some moment between two times.
-    func overlap(_ start: Instant, _ end: Instant) -> Bool {
+    func overlaps(_ start: Instant, _ end: Instant) -> Bool {
         var (low, high) = (0, spans.count)
         while low < high {
             let middle = (low + high) / 2
@@ -63,7 +63,7 @@ struct SnapshotTimes {
     }
 }
 
-/// Latencies of the changes, divided by whether a stage made a snapshot meanwhile.
+/// Latencies of the changes, in two groups: changes during which a stage made a snapshot, and all other changes.
 struct SnapshotLatencies: Hashable, Sendable {
     var duringSnapshots: Percentiles
     var otherwise: Percentiles
@@ -73,7 +73,7 @@ struct SnapshotLatencies: Hashable, Sendable {
     init(_ reading: LatencyReading, _ times: SnapshotTimes, from start: Instant) {
         var (during, otherwise): ([Int64], [Int64]) = ([], [])
         for (accepted, latency) in zip(reading.acceptTimes, reading.latencies) {
-            if times.overlap(accepted, accepted.advanced(by: .microseconds(latency))) {
+            if times.overlaps(accepted, accepted.advanced(by: .microseconds(latency))) {
                 during.append(latency)
             } else {
                 otherwise.append(latency)

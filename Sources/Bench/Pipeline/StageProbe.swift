@@ -9,7 +9,7 @@ struct StageProbe {
         /// The last sequence of the stage's log.
         var last: UInt64
         /// The last sequence of its upstream's log that the stage has read.
-        var taken: UInt64
+        var lastRead: UInt64
         /// The longest pause for each cause.
         var pauses: [StagePause]
     }
@@ -29,11 +29,12 @@ struct StageProbe {
         var parser = JSONParser(limits: JSONLimits(bytesMax: 1 << 20))
         return try Array(answer.utf8).withUnsafeBytes { bytes in
             let json = try parser.parse(bytes)
-            guard let phase = json.text("phase"), let last = json.natural(.last), let taken = json.natural("taken")
+            guard let phase = json.text("phase"), let last = json.natural(.last), let lastRead = json.natural("taken")
             else { return nil }
             let pauses = json["pauses"]?.elements.compactMap(StagePause.init) ?? []
             return Positions(
-                isRunning: phase == HostReport.Phase.running.rawValue, last: last, taken: taken, pauses: pauses)
+                isRunning: phase == HostReport.Phase.running.rawValue, last: last, lastRead: lastRead,
+                pauses: pauses)
         }
     }
 }

@@ -53,7 +53,7 @@ final class StageProcesses: Sendable {
         }
     }
 
-    /// - Throws: ``ToolFailure`` after a stage has ended.
+    /// - Throws: ``ToolFailure`` after a process has ended.
     func check() throws { try failure.check() }
 
     private func waitUntilReady(_ supervisor: Supervisor, _ interruption: Interruption) throws {

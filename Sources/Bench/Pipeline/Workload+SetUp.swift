@@ -3,7 +3,8 @@ import Events
 extension Workload {
     /// Blocks of commands, one a line: first the devices, then the subscriptions.
     ///
-    /// - Parameter devices: Each user has one device; if this number is larger, users without subscriptions have the rest.
+    /// - Parameter devices: How many devices to register. Each user with subscriptions has one device in any case; the
+    ///   remaining devices belong to users without subscriptions.
     func setUp(devices: Int = 0, blockLines: Int = 500) -> [[String]] {
         let lines = (0..<max(users, devices)).map(Workload.device) + (0..<subscriptions).map(Workload.subscription)
         return stride(from: 0, to: lines.count, by: blockLines).map {

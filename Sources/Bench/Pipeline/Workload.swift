@@ -1,9 +1,10 @@
 /// The changes of a run, from a seed: the same seed makes the same bytes.
 ///
-/// Each slot has one subscription and some records. The slot decides the database, owner, zone and type of its records. A
-/// change saves a random record. One change in four, at random, matches the subscription of its slot. If this subscription
-/// is a query, half of the other changes have the right topic and too low a priority, and the rest have another topic. If
-/// it is for a zone, the other changes are in another zone. So a change has at most one match, and a match has one device.
+/// Each slot has one subscription and some records. The slot decides the database, owner, zone and type of its records.
+/// A change saves a random record. One change in four, at random, matches the subscription of its slot. If the
+/// subscription is a query, half of the other changes have the right topic and too low a priority, and the rest have
+/// another topic. If the subscription is for a zone, the other changes are in another zone. So a change has at most one
+/// match, and a match has one device.
 struct Workload {
     /// The kind of a slot's subscription: of ten slots, six private queries, three public queries and one zone.
     enum Kind: Int, CaseIterable { case privateQuery, publicQuery, zone }
@@ -19,7 +20,7 @@ struct Workload {
     /// The length of every change, with its line feed.
     static let lineBytes = 390
 
-    /// The size of this many changes.
+    /// The size of this many changes, in megabytes.
     static func megabytes(_ lines: Double) -> Double { lines * Double(lineBytes) / 1e6 }
 
     static let subscriptionsPerUser = 5
@@ -64,7 +65,8 @@ struct Workload {
         let isWatched = bits & 3 == 0
         let isZone = Workload.kind(ofSlot: slot) == .zone
         let isNear = !isZone && bits & 4 == 0
-        // The zone is part of a record's name. There are only two zones for each record, so the number of records is bounded.
+        // The zone is part of a record's name. There are only two zones for each record, so the number of records is
+        // bounded.
         let foreign = isZone ? slot : Int(bits >> 40) % Workload.foreignTopics
         let topic = isWatched || isNear ? slot : Workload.foreignTopics + foreign
         let isLow = !isWatched && isNear

@@ -7,8 +7,8 @@ struct ReplayBenchCommand: AsyncParsableCommand {
         discussion: """
             Runs the five stages as `belfry bench pipeline` does, then replays their logs: first only match, then all \
             stages on two threads. Every replayed event is compared with the log. The bench also reads the five logs once \
-            and checks every CRC, and reads their files once and copies each byte. The median run by the ratio of the \
-            replay of all stages to the live pipeline is reported.
+            and checks every CRC, and reads their files once and copies each byte. The report shows the run with the \
+            median ratio of the replay of all stages to the live pipeline.
 
               belfry bench replay
               belfry bench replay --changes 2000000 --runs 3
@@ -22,11 +22,11 @@ struct ReplayBenchCommand: AsyncParsableCommand {
     @OptionGroup var common: BenchOptions
 
     func validate() throws {
-        if changes == 0 { throw ValidationError("--changes takes a number from 1 on") }
+        if changes == 0 { throw ValidationError("--changes takes a number from 1 on, not 0") }
     }
 
     func run() async throws {
-        BuildKind.warn()
+        BuildKind.warnIfDebug()
         let bench = ReplayBench(
             options: PipelineBenchOptions(changes: changes, subscriptions: users.subscriptions), interruption: .watch())
         let runs = try await common.measure(by: \.ratio) { try await bench.run(in: $0) }

@@ -3,8 +3,8 @@ import Time
 /// A Bloom filter in lines of 64 bytes: answers whether a block may have a key.
 ///
 /// All bits of a key are in one line, so that a query reads 64 bytes of the file. Each line has its own CRC, so that a
-/// damaged line never answers "no". With 16 bits a key, one block in a thousand answers "maybe" for a key that it does
-/// not have.
+/// damaged line never answers "no". With 16 bits for each key, one block in a thousand answers "maybe" for a key that
+/// it does not have.
 ///
 ///     offset  bytes
 ///          0      4  CRC-32C of the rest, xor the salt of the block and the line
@@ -17,10 +17,10 @@ enum BlockFilter {
 
     static func lineCount(keys: Int) -> Int { max(1, (keys * bitsOfKey + 479) / 480) }
 
-    /// The most lines of a block. It is far more than are needed for 64 MiB of keys.
+    /// The highest number of lines of a block. It is far more than 64 MiB of keys need.
     static let linesMax = 1 << 22
 
-    /// Replaces the key 0, which means an empty slot in ``KeySet``.
+    /// Replaces the key 0 by 1, because 0 means an empty slot in ``KeySet``.
     static func normalized(_ key: UInt64) -> UInt64 { key == 0 ? 1 : key }
 
     static func line(of key: UInt64, among lines: Int) -> Int {

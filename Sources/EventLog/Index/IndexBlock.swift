@@ -11,9 +11,9 @@ struct IndexBlock: Sendable {
     var head: BlockHead
     var filter: Filter
 
-    func answer(_ key: UInt64, mark: UInt64) -> BlockFilter.Answer {
+    func answer(_ key: UInt64, digest: UInt64) -> BlockFilter.Answer {
         let line = BlockFilter.line(of: key, among: head.lines)
-        let salt = head.salt(mark)
+        let salt = head.salt(digest)
         switch filter {
         case .memory(let bytes):
             return unsafe bytes.withUnsafeBytes { bytes in
@@ -39,16 +39,16 @@ struct IndexBlock: Sendable {
 /// Collects batches for a block.
 @safe struct BlockBuilder {
     private let limits: BlockLimits
-    private let mark: UInt64
+    private let digest: UInt64
     private let extract: KeyScheme.Extractor
     private var keys = KeySet()
     private var found: [UInt64] = []
     private var head: BlockHead?
     private var last: FixedHeader?
 
-    init(limits: BlockLimits, mark: UInt64, extract: @escaping KeyScheme.Extractor) {
+    init(limits: BlockLimits, digest: UInt64, extract: @escaping KeyScheme.Extractor) {
         self.limits = limits
-        self.mark = mark
+        self.digest = digest
         unsafe self.extract = extract
     }
 
@@ -75,7 +75,7 @@ struct IndexBlock: Sendable {
         guard var head, let last else { return nil }
         self.head = nil
         head.lastBatchCRC = last.headerCRC
-        let filter = BlockFilter.bytes(for: keys.keys, salt: head.salt(mark))
+        let filter = BlockFilter.bytes(for: keys.keys, salt: head.salt(digest))
         keys.removeAll()
         head.lines = filter.count / BlockFilter.lineBytes
         return IndexBlock(head: head, filter: .memory(filter))

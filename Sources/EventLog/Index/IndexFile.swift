@@ -5,15 +5,15 @@ import Glibc
 /// Write errors are ignored: the index is a cache, and blocks that are not in the file stay in memory.
 struct IndexFile {
     private let header: IndexHeader
-    private let mark: UInt64
+    private let digest: UInt64
     private let file: OpenFile
     /// The offset of the next block; nil if this process may not write.
     private var end: UInt64?
 
-    /// Opens or makes the file of a segment; nil if neither is possible.
+    /// Opens or makes the index file of a segment; nil if neither is possible.
     init?(_ path: String, _ header: IndexHeader) {
         self.header = header
-        mark = header.mark
+        digest = header.digest
         if let file = IndexFile.opened(path, O_RDWR | O_CREAT) {
             self.file = file
             end = flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : nil
@@ -27,7 +27,8 @@ struct IndexFile {
 
     private var isWritable: Bool { end != nil }
 
-    /// The intact blocks from the beginning, without gaps. The next ``append(_:)`` overwrites the bytes after them.
+    /// The intact blocks from the beginning, without gaps. The next ``append(_:)`` overwrites the bytes after them. If
+    /// the file has another header, the method returns no blocks and calls ``restart()``.
     mutating func blocks(first: UInt64) -> [IndexBlock] {
         var blocks: [IndexBlock] = []
         let size = size
@@ -59,10 +60,10 @@ struct IndexFile {
 
     /// Writes a block to the file if possible.
     ///
-    /// - Returns: The block with its filter in the file, or unchanged.
+    /// - Returns: The block with its filter in the file, or the unchanged block.
     mutating func append(_ block: IndexBlock) -> IndexBlock {
         guard let end, case .memory(let filter) = block.filter else { return block }
-        guard write(block.head.encoded(mark: mark) + filter, at: end) else {
+        guard write(block.head.encoded(digest: digest) + filter, at: end) else {
             // A part of a block in the file is harmless: its CRC is wrong.
             self.end = nil
             return block
@@ -82,7 +83,7 @@ struct IndexFile {
     }
 
     private func head(at position: UInt64) -> BlockHead? {
-        BlockHead(bytes(IndexFormat.headBytes, at: position), mark: mark)
+        BlockHead(bytes(IndexFormat.headBytes, at: position), digest: digest)
     }
 
     private func bytes(_ count: Int, at offset: UInt64) -> [UInt8] {

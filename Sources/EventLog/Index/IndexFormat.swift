@@ -1,14 +1,14 @@
 import Time
 
-/// The on-disk format of an index, version 1. Only this file knows it.
+/// The on-disk format of an index, version 1.
 ///
 /// The folder `index` of a log has a file for each segment, with the segment's name: `00000000000000000001.index`. Such
-/// a file may be deleted, because it can be made again from the segment. It consists of a header, and of blocks in the
-/// segment's order. A block covers whole batches. Integers are little-endian.
+/// a file may be deleted, because it can be made again from the segment. The file consists of a header, and of blocks
+/// in the segment's order. A block covers whole batches. Integers are little-endian.
 ///
 ///     header                                            block
 ///     offset  bytes                                     offset  bytes
-///          0      8  magic, 0x89 "BFINDX" 0x0A               0      4  CRC-32C of bytes 4 to 63, xor the file's mark
+///          0      8  magic, 0x89 "BFINDX" 0x0A               0      4  CRC-32C of bytes 4 to 63, xor the file's digest
 ///          8      4  CRC-32C of bytes 12 to 63               4      4  lines of the filter
 ///         12      4  format version                          8      8  first sequence
 ///         16     16  the log's identity                     16      4  count of events
@@ -73,9 +73,9 @@ struct IndexHeader: Hashable {
     }
 
     /// Mixed into each block's CRCs, so that a block of another file is recognised.
-    var mark: UInt64 { IndexHeader.mark(ofEncoded: encoded) }
+    var digest: UInt64 { IndexHeader.digest(ofEncoded: encoded) }
 
-    static func mark(ofEncoded bytes: [UInt8]) -> UInt64 {
+    static func digest(ofEncoded bytes: [UInt8]) -> UInt64 {
         var hash = KeyHash(kind: 1)
         unsafe bytes.withUnsafeBytes { unsafe hash.absorb($0) }
         return hash.value
@@ -98,11 +98,11 @@ struct BlockHead: Hashable, Sendable {
     var end: UInt64 { offset + bytes }
     var fileBytes: Int { IndexFormat.headBytes + lines * BlockFilter.lineBytes }
 
-    func salt(_ mark: UInt64) -> UInt64 { Mixer.scramble(mark ^ firstSequence) &+ offset }
+    func salt(_ digest: UInt64) -> UInt64 { Mixer.scramble(digest ^ firstSequence) &+ offset }
 }
 
 extension BlockHead {
-    func encoded(mark: UInt64) -> [UInt8] {
+    func encoded(digest: UInt64) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.put(UInt32(0))
         bytes.put(UInt32(lines))
@@ -112,15 +112,15 @@ extension BlockHead {
         for word in [offset, self.bytes, lastBatchOffset] { bytes.put(word) }
         bytes.put(nowBefore.microseconds)
         bytes.put(now.microseconds)
-        bytes.put(BlockHead.crc(bytes, mark), at: 0)
+        bytes.put(BlockHead.crc(bytes, digest), at: 0)
         return bytes
     }
 
-    /// Nil if the bytes are not an intact head of the file with this mark.
-    init?(_ bytes: [UInt8], mark: UInt64) {
+    /// Nil if the bytes are not an intact block head of the file with this digest.
+    init?(_ bytes: [UInt8], digest: UInt64) {
         guard bytes.count == IndexFormat.headBytes else { return nil }
         let (crc, head) = unsafe bytes.withUnsafeBytes { unsafe ($0.word(0, UInt32.self), BlockHead(fields: $0)) }
-        guard crc == BlockHead.crc(bytes, mark), head.lines <= BlockFilter.linesMax else { return nil }
+        guard crc == BlockHead.crc(bytes, digest), head.lines <= BlockFilter.linesMax else { return nil }
         self = head
     }
 
@@ -133,7 +133,7 @@ extension BlockHead {
             now: Instant(microseconds: bytes.word(56, Int64.self)))
     }
 
-    private static func crc(_ bytes: [UInt8], _ mark: UInt64) -> UInt32 {
-        CRC32C.checksum(bytes[4...]) ^ UInt32(truncatingIfNeeded: mark)
+    private static func crc(_ bytes: [UInt8], _ digest: UInt64) -> UInt32 {
+        CRC32C.checksum(bytes[4...]) ^ UInt32(truncatingIfNeeded: digest)
     }
 }

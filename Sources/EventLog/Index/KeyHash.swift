@@ -6,7 +6,7 @@ import Time
 package struct KeyHash: Sendable {
     private var state: UInt64
 
-    /// - Parameter kind: Distinguishes keys with the same text, such as a record and a device of one name.
+    /// - Parameter kind: Distinguishes keys with the same text, such as a record and a device with the same name.
     package init(kind: UInt8) {
         state = KeyHash.fold(UInt64(kind) ^ 0x8E9D_C3A1_57B2_64F1, 0xD6E8_FEB8_6659_FD93)
     }
@@ -15,7 +15,7 @@ package struct KeyHash: Sendable {
         state = KeyHash.fold(state ^ word, 0xA0C1_6B5D_93E7_2F4B)
     }
 
-    /// Absorbs the bytes in words of eight, then their count. Because of the count, different lists of texts give
+    /// Absorbs the bytes in words of eight, then their count. Because of the count, different lists of strings give
     /// different inputs.
     package mutating func absorb(_ bytes: UnsafeRawBufferPointer) {
         let wordsEnd = bytes.count & ~7

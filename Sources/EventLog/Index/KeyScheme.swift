@@ -4,9 +4,9 @@
     package typealias Extractor = (_ line: UnsafeRawBufferPointer, _ keys: inout [UInt64]) -> Void
 
     package var name: String
-    /// Raise it with every change of the extractor's results, so that older indexes are rebuilt.
+    /// Raise the version with every change of the extractor's results, so that older indexes are rebuilt.
     package var version: Int
-    /// Makes an extractor for one thread, which may keep a parser.
+    /// Makes an extractor for one thread. So the extractor may own a parser.
     package var makeExtractor: @Sendable () -> Extractor
 
     package init(name: String, version: Int, makeExtractor: @escaping @Sendable () -> Extractor) {
@@ -15,7 +15,7 @@
         unsafe self.makeExtractor = makeExtractor
     }
 
-    var mark: UInt64 {
+    var digest: UInt64 {
         var hash = KeyHash(kind: 0)
         hash.absorb(name)
         hash.absorb(UInt64(version))

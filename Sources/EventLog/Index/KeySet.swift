@@ -21,7 +21,7 @@ struct KeySet {
         for key in keys { _ = KeySet.place(key, in: &table) }
     }
 
-    /// False if the key was in the table already.
+    /// Returns false if the key was in the table already.
     @inline(__always)
     private static func place(_ key: UInt64, in table: inout [UInt64]) -> Bool {
         unsafe table.withUnsafeMutableBufferPointer { table in

@@ -1,9 +1,11 @@
 extension LogIndex {
-    /// Calls `body` with each event that has all of the keys, in log order or newest first, until it returns false.
+    /// Calls `body` with each event that has all of the keys, in log order or newest first, until `body`
+    /// returns false.
     ///
     /// Reads only the blocks that may have the keys, and checks their CRCs.
     ///
-    /// - Parameter keys: Hashes from the scheme's extractor. Another key may have the same hash, so check the event.
+    /// - Parameter keys: Hashes from the scheme's extractor. Another key may have the same hash, so `body` must check
+    ///   the event.
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)``; ``EventLogError/failed(operation:file:errno:)``
     ///   if a segment was removed after the update.
     package func find(
@@ -34,7 +36,7 @@ extension LogIndex {
         return events
     }
 
-    /// One event; nil if the log did not have it at the last update.
+    /// The event with a sequence; nil if the log did not have the event at the last update.
     ///
     /// - Throws: ``EventLogError/gone(directory:sequence:first:)``.
     package func event(at sequence: UInt64) throws(EventLogError) -> LoggedEvent? {
@@ -61,7 +63,7 @@ extension LogIndex {
     }
 
     private func mayHold(_ key: UInt64, _ block: IndexBlock, of segment: SegmentIndex) -> Bool {
-        switch block.answer(key, mark: segment.mark) {
+        switch block.answer(key, digest: segment.digest) {
         case .no: return false
         case .maybe: return true
         case .damaged:
@@ -96,7 +98,7 @@ extension LogIndex {
 
     private func reader(of block: IndexBlock, in segment: SegmentIndex) throws(EventLogError) -> SegmentReader {
         try SegmentReader(
-            place.log, segment.first, place.identity, lastNow: block.head.nowBefore,
+            source.log, segment.first, source.identity, lastNow: block.head.nowBefore,
             start: (block.head.offset, block.head.firstSequence))
     }
 }
@@ -108,7 +110,7 @@ extension BlockHead {
 }
 
 extension [IndexBlock] {
-    /// The last block for which `isBefore` is true. It must be true for all blocks before that one.
+    /// The last block for which `isBefore` is true. `isBefore` must be true for all blocks before that block.
     fileprivate func last(whereSorted isBefore: (IndexBlock) -> Bool) -> IndexBlock? {
         var (low, high) = (0, count)
         while low < high {

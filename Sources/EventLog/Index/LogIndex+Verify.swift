@@ -15,7 +15,7 @@ package struct LogIndexReport: Hashable, Sendable {
 extension LogIndex {
     /// Makes the index again in memory, and compares it with the index files byte for byte. Changes nothing.
     ///
-    /// A missing file is no problem: it is made when it is needed.
+    /// A missing file is no problem, because the next update makes it.
     ///
     /// - Parameter directory: The log's own folder.
     /// - Throws: Errors that prevent reading the log.
@@ -26,7 +26,7 @@ extension LogIndex {
         try fresh.update()
         var report = LogIndexReport()
         for segment in fresh.segments {
-            if let file = try OpenFile.ifPresent(fresh.place.indexPath(segment.first)) {
+            if let file = try OpenFile.ifPresent(fresh.source.indexPath(segment.first)) {
                 try report.compare(file, with: segment)
             }
         }
@@ -41,12 +41,12 @@ extension LogIndexReport {
         // Making the file was interrupted.
         if size < UInt64(header.count) { return }
         guard try file.bytes(header.count, at: 0) == header else {
-            return note(file, 0, segment.first, "the header is another log's, another build's, or damaged")
+            return note(file, 0, segment.first, "the header belongs to another log or another build, or is damaged")
         }
         var position = UInt64(header.count)
         for block in segment.blocks where position < size {
             guard case .memory(let filter) = block.filter else { continue }
-            let expected = block.head.encoded(mark: segment.mark) + filter
+            let expected = block.head.encoded(digest: segment.digest) + filter
             guard try file.bytes(expected.count, at: position) == expected else {
                 return note(file, position, block.head.firstSequence, "the block differs from the log's events")
             }
@@ -54,7 +54,9 @@ extension LogIndexReport {
             blocks += 1
             events += UInt64(block.head.count)
         }
-        if position < size { note(file, position, segment.nextSequence, "more blocks than the log has events") }
+        if position < size {
+            note(file, position, segment.nextSequence, "the index file has blocks after the segment's last event")
+        }
     }
 
     private mutating func note(_ file: OpenFile, _ offset: UInt64, _ sequence: UInt64, _ reason: String) {

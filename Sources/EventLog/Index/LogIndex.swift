@@ -5,11 +5,11 @@ import Time
 
 /// Finds the events of a log by their keys without reading the whole log.
 ///
-/// The index is a cache in files beside the log, which may be deleted. ``update(progress:)`` rebuilds parts that are
-/// missing, damaged, outdated or another log's. If the files cannot be written, the index stays in memory. Events that are
-/// appended after an update are only found after the next one.
+/// The index is a cache in files beside the log. The files may be deleted. ``update(progress:)`` rebuilds parts that
+/// are missing, damaged, outdated or of another log. If the files cannot be written, the index stays in memory. Events
+/// that are appended after an update are only found after the next update.
 ///
-/// Belongs to one thread at a time. See ``IndexFormat`` for the files.
+/// An index belongs to one thread at a time. See ``IndexFormat`` for the files.
 @safe package final class LogIndex {
     package struct Progress: Hashable, Sendable {
         /// Bytes of the log that are in the index.
@@ -24,8 +24,8 @@ import Time
     }
 
     /// The log's own folder.
-    package var directory: String { place.log.path }
-    let place: SegmentIndex.Place
+    package var directory: String { source.log.path }
+    let source: SegmentIndex.Source
     let extract: KeyScheme.Extractor
     private(set) var segments: [SegmentIndex] = []
     private let limits: BlockLimits
@@ -40,7 +40,7 @@ import Time
         directory: String, scheme: KeyScheme, usesFiles: Bool = true, limits: BlockLimits = BlockLimits()
     ) throws(EventLogError) {
         let log = LogDirectory(path: directory)
-        place = SegmentIndex.Place(
+        source = SegmentIndex.Source(
             log: log, identity: try LogManifest.required(in: log).identity, scheme: scheme, usesFiles: usesFiles)
         unsafe extract = scheme.makeExtractor()
         self.limits = limits
@@ -56,27 +56,27 @@ import Time
     /// - Parameter progress: Called from any thread, one call at a time.
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if the log is damaged.
     package func update(progress: @escaping @Sendable (Progress) -> Void = { _ in }) throws(EventLogError) {
-        let names = try place.log.segments()
-        if place.usesFiles { prepareFolder(keeping: names) }
+        let names = try source.log.segments()
+        if source.usesFiles { prepareFolder(keeping: names) }
         let known = Dictionary(uniqueKeysWithValues: segments.map { ($0.first, $0) })
         segments = []
         let indexes = names.map { known[$0] ?? SegmentIndex(header(ofSegment: $0)) }
         var bytes: UInt64 = 0
-        for first in names { bytes += try OpenFile.ifPresent(place.log.segmentPath(first))?.size() ?? 0 }
-        let work = UpdateWork(indexes, place, bytes: bytes, progress)
+        for first in names { bytes += try OpenFile.ifPresent(source.log.segmentPath(first))?.size() ?? 0 }
+        let work = UpdateWork(indexes, source, bytes: bytes, progress)
         DispatchQueue.concurrentPerform(iterations: min(2, names.count)) { _ in work.run() }
         segments = try work.result()
     }
 
     private func header(ofSegment first: UInt64) -> IndexHeader {
-        IndexHeader(identity: place.identity, scheme: place.scheme.mark, segment: first, limits: limits)
+        IndexHeader(identity: source.identity, scheme: source.scheme.digest, segment: first, limits: limits)
     }
 
     /// Makes the folder, and removes files whose segments are gone. Errors only cost time or disk space.
     private func prepareFolder(keeping names: [UInt64]) {
         let folder = "\(directory)/\(IndexFormat.folder)"
         _ = DataMode(of: directory).makeFolder(folder)
-        let kept = Set(names.map(place.indexPath))
+        let kept = Set(names.map(source.indexPath))
         do throws(EventLogError) {
             for name in try LogDirectory.entries(of: folder) where name.hasSuffix(".index") {
                 if !kept.contains("\(folder)/\(name)") { unsafe unlink("\(folder)/\(name)") }
@@ -86,9 +86,9 @@ import Time
         }
     }
 
-    /// Removes a damaged file, so that the next update makes it again.
+    /// Removes a damaged index file, so that the next update makes the file again.
     func discardFile(ofSegment first: UInt64) {
-        if place.usesFiles { unsafe unlink(place.indexPath(first)) }
+        if source.usesFiles { unsafe unlink(source.indexPath(first)) }
     }
 }
 
@@ -104,25 +104,25 @@ private final class UpdateWork: Sendable {
     }
 
     private let indexes: [SegmentIndex]
-    private let place: SegmentIndex.Place
+    private let source: SegmentIndex.Source
     private let progress: @Sendable (LogIndex.Progress) -> Void
     private let state: Mutex<State>
 
     init(
-        _ indexes: [SegmentIndex], _ place: SegmentIndex.Place, bytes: UInt64,
+        _ indexes: [SegmentIndex], _ source: SegmentIndex.Source, bytes: UInt64,
         _ progress: @escaping @Sendable (LogIndex.Progress) -> Void
     ) {
         self.indexes = indexes
-        self.place = place
+        self.source = source
         self.progress = progress
         state = Mutex(State(progress: LogIndex.Progress(bytesDone: 0, bytes: bytes)))
     }
 
     func run() {
-        while let position = take() {
+        while let position = nextPosition() {
             var index = indexes[position]
             do throws(EventLogError) {
-                try index.update(place, isLast: position == indexes.count - 1, progress: report)
+                try index.update(source, isLast: position == indexes.count - 1, progress: report)
                 state.withLock { $0.done[position] = index }
             } catch .failed(_, _, ENOENT) {
                 // Retention removed the oldest segments.
@@ -139,7 +139,7 @@ private final class UpdateWork: Sendable {
         let segments = done.filter { $0.key > gone }.sorted { $0.key < $1.key }.map(\.value)
         for (segment, next) in zip(segments, segments.dropFirst()) where segment.nextSequence != next.first {
             throw EventLogError.damaged(
-                file: place.log.segmentPath(segment.first), offset: segment.end, sequence: segment.nextSequence,
+                file: source.log.segmentPath(segment.first), offset: segment.end, sequence: segment.nextSequence,
                 reason:
                     "the next segment begins with sequence \(next.first): \(segment.nextSequence) to \(next.first - 1) are missing"
             )
@@ -147,7 +147,7 @@ private final class UpdateWork: Sendable {
         return segments
     }
 
-    private func take() -> Int? {
+    private func nextPosition() -> Int? {
         state.withLock { state in
             guard state.failure == nil, state.next < indexes.count else { return nil }
             defer { state.next += 1 }

@@ -8,7 +8,7 @@ struct SegmentIndex: Sendable {
     private(set) var blocks: [IndexBlock] = []
     /// Whether the segment no longer grows, and ``blocks`` cover all of it.
     private(set) var isComplete = false
-    let mark: UInt64
+    let digest: UInt64
 
     var first: UInt64 { header.segment }
     var end: UInt64 { blocks.last?.head.end ?? 0 }
@@ -16,13 +16,13 @@ struct SegmentIndex: Sendable {
 
     init(_ header: IndexHeader) {
         self.header = header
-        mark = header.mark
+        digest = header.digest
     }
 }
 
 extension SegmentIndex {
-    /// The log and the folder of an index.
-    struct Place: Sendable {
+    /// What an index is made from: a log, and the scheme of the keys.
+    struct Source: Sendable {
         let log: LogDirectory
         let identity: LogIdentity
         let scheme: KeyScheme
@@ -41,14 +41,14 @@ extension SegmentIndex {
     ///   - isLast: Whether the segment may still grow.
     ///   - progress: Called with the number of bytes indexed since the last call.
     /// - Throws: ``EventLogError/damaged(file:offset:sequence:reason:)`` if the segment is damaged.
-    mutating func update(_ place: Place, isLast: Bool, progress: (UInt64) -> Void) throws(EventLogError) {
-        let segment = try OpenFile(place.log.segmentPath(first), O_RDONLY)
+    mutating func update(_ source: Source, isLast: Bool, progress: (UInt64) -> Void) throws(EventLogError) {
+        let segment = try OpenFile(source.log.segmentPath(first), O_RDONLY)
         let (size, isCurrent) = (try segment.size(), try isUnchanged(segment))
         if isComplete, isCurrent, size == end { return progress(end) }
-        var file = place.usesFiles ? IndexFile(place.indexPath(first), header) : nil
+        var file = source.usesFiles ? IndexFile(source.indexPath(first), header) : nil
         try load(&file, segment)
         progress(end)
-        try extend(segment, place, &file, isLast: isLast, progress)
+        try extend(segment, source, &file, isLast: isLast, progress)
         file?.finish()
     }
 
@@ -68,7 +68,7 @@ extension SegmentIndex {
         file?.restart()
     }
 
-    /// Whether the last indexed batch is still in its place. A segment only grows, or is cut off at its end.
+    /// Whether the last indexed batch is still at its offset. A segment only grows, or is cut off at its end.
     private func isUnchanged(_ segment: OpenFile) throws(EventLogError) -> Bool {
         guard let last = blocks.last?.head else { return true }
         var crc: UInt32 = 0
@@ -80,10 +80,10 @@ extension SegmentIndex {
     }
 
     private mutating func extend(
-        _ segment: OpenFile, _ place: Place, _ file: inout IndexFile?, isLast: Bool, _ progress: (UInt64) -> Void
+        _ segment: OpenFile, _ source: Source, _ file: inout IndexFile?, isLast: Bool, _ progress: (UInt64) -> Void
     ) throws(EventLogError) {
-        let reader = reader(of: segment, place)
-        var builder = unsafe BlockBuilder(limits: header.limits, mark: mark, extract: place.scheme.makeExtractor())
+        let reader = reader(of: segment, source)
+        var builder = unsafe BlockBuilder(limits: header.limits, digest: digest, extract: source.scheme.makeExtractor())
         var reported = reader.offset
         loop: while true {
             switch try unsafe reader.peek() {
@@ -94,7 +94,7 @@ extension SegmentIndex {
                 blocks.append(file?.append(block) ?? block)
                 progress(reader.offset - reported)
                 reported = reader.offset
-            case .unfinished(let reason) where !isLast: throw reader.damaged("\(reason), but the log goes on")
+            case .unfinished(let reason) where !isLast: throw reader.damaged("\(reason), but a later segment exists")
             case .end, .unfinished: break loop
             }
         }
@@ -103,10 +103,10 @@ extension SegmentIndex {
         progress(reader.offset - reported)
     }
 
-    private func reader(of segment: OpenFile, _ place: Place) -> SegmentReader {
+    private func reader(of segment: OpenFile, _ source: Source) -> SegmentReader {
         let last = blocks.last?.head
         return SegmentReader(
-            segment, first: first, identity: place.identity, lastNow: last?.now ?? .epoch,
+            segment, first: first, identity: source.identity, lastNow: last?.now ?? .epoch,
             start: last.map { ($0.end, $0.nextSequence) })
     }
 }

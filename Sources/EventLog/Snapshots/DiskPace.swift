@@ -16,7 +16,7 @@ package struct DiskPace: Sendable {
     }
 
     /// Reads or writes one part, then pauses.
-    func keep<Result, Failure: Error>(_ part: () throws(Failure) -> Result) throws(Failure) -> Result {
+    func runPaced<Result, Failure: Error>(_ part: () throws(Failure) -> Result) throws(Failure) -> Result {
         guard let share, !isHurried() else { return try part() }
         let began = ContinuousClock.now
         let result = try part()

@@ -78,7 +78,7 @@ extension SnapshotFormat {
         init(_ bytes: UnsafeRawBufferPointer) throws(SnapshotFault) {
             guard bytes.count >= SnapshotFormat.fixedBytes, unsafe bytes.word(0, UInt64.self) == SnapshotFormat.magic
             else {
-                throw SnapshotFault("no snapshot begins here")
+                throw SnapshotFault("the bytes are not the beginning of a snapshot")
             }
             let version = unsafe bytes.word(12, UInt16.self)
             guard version == SnapshotFormat.version else {
@@ -101,7 +101,7 @@ extension SnapshotFormat {
         let kindEnd = SnapshotFormat.fixedBytes + lengths.kind
         guard let kind = unsafe String(validating: bytes[SnapshotFormat.fixedBytes..<kindEnd], as: UTF8.self),
             let cursor = unsafe Cursor(encoded: UnsafeRawBufferPointer(rebasing: bytes[kindEnd...]))
-        else { throw SnapshotFault("the header's text is not valid") }
+        else { throw SnapshotFault("the stage's kind is not UTF-8, or the cursor is malformed") }
         header = unsafe SnapshotHeader(
             stage: kind, version: Int(bytes.word(24, Int64.self)), log: bytes.identity(32),
             upstream: bytes.identity(48), cursor: cursor, sequence: bytes.word(64, UInt64.self),

@@ -8,9 +8,10 @@ package struct SnapshotHeader: Hashable, Sendable {
     package var version: Int
     /// The stage's own log.
     package var log: LogIdentity
-    /// The log that the stage reads; its own for a source.
+    /// The log that the stage reads; for a source, its own log.
     package var upstream: LogIdentity
-    /// The last event that the state includes, by the name of the upstream log (its own for a source).
+    /// The last event that the state includes, by the name of the upstream log; for a source, by the name of its own
+    /// log.
     package var cursor: Cursor
     /// The last sequence of the stage's own log when the snapshot was taken.
     package var sequence: UInt64

@@ -5,7 +5,7 @@ extension SnapshotStore {
         package var reason: String
     }
 
-    /// Reads every snapshot of a log with its CRCs, and compares it with the log.
+    /// Reads every snapshot of a log, checks its CRCs, and compares it with the log.
     ///
     /// A problem loses no events, because stages skip such snapshots.
     package func check(_ log: LogSummary) throws(EventLogError) -> [Problem] {

@@ -4,8 +4,9 @@ extension SnapshotStore {
 
     /// Removes snapshots until the others fit both limits. Removes snapshots with unreadable headers, too.
     ///
-    /// The newest ``newestKept`` stay. Of the others, it first removes the snapshot whose two neighbours have the
-    /// closest upstream sequences. So the remaining snapshots are spread over the history.
+    /// The newest ``newestKept`` stay, even beyond the limits. Of the others, the method first removes the snapshot
+    /// whose two neighbours have the closest upstream sequences. So the remaining snapshots are spread over the
+    /// history.
     package func thin(bytesMax: UInt64, countMax: Int = .max) throws(EventLogError) {
         var kept: [(file: SnapshotFile, position: UInt64)] = []
         for file in try list() {

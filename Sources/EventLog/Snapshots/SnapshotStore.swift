@@ -10,7 +10,8 @@ package struct SnapshotStore: Sendable {
     package var calls = FileCalls()
     /// Slows down reading and writing, because at full speed a large snapshot would delay the small writes of logs.
     package var pace = DiskPace()
-    /// Whether ``newest(where:problem:)`` removes damaged snapshots. Only for the log's own writer.
+    /// Whether ``newest(where:problem:)`` removes damaged snapshots. Only the log's own writer may set
+    /// it.
     package var removesDamaged = false
 
     /// - Parameter logDirectory: The log's own folder. It may be made later.
@@ -18,7 +19,7 @@ package struct SnapshotStore: Sendable {
 
     /// Writes a snapshot atomically: after a crash the file is whole or missing. Returns when it is durable.
     ///
-    /// Only one call at a time for each log.
+    /// Only one call may run at a time for each log.
     ///
     /// - Throws: ``EventLogError/full(file:bytesNeeded:errno:)`` and ``EventLogError/failed(operation:file:errno:)``
     ///   with nothing written, unless only the file's name could not be made durable.
@@ -50,11 +51,11 @@ package struct SnapshotStore: Sendable {
         return files
     }
 
-    /// The newest wanted snapshot without damage.
+    /// The newest wanted snapshot that can be read; nil if there is no such snapshot.
     ///
     /// - Parameters:
     ///   - isWanted: Returns false to skip a snapshot silently.
-    ///   - problem: Called with the file and reason for each damaged snapshot.
+    ///   - problem: Called with the file and reason for each snapshot that cannot be read.
     package func newest(where isWanted: (SnapshotHeader) -> Bool, problem: (String) -> Void) throws(EventLogError)
         -> Snapshot?
     {
@@ -70,7 +71,7 @@ package struct SnapshotStore: Sendable {
         return nil
     }
 
-    /// The newest wanted snapshot that a stage can use.
+    /// The newest wanted snapshot that a stage can use; nil if there is no such snapshot.
     ///
     /// - Parameters:
     ///   - isWanted: Returns false to skip a snapshot silently.
@@ -114,7 +115,7 @@ extension SnapshotStore {
         repeat {
             let part = unsafe UnsafeRawBufferPointer(rebasing: rest.prefix(DiskPace.partBytes))
             let start = offset == 0 ? head : []
-            let failed = pace.keep {
+            let failed = pace.runPaced {
                 let failed = unsafe start.withUnsafeBytes { unsafe file.write($0, part, at: offset, calls.write) }
                 if part.count == DiskPace.partBytes { calls.writeBack(file.descriptor, off_t(offset), part.count) }
                 return failed
@@ -197,7 +198,7 @@ extension OpenFile {
                 while initialized < wanted {
                     let part = unsafe UnsafeMutableRawBufferPointer(
                         rebasing: UnsafeMutableRawBufferPointer(buffer)[initialized...].prefix(DiskPace.partBytes))
-                    let count = try pace.keep { () throws(EventLogError) in
+                    let count = try pace.runPaced { () throws(EventLogError) in
                         try unsafe read(into: part, at: offset + UInt64(initialized))
                     }
                     initialized += count

@@ -5,7 +5,7 @@ import PipelineKit
 ///
 /// The Fetch standard, section 3.3: HTTP extensions (CORS).
 package struct AllowedOrigins: Hashable, Sendable {
-    /// As browsers name them, such as `https://app.example.com`; `*`: all.
+    /// The origins as browsers write them, such as `https://app.example.com`; `*` means all origins.
     package let names: [String]
 
     package init(names: [String]) { self.names = names }
@@ -14,7 +14,8 @@ package struct AllowedOrigins: Hashable, Sendable {
         names = try settings.strings("origins")
         for name in names where !Self.isOrigin(name) {
             throw settings.fail(
-                "origins", "\(name) is no origin", hint: "write it as a browser does: https://app.example.com, or *")
+                "origins", "\(name) is not an origin",
+                hint: "write it as a browser does: https://app.example.com, or *")
         }
     }
 
@@ -33,8 +34,9 @@ package struct AllowedOrigins: Hashable, Sendable {
         let exposedHeaders: String?
 
         /// - Parameters:
-        ///   - methods: Separated by commas, as are the headers.
-        ///   - exposedHeaders: Headers of answers that pages may read beyond the usual ones.
+        ///   - methods: The methods that a page may use, separated by commas.
+        ///   - headers: The request headers that a page may send, separated by commas.
+        ///   - exposedHeaders: The answer headers that a page may read in addition to those that every page may read.
         package init(methods: String, headers: String, exposedHeaders: String? = nil) {
             (self.methods, self.headers, self.exposedHeaders) = (methods, headers, exposedHeaders)
         }

@@ -4,62 +4,64 @@ import Time
 
 /// The files of a server's certificate and key: the settings `certificate` and `key`.
 package struct CertificateFiles: Sendable {
-    /// The key of the settings that names the certificate.
-    package static let certificateKey = "certificate"
+    /// The name of the setting with the path of the certificate.
+    package static let certificateSetting = "certificate"
 
-    /// A PEM file: the server's own certificate first, then the ones that signed it.
+    /// The path of a PEM file: the server's own certificate first, then the certificates that signed it.
     package let certificate: String
     package let key: Secret
-    private let place: SettingsError
+    private let emptyError: SettingsError
 
     private static let remedy =
-        "renew it; put the new one in its place, with its key; and have the pipeline file read again (SIGHUP)"
+        "renew the certificate, replace both files, and reload the pipeline file (SIGHUP)"
 
     /// Nil if the settings name no certificate.
     package init?(_ settings: inout SettingsReader) throws(SettingsError) {
-        guard let certificate = try settings.optionalPath(Self.certificateKey) else {
-            guard try settings.optionalSecret("key") == nil || settings.isExcused(Self.certificateKey) else {
-                throw settings.fail("key", "is the key of no certificate", hint: "add `certificate`, a PEM file")
+        guard let certificate = try settings.optionalPath(Self.certificateSetting) else {
+            guard try settings.optionalSecret("key") == nil || settings.isExcused(Self.certificateSetting) else {
+                throw settings.fail(
+                    "key", "a key is set but `certificate` is not", hint: "add `certificate`, a PEM file")
             }
             return nil
         }
         self.certificate = certificate
         key = try settings.secret("key")
-        place = settings.fail(Self.certificateKey, "")
+        emptyError = settings.fail(Self.certificateSetting, "")
     }
 
-    /// Whether a server may listen there: to other machines it must encrypt, itself or with a proxy before it
-    /// (`behindTLS`).
+    /// Fails if other machines can reach the address, and neither the server nor a proxy in front of it (`behindTLS`)
+    /// encrypts the connections.
     ///
-    /// - Parameter server: What the message calls the server, such as `the courier`.
+    /// - Parameter server: The name of the server in the error, such as `the courier`.
     package static func check(
         _ files: CertificateFiles?, _ address: ListenAddress, of server: String, _ settings: inout SettingsReader
     ) throws(SettingsError) {
-        // Also read if it is not needed, so that it may stay in the file when the address changes.
+        // The setting is read even if it is not needed, so that it may stay in the file when the address changes.
         let isBehindTLS = try settings.boolean("behindTLS", default: false)
         guard
-            isBehindTLS || files != nil || settings.isExcused(certificateKey) || settings.isExcused("key")
+            isBehindTLS || files != nil || settings.isExcused(certificateSetting) || settings.isExcused("key")
                 || address.isLoopback
         else {
             throw settings.fail(
                 "listen", "other machines reach \(address.host), and \(server) does not encrypt what it sends",
-                hint: "give it a `certificate` and its `key`, or put TLS in front of it and say `behindTLS: true`, or "
-                    + "listen on 127.0.0.1")
+                hint: "set `certificate` and `key`, or put a proxy with TLS in front of \(server) and set "
+                    + "`behindTLS: true`, or listen on 127.0.0.1")
         }
     }
 
-    /// Nil if the certificate lasts longer, or if its file cannot be read, which ``open()`` reports.
+    /// The certificate if it has expired or expires soon. Nil if it lasts longer, or if its file cannot be read.
+    /// ``open()`` reports such a file.
     package func endingCertificate(at now: Instant, of server: String) -> EndingCertificate? {
         do {
             guard let seconds = try NIOSSLCertificate.fromPEMFile(certificate).first?.notValidAfter else { return nil }
             return EndingCertificate(
-                certificate, key: Self.certificateKey, end: Instant(microseconds: Int64(seconds) * 1_000_000), at: now,
-                consequence: "clients do not trust \(server)", remedy: Self.remedy)
+                certificate, key: Self.certificateSetting, end: Instant(microseconds: Int64(seconds) * 1_000_000),
+                at: now, consequence: "clients do not trust \(server)", remedy: Self.remedy)
         } catch { return nil }
     }
 
-    /// Why the files cannot be used, if this process can read the key.
-    package func mistake() -> SettingsError? {
+    /// Why the files cannot be used. Nil if they can be used, or if this process cannot read the key.
+    package func validationError() -> SettingsError? {
         guard key.isReadable else { return nil }
         do throws(SettingsError) { _ = try open() } catch { return error }
         return nil
@@ -82,7 +84,7 @@ package struct CertificateFiles: Sendable {
     }
 
     private func failure(_ reason: String) -> SettingsError {
-        var failure = place
+        var failure = emptyError
         failure.reason = reason
         return failure
     }

@@ -4,7 +4,7 @@ import PipelineKit
 package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     /// A name or an address. An IPv6 address has no brackets here.
     package let host: String
-    /// 0: any free port.
+    /// 0 means any free port.
     package let port: Int
 
     init(host: String, port: Int) { (self.host, self.port) = (host, port) }
@@ -20,16 +20,16 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether only programs on this machine can connect.
-    package var isLoopback: Bool { Loopback.has(host) }
+    package var isLoopback: Bool { Loopback.contains(host) }
 
     package var description: String { text(port: port) }
 
-    /// `HOST:PORT`, with the port that the server got.
+    /// `HOST:PORT`, with the port at which the server listens.
     package func text(port: Int) -> String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 }
 
 extension Substring {
-    /// `[::1]` is `::1`.
+    /// The text without the brackets around an IPv6 address: `[::1]` becomes `::1`.
     fileprivate var trimmingBrackets: String {
         hasPrefix("[") && hasSuffix("]") ? String(dropFirst().dropLast()) : String(self)
     }

@@ -29,8 +29,8 @@ struct CaseCandidates {
         try addPredecessor(of: event)
     }
 
-    /// Adds the events of a user's devices and subscriptions up to a time, and other devices' registrations with the same
-    /// tokens.
+    /// Adds the events of a user's devices, subscriptions and badges up to a time. Also adds the registrations of other
+    /// devices with the same tokens.
     mutating func add(stateOf user: ExactText, until moment: Instant) throws {
         var (found, tokens) = ([LoggedEvent](), Set<ExactText>())
         try finder.events(in: changes, from: 1, through: .max, naming: [.user(user)]) { event in
@@ -89,12 +89,12 @@ struct CaseCandidates {
         for event in found { add(event) }
     }
 
-    /// Redrives are left out: they contain people's texts, and no later push depends on them.
+    /// Redrives are left out: they contain personal strings, and no later push depends on them.
     private static func isRedrive(_ event: LogScan.Event) -> Bool {
         event.json[.type]?.equals(EventName.pushRedrive) ?? false
     }
 
-    /// Adds the last save of the same record, which a delete or an update needs.
+    /// Adds the previous event of the same record if it is a save: an update or a delete needs it.
     private mutating func addPredecessor(of event: LoggedEvent) throws {
         let (name, record) = try event.withJSON { ($0[.record]?[.recordName]?.exact, CommandSubject($0)) }
         guard let name, let record, event.sequence > 1 else { return }

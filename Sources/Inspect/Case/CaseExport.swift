@@ -5,7 +5,7 @@ import PipelineKit
 import StageTool
 import Time
 
-/// Exports a case: the smallest set of inputs that still leads to an outcome, with people's texts replaced by pseudonyms.
+/// Exports a case: a minimal set of inputs that still leads to an outcome. Pseudonyms replace personal strings.
 package struct CaseExport {
     private let logs: RecordedLogs
     private let finder: any EventFinder
@@ -34,7 +34,8 @@ package struct CaseExport {
 
     private static let disguisesMax: UInt64 = 4
 
-    /// - Throws: ``ToolFailure`` with 1 if today's rules do not lead to the outcome, with 66 if there is no such outcome.
+    /// - Throws: ``ToolFailure`` with 1 if today's rules do not lead to the outcome, with 66 if there is no such
+    ///   outcome, with 64 if the outcome belongs to a redrive or the change is not a change of a record.
     package func make(_ target: CaseTarget) throws -> Case {
         var notes: [String] = []
         let start =
@@ -62,7 +63,7 @@ package struct CaseExport {
 
     private func outcome(_ sequence: UInt64, _ notes: inout [String]) throws -> Start {
         guard let log = logs.existingLog(.outcomes), let pushes = logs.existingLog(.pushes),
-            let event = try LogScan.event(sequence, in: log), try isFirst(event),
+            let event = try LogScan.event(sequence, in: log), try isOriginal(event),
             let number = try event.withJSON({ $0[.push]?.int64 }),
             let push = try LogScan.event(UInt64(clamping: number), in: pushes)
         else { throw ToolFailure(.noInput, "there is no outcome \(sequence), or its push is no longer in the log") }
@@ -79,15 +80,22 @@ package struct CaseExport {
         let wanted = try event.withJSON { json in
             try push.withJSON { CaseOutcome(json, push: $0, ignoresBadge: ignoresBadge) { $0 } }
         }
-        guard let wanted else { throw ToolFailure(.badData, "outcome \(sequence) lacks members") }
+        guard let wanted else {
+            throw ToolFailure(
+                .badData,
+                "outcome \(sequence) lacks user or outcome, or its push lacks causes, notificationID, payload or "
+                    + "headers; a case needs all these members")
+        }
         let trial = CaseTrial(logs: logs, seed: seed, wanted: .outcome(wanted), ignoresBadge: ignoresBadge)
         return Start(
             trial: trial, candidates: candidates, recorded: .outcome(wanted), change: change, moment: push.now,
             isRecorded: { $0 == .outcome(wanted) })
     }
 
+    /// Returns true for the outcome of an original push.
+    ///
     /// - Throws: ``ToolFailure`` for the outcome of a redrive.
-    private func isFirst(_ outcome: LoggedEvent) throws -> Bool {
+    private func isOriginal(_ outcome: LoggedEvent) throws -> Bool {
         guard let original = try outcome.withJSON({ $0[.redriveOf].flatMap(EventPlace.init) }) else { return true }
         throw ToolFailure(
             .usage,
@@ -116,7 +124,7 @@ package struct CaseExport {
         try candidates.add(change: sequence)
         try candidates.add(firesOnceUsesOf: user, before: sequence)
         for cause in flows.flatMap(\.causes) { try candidates.add(change: cause) }
-        // Subscriptions that share a notification also share its outcomes, so each outcome is taken only once.
+        // Subscriptions that share a notification also share its outcomes, so each outcome counts only once.
         let outcomes = Dictionary(flows.flatMap(\.outcomes).map { ($0.sequence, $0) }) { first, _ in first }.values
         let effects =
             try flows.map { try $0.effect() }.sorted()
@@ -226,7 +234,7 @@ extension RecordedFlow {
     /// The match's entry in ``NotPushedEvidence/effects``.
     fileprivate func effect() throws -> ExactText {
         let reason = try match.withJSON { $0[.reason]?.string ?? "" }
-        return ExactText("match \(place.map(\.string).joined(separator: " ")) \(subscriptionID) \(reason)")
+        return ExactText("match \(databasePath.map(\.string).joined(separator: " ")) \(subscriptionID) \(reason)")
     }
 }
 

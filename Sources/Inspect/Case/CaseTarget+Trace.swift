@@ -5,7 +5,8 @@ import StageTool
 extension CaseTarget {
     /// The only outcome in a trace, or the change that was not pushed to a user.
     ///
-    /// - Throws: ``ToolFailure`` with 64 if there are several outcomes, or no outcome and no user.
+    /// - Throws: ``ToolFailure`` with 64 if there are several outcomes, or if there is no outcome and the change or the
+    ///   user is missing.
     package init(_ events: [TraceEvent], _ graph: TraceGraph, user: ExactText?, device: ExactText?) throws {
         let outcomes = CaseTarget.outcomes(graph, user, device)
         if let only = outcomes.first, outcomes.count == 1 {
@@ -24,7 +25,7 @@ extension CaseTarget {
             guard user == nil || facts.user == user, device == nil || facts.device == device else { continue }
             found.append(node.event)
         }
-        // The outcome of a redrive belongs to the original outcome.
+        // Outcomes of redrives are left out if the trace also contains an outcome of an original push.
         let first = found.filter { $0.facts.redriveOf == nil }
         return (first.isEmpty ? found : first).sorted { $0.sequence < $1.sequence }
     }
@@ -45,7 +46,7 @@ extension CaseTarget {
     private static func none(_ device: ExactText?) -> ToolFailure {
         ToolFailure(
             .usage,
-            "nothing was pushed\(device.map { " to \($0)" } ?? ""); to export why not, trace the change and name the user "
-                + "who got no push with --user (and --device)")
+            "the trace contains no outcome\(device.map { " for \($0)" } ?? ""); to export a change that was not "
+                + "pushed, trace it, and name the user with --user and the device with --device")
     }
 }

@@ -63,7 +63,10 @@ struct CaseOutcome: Equatable {
         return copy
     }
 
-    /// A copy with only the structure and the lengths of the JSON, which stay the same when texts are replaced.
+    /// A copy in which lengths replace the strings of the headers and of the payload. Pseudonyms do not change these
+    /// lengths.
+    ///
+    /// - Parameter replace: Replaces the names of the user and of the device.
     func shape(_ replace: (String) -> String = { $0 }) -> CaseOutcome { CaseOutcome(self, replace) }
 }
 
@@ -90,7 +93,7 @@ struct CasePayload: Equatable {
     static func == (left: CasePayload, right: CasePayload) -> Bool { left.content == right.content }
 }
 
-/// Replaces each string in a JSON text by its length.
+/// Replaces each string value in a JSON text by its length.
 enum JSONShape {
     static func text(of json: String) -> String {
         var parser = JSONParser(limits: LogScan.limits)

@@ -19,7 +19,8 @@ struct CaseTrial {
     var ignoresBadge = false
     var disguise = Disguise()
 
-    /// - Parameter lines: In the order of the log. The result has the sequences of the log.
+    /// - Parameter lines: The inputs, in the order of the log.
+    /// - Returns: The result, with the sequences of the recorded log.
     func result(of lines: [CaseLine]) throws -> CaseResult {
         let chain = try chain()
         var accepted: [UInt64] = []
@@ -101,7 +102,7 @@ extension CaseTrial {
         }
     }
 
-    /// Explains the change with the members that ingest added when it was recorded.
+    /// Explains the change with the members that ingest added when it recorded the change.
     private func reasons(
         _ line: CaseLine, _ event: LoggedEvent, _ user: ExactText, _ chain: Chain
     ) throws -> [ExactText] {

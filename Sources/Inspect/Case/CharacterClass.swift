@@ -3,8 +3,8 @@
 struct CharacterClass: Hashable {
     private let width: Int
     private let category: Unicode.GeneralCategory
-    /// The distance in code points from the letter to its capital; 0 without a capital. It is equal within a class, so
-    /// capitals have the same order as their letters.
+    /// The distance in code points from the letter to its capital; 0 if the letter has no capital. The distance is
+    /// equal within a class, so capitals have the same order as their letters.
     private let capitalDistance: Int64
     private let emoji: [Bool]
     private let hasTrailingConsonant: Bool
@@ -12,10 +12,10 @@ struct CharacterClass: Hashable {
     /// Characters of one row are neighbours in Unicode and differ only in the last byte of UTF-8.
     private static let rowLength: UInt32 = 64
 
-    /// Nil for characters that are never replaced: punctuation, blanks, marks, controls, and letters without a simple
-    /// capital.
+    /// Nil for characters that are never replaced: punctuation, blanks, marks, controls, symbols other than emoji,
+    /// emoji modifiers, the letters of flags, and letters whose capital is not a single character of the same length.
     ///
-    /// - Parameter scalar: In lower case.
+    /// - Parameter scalar: A character in lower case.
     init?(_ scalar: Unicode.Scalar) {
         let properties = scalar.properties
         category = properties.generalCategory
@@ -37,7 +37,8 @@ struct CharacterClass: Hashable {
         hasTrailingConsonant = (0xAC00...0xD7A3).contains(scalar.value) && (scalar.value - 0xAC00) % 28 != 0
     }
 
-    /// The characters that can replace a character, in order, including itself; empty if it is never replaced.
+    /// The characters that can replace a character, in order, including the character itself. Empty if the character is
+    /// never replaced.
     static func row(of scalar: Unicode.Scalar) -> [Unicode.Scalar] {
         guard let own = CharacterClass(scalar) else { return [] }
         let start = scalar.value / rowLength * rowLength

@@ -2,7 +2,7 @@ import Events
 import JSON
 import Predicates
 
-/// Writes an ingest command with its personal texts replaced. The app's own names stay: containers, types, fields,
+/// Writes an ingest command with its personal strings replaced. The app's own names stay: containers, types, fields,
 /// subscriptions, localization keys, sounds and topics.
 struct CommandText {
     let disguise: Disguise
@@ -71,7 +71,7 @@ extension CommandText {
         }
     }
 
-    /// Replaces texts at any depth, except the `action` of a reference.
+    /// Replaces strings at any depth, except the `action` of a reference.
     private func value(_ value: JSONValue, into buffer: inout ByteBuffer) {
         switch value.kind {
         case .string: text(value, into: &buffer)
@@ -101,7 +101,7 @@ extension CommandText {
         do throws(PredicateError) {
             buffer.appendJSON(try RecordPredicate.replacingStrings(in: text, disguise.text))
         } catch {
-            // The predicate cannot be parsed, and ingest rejects it. An empty predicate contains no personal texts.
+            // The predicate cannot be parsed, and ingest rejects it. An empty predicate contains no personal strings.
             buffer.append("\"\"")
         }
     }
@@ -117,7 +117,7 @@ extension CommandText {
 
     private func fieldValue(_ fieldValue: JSONValue, into buffer: inout ByteBuffer) {
         guard fieldValue.isObject, fieldValue["value"] != nil else { return value(fieldValue, into: &buffer) }
-        // A TIMESTAMP is a number or the text now(), so it contains nothing personal.
+        // A TIMESTAMP is a number or the string `now()`, so it is not personal.
         guard fieldValue[.type]?.equals("TIMESTAMP") != true else { return buffer.append(fieldValue.raw) }
         members(fieldValue, into: &buffer) { key, value, buffer in
             key == "type" ? buffer.append(value.raw) : self.value(value, into: &buffer)
@@ -159,7 +159,7 @@ extension CommandText {
         }
     }
 
-    /// - Parameter write: Returns whether it wrote the member's value.
+    /// - Parameter write: Appends the value of a member, or returns false to leave the member out.
     private func object(
         _ object: JSONValue, into buffer: inout ByteBuffer, _ write: (String, JSONValue, inout ByteBuffer) -> Bool
     ) {

@@ -1,13 +1,13 @@
 import JSON
 
-/// Two functions that replace the personal texts and the tokens of a case by pseudonyms.
+/// Two functions that replace the personal strings and the tokens of a case by pseudonyms.
 struct Disguise {
     var text: (String) -> String = { $0 }
-    /// The pseudonym of a token. It keeps the form that the token's transport needs.
+    /// Returns the pseudonym of a token. A hexadecimal token has a hexadecimal pseudonym.
     var token: (String) -> String = { $0 }
 }
 
-/// The texts of a case that a ``Disguise`` replaces.
+/// The strings of a case that a ``Disguise`` replaces.
 struct DisguisedTexts {
     private(set) var texts: Set<ExactText> = []
     private(set) var tokens: Set<ExactText> = []
@@ -41,7 +41,7 @@ struct DisguisedTexts {
     }
 }
 
-/// Collects the texts and tokens that ``disguise`` is called with.
+/// Collects the strings and tokens that ``disguise`` is called with.
 private final class FoundTexts {
     var texts: Set<ExactText> = []
     var tokens: Set<ExactText> = []

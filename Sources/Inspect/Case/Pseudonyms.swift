@@ -1,15 +1,16 @@
 import JSON
 import Predicates
 
-/// Replaces texts by pseudonyms that compare as the texts do. Equality, common prefixes and order stay the same, whether
-/// a comparison regards case or not.
+/// Replaces strings by pseudonyms that compare as the strings do. Equality, common prefixes and order stay the same, in
+/// comparisons with and without regard to case.
 ///
-/// The texts form a tree of lower-case characters. At each node, the next characters are exchanged for others of their
-/// class in the same order, so texts with a common prefix get pseudonyms with a common prefix. Lengths in characters and
-/// bytes stay the same. Only letters, digits and emoji are replaced. Letters without a simple capital, such as the Kelvin
-/// sign, are not replaced. If case does not matter, their order may change.
+/// The strings form a tree of lower-case characters. At each node, the next characters are exchanged for others of
+/// their class in the same order, so strings with a common prefix get pseudonyms with a common prefix. Lengths in
+/// characters and bytes stay the same. Only letters, digits and emoji are replaced. A letter is not replaced if it and
+/// its other case do not map to each other, such as the Kelvin sign. In comparisons that ignore case, the order of such
+/// letters may change.
 ///
-/// With `areByWord`, each word has its own pseudonym. Then the order of texts may change next to a word that is not
+/// With `areByWord`, each word has its own pseudonym. Then the order of strings may change next to a word that is not
 /// replaced. Two words that a search treats as equal stay equal only if they differ in case alone. A case whose outcome
 /// changes with the pseudonyms is not written.
 struct Pseudonyms {
@@ -36,17 +37,17 @@ struct Pseudonyms {
         for index in nodes.indices { exchange(at: index, row, &random) }
     }
 
-    /// - Parameter text: One of the texts given to the initializer. Characters that are not in the tree are kept.
+    /// - Parameter text: One of the strings given to the initializer. Characters that are not in the tree are kept.
     func pseudonym(of text: String) -> String {
         guard areByWord else { return replaced(text) }
         return Pseudonyms.parts(of: text).map { Pseudonyms.isKept($0) ? $0 : replaced($0) }.joined()
     }
 
-    /// Splits a text into its words and the text between the words.
+    /// Splits a string into its words and the parts between the words.
     private static func parts(of text: String) -> [String] {
         var (parts, wasLetter) = ([String.UnicodeScalarView](), nil as Bool?)
         for scalar in text.unicodeScalars {
-            let isLetter = Words.isLetter(scalar)
+            let isLetter = Words.isWordCharacter(scalar)
             if wasLetter != isLetter { parts.append(String.UnicodeScalarView()) }
             parts[parts.count - 1].append(scalar)
             wasLetter = isLetter

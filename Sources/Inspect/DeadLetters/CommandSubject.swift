@@ -8,7 +8,8 @@ struct CommandSubject: Hashable, Sendable {
     private let kind: String
     private let names: [ExactText?]
 
-    /// - Parameter json: An event; the result is nil if ingest accepts no command of this type.
+    /// - Parameter json: An event. The result is nil if the event is no command about a record, a subscription, a
+    ///   device or a badge.
     init?(_ json: JSONValue) {
         guard let type = json[.type]?.string else { return nil }
         let place = [json[.container]?.exact, json[.environment]?.exact]
@@ -54,7 +55,7 @@ struct CommandHistory {
 
     init(_ letters: [DeadLetter], in log: String, _ progress: (UInt64) -> Void) throws {
         let subjects = Set(letters.compactMap { $0.refusedEvent?.subject })
-        // If no letter has a subject, only redrives matter, so all other lines are skipped unread.
+        // If no letter has a subject, only redrives matter, so the scan skips all other lines.
         let required: [RequiredValue] = subjects.isEmpty ? [.text(ExactText(Member.redriveOf.description))] : []
         try LogScan.events(in: log, from: .epoch, containing: required) { event in
             progress(UInt64(event.line.count))
@@ -72,7 +73,7 @@ struct CommandHistory {
         }
     }
 
-    /// Adds the redrive or newer command that followed a letter.
+    /// Records in a letter its redrive, and for a refused command the newest command on the same subject.
     func complete(_ letter: inout DeadLetter) {
         switch letter.content {
         case .push:

@@ -5,7 +5,7 @@ import Time
 
 /// An event that a stage refused, or a push that did not reach its device.
 package struct DeadLetter: Sendable {
-    /// The place of the `dead_letter` or `outcome` event that records this letter.
+    /// The log and sequence of the `dead_letter` or `outcome` event that records this letter.
     package let place: EventPlace
     let time: Instant
     let stage: String
@@ -13,9 +13,10 @@ package struct DeadLetter: Sendable {
     let code: String
     let reason: String
     var status: Int64?
-    /// The place of the refused event or of the push.
+    /// The log and sequence of the refused event or of the push.
     let source: EventPlace
-    /// The newest change that caused the event or push; nil if no change did.
+    /// The sequence of the newest change that caused the event or push; nil if no change caused it. If the refused
+    /// event is in the changes log, its own sequence.
     var change: UInt64?
     var content: Content
     var container: ExactText?
@@ -55,7 +56,7 @@ struct UndeliveredPush: Sendable {
     /// The number of the ``PushHistory`` slot for the push's badge.
     var badge: Int?
     var hasOnlyBadge = false
-    /// Whether a newer push has set the badge since.
+    /// Whether a newer push has set the badge.
     var isBadgeOutdated = false
     /// The sequence of the push. For a redrive, the sequence of the original push.
     var order: UInt64

@@ -8,9 +8,9 @@ package struct DeadLetterFilter: Sendable {
     package var stage: [String] = []
     /// Codes of outcomes or rejections.
     package var code: [String] = []
-    /// Each value is a status, or a part of the reason. The case of letters does not matter.
+    /// Each value is a status, or a part of the reason. The comparison ignores upper and lower case.
     package var reason: [String] = []
-    /// The receivers of pushes, or the owners of records.
+    /// The users of pushes and refused events, and the owners of refused records.
     package var user: [String] = []
     package var device: [String] = []
     package var container: [String] = []

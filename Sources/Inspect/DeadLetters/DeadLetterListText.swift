@@ -9,7 +9,7 @@ struct DeadLetterGroup {
     let stage: String
     let code: String
     let status: Int64?
-    /// Empty for refused events. Their reasons name the event, so they all differ and cannot be grouped.
+    /// Empty for refused events. Each of their reasons names its own event, so reasons cannot be grouped.
     let reason: String
     let letters: [RedriveCandidate]
 
@@ -27,7 +27,7 @@ struct DeadLetterGroup {
         }
     }
 
-    var redrivable: Int { letters.count(where: \.isRedrivable) }
+    var redrivableCount: Int { letters.count(where: \.isRedrivable) }
 
     var newest: Instant { letters.map(\.letter.time).max() ?? .epoch }
 
@@ -40,7 +40,7 @@ struct DeadLetterGroup {
             $0.append("status", status.map { Int($0) })
             if !reason.isEmpty { $0.append("reason", reason) }
             $0.append("letters", letters.count)
-            $0.append("redrivable", redrivable)
+            $0.append("redrivable", redrivableCount)
             $0.append("newest", newest.rfc3339)
         }.text
     }
@@ -74,18 +74,18 @@ package struct DeadLetterListText {
             + (rest > 0 && limit != 0 ? ["… and \(rest.grouped) older; --limit shows more"] : [])
     }
 
-    private var redrivable: Int { letters.count(where: \.isRedrivable) }
+    private var redrivableCount: Int { letters.count(where: \.isRedrivable) }
 
     private var summary: String {
-        letters.count.of("dead letter") + (found.isCut ? " (newer ones left out)" : "")
-            + ", of which \(redrivable.grouped) can be redriven"
+        letters.count.of("dead letter") + (found.isCut ? " (more exist but were not read)" : "")
+            + ", of which \(redrivableCount.grouped) can be redriven"
     }
 
     private var table: [String] {
         var table = TextTable("WHAT", "LETTERS", "REDRIVABLE", "NEWEST")
         let groups = DeadLetterGroup.all(of: letters)
         for group in groups.prefix(Self.groupsMax) {
-            table.add(group.text, group.letters.count.grouped, group.redrivable.grouped, group.newest.rfc3339)
+            table.add(group.text, group.letters.count.grouped, group.redrivableCount.grouped, group.newest.rfc3339)
         }
         let rest = groups.count - Self.groupsMax
         return table.lines + (rest > 0 ? ["… and \(rest.of("more reason"))"] : [])
@@ -97,7 +97,7 @@ package struct DeadLetterListText {
         let summary = ByteBuffer.object {
             $0.append("type", "summary")
             $0.append("letters", letters.count)
-            $0.append("redrivable", redrivable)
+            $0.append("redrivable", redrivableCount)
             if found.isCut { $0.append("more", true) }
             $0.append("groups", DeadLetterGroup.all(of: letters)) { $0.append(raw: $1.json) }
         }

@@ -46,7 +46,7 @@ struct DeadLetterReader {
         }
     }
 
-    /// Nil if the outcome is not a dead letter.
+    /// Nil if the event is not an outcome, or if its code is not the code of a dead letter.
     private func undelivered(
         _ event: LogScan.Event, _ stage: PipelineStage, _ log: String, _ upstream: String
     ) -> DeadLetter? {
@@ -77,7 +77,7 @@ struct DeadLetterReader {
     }
 }
 
-/// Reads the refused event in a dead letter. The event is a text that may not even be JSON.
+/// Reads the refused event in a dead letter. The event is a string, which may not be valid JSON.
 enum RefusedEventText {
     static func read(_ text: JSONValue, into letter: inout DeadLetter) {
         _ = withEvent(text) { event in

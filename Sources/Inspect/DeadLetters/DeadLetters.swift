@@ -15,7 +15,7 @@ package struct DeadLetters {
         for name in filter.stage { _ = try pipeline.stage(name) }
         var eligibility = eligibility
         eligibility.sourceLog = logs.path[0].logName
-        if logs.isOwn { eligibility.transports = try Self.transports(of: logs) }
+        if logs.isFileGiven { eligibility.transports = try Self.transports(of: logs) }
         let changes = logs.log(of: logs.path[0])
         let range = try DeadLetterRange(from: filter.from, until: filter.until, in: changes)
         var progress = ReadingProgress(total: try Self.bytes(of: logs))

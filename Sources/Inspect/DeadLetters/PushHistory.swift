@@ -11,7 +11,7 @@ struct PushHistory {
         let sequence: UInt64
     }
 
-    /// A part of a device that shows one push at a time: a newer push replaces the older one. Slots are numbered.
+    /// A part of a device that shows only one push: a newer push replaces the older one. Slots are numbered.
     private enum Slot: Hashable {
         /// The notification with a collapse ID.
         case collapse(UserKey, ExactText)
@@ -76,7 +76,7 @@ struct PushHistory {
         _ json: JSONValue, _ sequence: UInt64, order: UInt64, _ wanted: [Int], _ letters: [DeadLetter]
     ) {
         guard var user = UserKey(json) else { return }
-        // Saves memory: all keys share one copy of the texts.
+        // Saves memory: all keys share one copy of the strings.
         if !wanted.isEmpty { user = users.insert(user).memberAfterInsert }
         guard users.contains(user) else { return }
         let headers = json[.headers]
@@ -151,7 +151,7 @@ struct PushHistory {
         return slotUses[low...].prefix { $0.push == push }
     }
 
-    /// Adds to a letter what this log says about its push.
+    /// Adds to a letter the push, the device's state and the names of the app that this log contains.
     func complete(_ letter: inout DeadLetter, _ index: Int) {
         guard let (found, device) = found[index] else { return }
         var push = found

@@ -22,6 +22,7 @@ package enum Obsolescence: String, CaseIterable {
             "The push's `apns-expiration` has passed. If you include the push, APNs gets it once, with expiration 0."
         case .superseded:
             "For a push: a newer push with the same collapse ID was accepted, is waiting or will be redriven. "
+                + "For a push with only a badge: a newer push with a badge was accepted or is waiting. "
                 + "For a command: there is a newer command for the same record, subscription, device or badge."
         case .registeredAnew: "The device has since registered with another token, topic or transport."
         case .replaced: "Another device has since registered with the device's token."
@@ -53,7 +54,7 @@ package struct RedriveEligibility {
     let now: Instant
     private let included: Set<Obsolescence>
     var sourceLog = LogKind.changes.rawValue
-    /// Each deliver stage's transports; empty if the pipeline file is not known.
+    /// Each deliver stage's transports; empty if no pipeline file was given.
     var transports: [String: Set<String>] = [:]
 
     package init(now: Instant, included: Set<Obsolescence> = []) { (self.now, self.included) = (now, included) }
@@ -72,7 +73,7 @@ package struct RedriveEligibility {
         return candidates
     }
 
-    /// The letters' indices, sorted by the age of the content, the oldest first.
+    /// The letters' indices: first the letters without a push, then the pushes from the oldest to the newest.
     private func byAge(_ letters: [DeadLetter]) -> [Int] {
         letters.indices.sorted { left, right in
             let (one, other) = (letters[left].push?.order ?? 0, letters[right].push?.order ?? 0)

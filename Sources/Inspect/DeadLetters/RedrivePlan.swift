@@ -6,12 +6,12 @@ package struct RedrivePlan {
     let limit: Int
     /// The letters to redrive, in the order in which they are sent.
     package let selected: [RedriveCandidate]
-    package let redrivable: Int
+    package let redrivableCount: Int
 
     package init(_ found: DeadLetters, limit: Int) {
         let redrivable = found.letters.filter(\.isRedrivable)
         (self.found, self.limit) = (found, limit)
-        (selected, self.redrivable) = (Array(redrivable.prefix(limit)), redrivable.count)
+        (selected, redrivableCount) = (Array(redrivable.prefix(limit)), redrivable.count)
     }
 
     /// The pushes that one app gets through one transport.
@@ -54,7 +54,7 @@ package struct RedrivePlan {
 }
 
 extension DeadLetter {
-    /// Nil if the letter is for no device, or its app is unknown.
+    /// Nil if the letter names no user or no device, or if its container or environment is unknown.
     fileprivate var deviceKey: DeviceKey? {
         guard let container, let environment, let user, let device else { return nil }
         return DeviceKey(

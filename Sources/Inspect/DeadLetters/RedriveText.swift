@@ -35,7 +35,8 @@ package struct RedriveText {
     }
 
     private func headline(_ count: Int) -> String {
-        let more = plan.redrivable > count ? " (\(plan.redrivable.grouped) can be redriven: see --limit)" : ""
+        let more =
+            plan.redrivableCount > count ? " (\(plan.redrivableCount.grouped) can be redriven: see --limit)" : ""
         return "\(count.grouped) of \(plan.found.letters.count.of("dead letter")) to redrive\(more)"
     }
 
@@ -71,11 +72,11 @@ package struct RedriveText {
     /// The result, in one or more lines.
     package var verdict: [String] {
         guard let sent else {
-            return plan.redrivable == 0 ? ["nothing to redrive"] : ["nothing was sent; add --yes to send"]
+            return plan.redrivableCount == 0 ? ["nothing to redrive"] : ["nothing was sent; add --yes to send"]
         }
-        let left = plan.redrivable - plan.selected.count
+        let left = plan.redrivableCount - plan.selected.count
         return [
-            "\(sent.taken.of("letter")) redriven, \(sent.refused.grouped) refused"
+            "\(sent.accepted.of("letter")) redriven, \(sent.refused.grouped) refused"
                 + (left > 0 ? "; \(left.grouped) more can be redriven: run the same command again" : "")
         ]
             + sent.refusals.prefix(Self.linesMax).map { "  \($0.letter): \($0.reason.withoutControls)" }
@@ -110,10 +111,10 @@ package struct RedriveText {
         ByteBuffer.object {
             $0.append("type", "summary")
             $0.append("letters", plan.found.letters.count)
-            $0.append("redrivable", plan.redrivable)
+            $0.append("redrivable", plan.redrivableCount)
             $0.append("selected", plan.selected.count)
             $0.append("limit", plan.limit)
-            $0.append("sent", sent?.taken ?? 0)
+            $0.append("sent", sent?.accepted ?? 0)
             $0.append("refused", sent?.refused ?? 0)
             if plan.found.isCut { $0.append("more", true) }
             $0.append("apps", plan.apps) { $0.append(raw: Self.json($1)) }

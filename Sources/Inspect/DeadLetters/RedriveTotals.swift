@@ -7,7 +7,7 @@ package struct RedriveTotals: Sendable {
         package init(letter: EventPlace, reason: String) { (self.letter, self.reason) = (letter, reason) }
     }
 
-    package var taken = 0
+    package var accepted = 0
     package var refused = 0
     /// The refusals for which ingest gave a reason. Ingest gives no reason for some letters if it
     /// refuses very many, or if it restarts before it answers.

@@ -19,7 +19,8 @@ package struct AskedSubject {
 
     /// Finds the user, and checks that the names are in the log.
     ///
-    /// - Throws: ``ToolFailure`` with 66 for an unknown name, with 64 if several users have it.
+    /// - Throws: ``ToolFailure`` with 66 for an unknown name, with 64 if several users have a device or subscription of
+    ///   this name.
     package func resolve(
         for change: ExplainedChange, in logs: RecordedLogs, _ finder: any EventFinder
     ) throws -> ResolvedSubject {
@@ -82,8 +83,8 @@ package struct ResolvedSubject {
 
 /// Names in the log, for spelling suggestions.
 ///
-/// If a user is given, it contains all names of this user. Otherwise it contains only the names at both ends of the log,
-/// because reading the whole log takes long.
+/// With a user, these are all names of this user. Without a user, these are only the names in the first and in the last
+/// ``eventsMax`` events, because reading the whole log takes long.
 struct KnownNames {
     static let eventsMax: UInt64 = 100_000
 
@@ -95,19 +96,19 @@ struct KnownNames {
         in log: String, user: ExactText?, _ finder: any EventFinder, eventsMax: UInt64 = KnownNames.eventsMax
     ) throws {
         if let user {
-            try take(1...UInt64.max, of: log, [.user(user)], finder) { $0 == user }
+            try addNames(1...UInt64.max, of: log, [.user(user)], finder) { $0 == user }
             return
         }
         let summary = try EventLogs.summary(directory: log)
         let (first, last) = (summary.firstSequence, max(summary.lastSequence, summary.firstSequence))
         let start = first...min(first + eventsMax - 1, last)
-        try take(start, of: log, [], finder) { _ in true }
+        try addNames(start, of: log, [], finder) { _ in true }
         guard start.upperBound < last else { return }
         let rest = max(start.upperBound + 1, last - min(eventsMax - 1, last))...last
-        try take(rest, of: log, [], finder) { _ in true }
+        try addNames(rest, of: log, [], finder) { _ in true }
     }
 
-    private mutating func take(
+    private mutating func addNames(
         _ range: ClosedRange<UInt64>, of log: String, _ names: [SearchName], _ finder: any EventFinder,
         where isWanted: (ExactText) -> Bool
     ) throws {

@@ -129,7 +129,7 @@ extension ExplainedAnswer {
 
 extension RecordedFlow {
     fileprivate var identity: [[UInt8]] {
-        ([subscriptionID, user] + place).map { Explanation.Detail("", $0.string).json }
+        ([subscriptionID, user] + databasePath).map { Explanation.Detail("", $0.string).json }
     }
 }
 
@@ -181,7 +181,9 @@ extension ExplainedAnswer {
         }
         if flows.isEmpty { return Device(name: name, isPushed: false, reason: unmatched) }
         if let end = flows.compactMap(\.end).first { return Device(name: name, isPushed: false, reason: end) }
-        let none = Explanation(.outcomes, .deviceNone, "\(subject.user) had no device \(name) there")
+        let none = Explanation(
+            .outcomes, .deviceNone,
+            "\(subject.user) had no device \(name) in the container and environment of the change")
         let reason = state.map { $0.code == .deviceRegistered ? missing(name) : $0 } ?? none
         return Device(name: name, isPushed: false, reason: reason)
     }
@@ -207,7 +209,8 @@ extension ExplainedAnswer {
 
     private func missing(_ name: ExactText) -> Explanation {
         Explanation(
-            .outcomes, .replayDiffers, "\(name) was registered by then, but the log contains no outcome for it",
+            .outcomes, .replayDiffers,
+            "\(name) was registered when the push came, but the log contains no outcome for this device",
             [.init("device", name.string)])
     }
 

@@ -17,7 +17,7 @@ package struct ExplainedChange {
     var sequence: UInt64 { event.sequence }
     var isRecord: Bool { type == "record.save" || type == "record.delete" }
 
-    /// - Throws: ``ToolFailure`` with 66 if the log does not contain it.
+    /// - Throws: ``ToolFailure`` with 66 if the log does not contain the change.
     package init(_ sequence: UInt64, in logs: RecordedLogs) throws {
         let log = logs.log(of: logs.path[0])
         let summary = try EventLogs.summary(directory: log)
@@ -52,7 +52,8 @@ package struct ExplainedChange {
                 + "\(summary.lastSequence)")
     }
 
-    /// `record.save of Note n1 in _alice's private database, zone Notes, by _alice on alice-mac`.
+    /// A description such as `record.save of Note n1 in _alice's private database, zone Notes, by _alice on alice-mac`.
+    /// Only the type if the event is not a change of a record.
     var text: String {
         guard isRecord else { return type }
         let place = database == "public" ? "the public database" : "\(owner?.string ?? "?")'s \(database) database"

@@ -17,11 +17,12 @@ struct MatchReason {
         let histories = try SubscriptionHistory.all(
             in: logs.log(of: logs.path[0]), through: .max, user: user, subscriptionID: subscriptionID, finder)
         guard !histories.isEmpty else { return [none] }
-        let (explained, uses) = try rerun(histories)
+        let (explained, uses, obstacle) = try rerun(histories)
         return histories.map { history in
             let id = history.identity
-            if var own = history.entries.lazy.compactMap({ explained[$0.event.sequence] }).first {
-                own.parts = replacements(history) + own.parts
+            for sequence in history.entries.map(\.event.sequence) {
+                guard var own = explained[sequence] else { continue }
+                own.parts = replacements(history, through: sequence) + own.parts
                 return own
             }
             let name = "\"\(id.subscriptionID)\" of \(id.user)"
@@ -29,6 +30,7 @@ struct MatchReason {
                 return explanation(.firesOnceSpent, "\(name) fires once, and change \(use) had used it up", id, use)
             }
             guard let last = history.last(before: change.sequence) else { return savedLater(name, history) }
+            if last.isSave { return unchecked(name, id, last.event.sequence, obstacle) }
             return explanation(
                 .subscriptionDeleted, "\(name) had been deleted at change \(last.event.sequence)", id,
                 last.event.sequence)
@@ -44,26 +46,32 @@ struct MatchReason {
     /// Feeds the subscriptions to a fresh match stage, and asks it to explain the change.
     ///
     /// - Returns: `explained` has the stage's explanations by the sequences of the subscriptions' saves. `uses` has the
-    ///   changes that used up fires-once subscriptions.
+    ///   changes that used up fires-once subscriptions. `obstacle` says why no subscription was checked.
     private func rerun(
         _ histories: [SubscriptionHistory]
-    ) throws -> (explained: [UInt64: Explanation], uses: [SubscriptionHistory.Identity: UInt64]) {
+    ) throws -> (
+        explained: [UInt64: Explanation], uses: [SubscriptionHistory.Identity: UInt64], obstacle: Explanation?
+    ) {
         guard let stage = logs.stage(writing: .matches),
             var fresh = try FreshStage.make(stage, try logs.context(of: stage))
-        else { return ([:], [:]) }
-        let uses = try FiresOnceUses(of: histories, before: change.sequence).find(in: logs, finder)
+        else {
+            return ([:], [:], Explanation(.matches, .outcomePending, "the pipeline has no built-in match stage"))
+        }
         let crashes = try DeadLetterReasons.crashes(of: stage, logs)
-        for history in histories where uses[history.identity] == nil {
-            guard let last = history.last(before: change.sequence), last.isSave,
-                !crashes.contains(last.event.sequence)
-            else { continue }
-            try fresh.feed(last.event)
+        let processed = histories.map { $0.without(crashes) }
+        let uses = try FiresOnceUses(of: processed, before: change.sequence).find(in: logs, finder)
+        for history in processed where uses[history.identity] == nil {
+            // All events, not only the last save: match may refuse that save and keep the version before it.
+            for entry in history.entries where entry.event.sequence < change.sequence { try fresh.feed(entry.event) }
         }
         let subject = ExplainedSubject(user: user.string, subscriptionID: subscriptionID?.string)
-        let explained = try fresh.explain(change.event, for: subject).compactMap { explanation in
+        let explanations = try fresh.explain(change.event, for: subject)
+        let explained = explanations.compactMap { explanation in
             explanation.detail("saved").flatMap { UInt64($0) }.map { ($0, explanation) }
         }
-        return (Dictionary(explained) { first, _ in first }, uses)
+        return (
+            Dictionary(explained) { first, _ in first }, uses, explanations.first { $0.code == .changeRefused }
+        )
     }
 }
 
@@ -89,14 +97,25 @@ extension MatchReason {
                 .subscriptionSavedLater, "\(name) was first saved at change \(first)", history.identity, first)
     }
 
-    private func replacements(_ history: SubscriptionHistory) -> [Explanation] {
-        let saves = history.saves(before: change.sequence)
-        guard saves.count > 1, let first = saves.first, let last = saves.last else { return [] }
+    /// - Parameter obstacle: Why match checked no subscription at all. Nil if match checked the other subscriptions.
+    private func unchecked(
+        _ name: String, _ id: SubscriptionHistory.Identity, _ saved: UInt64, _ obstacle: Explanation?
+    ) -> Explanation {
+        explanation(
+            obstacle?.code ?? .changeRefused,
+            obstacle.map { "\(name) was not checked: \($0.text)" }
+                ?? "match could not use the save of \(name) at change \(saved)", id, saved)
+    }
+
+    /// - Parameter saved: The sequence of the save that made the version used here.
+    private func replacements(_ history: SubscriptionHistory, through saved: UInt64) -> [Explanation] {
+        let saves = history.saves(through: saved)
+        guard saves.count > 1, let first = saves.first else { return [] }
         return [
             explanation(
                 .subscriptionReplaced,
                 "it was first saved at change \(first.event.sequence); the version used here was saved at change "
-                    + "\(last.event.sequence)", history.identity, last.event.sequence)
+                    + "\(saved)", history.identity, saved)
         ]
     }
 }

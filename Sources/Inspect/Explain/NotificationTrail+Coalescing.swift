@@ -91,7 +91,7 @@ extension NotificationTrail {
 /// Finds the notifications of one user's matches. If a newer match replaced a match, the search follows the newer one.
 private struct NotificationSearch {
     struct Trail {
-        /// The newest match that replaced the original match, and the change of the newest match.
+        /// The original match or the newest match that replaced it, and the change of this match.
         fileprivate(set) var match: UInt64
         fileprivate(set) var change: UInt64
         /// The match's subscription; nil if the log no longer contains the match.
@@ -114,8 +114,8 @@ private struct NotificationSearch {
     private var byMatch: [UInt64: [Int]]
     private var byAddress: [Address: [Int]]
     private var matches: MatchedSubscriptions
-    /// How many trails have no notification yet. In the trails `atOnce`, coalesce makes it at once; in the trails
-    /// `waiting`, coalesce may hold it back.
+    /// How many trails have no notification yet. Coalesce makes the notifications of the trails in `atOnce` at once. It
+    /// may hold back the notifications of the trails in `waiting`.
     private var (atOnce, waiting): (Int, Int)
 
     init(_ change: UInt64, _ trails: [Trail], in log: String?) throws {
@@ -165,7 +165,8 @@ private struct NotificationSearch {
     }
 }
 
-/// Looks up the subscriptions of matches. Reads several at a time, since the matches of one change are neighbours.
+/// Looks up the subscriptions of matches. One read covers several matches, since the matches of one change are
+/// neighbours.
 private struct MatchedSubscriptions {
     private let log: String?
     private let first: UInt64

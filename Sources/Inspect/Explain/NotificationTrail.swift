@@ -91,7 +91,8 @@ extension NotificationTrail {
         return pushes
     }
 
-    /// Adds a note if the recorded push was pruned and the rules would not prune it, or the reverse.
+    /// Adds a note if the recorded push was pruned and the rules would not prune it, or the reverse. Pushes with a
+    /// badge are not compared.
     private func compared(
         _ rules: [Explanation], with push: LoggedEvent, _ stage: PipelineStage
     ) throws -> [Explanation] {
@@ -197,7 +198,7 @@ extension NotificationTrail {
             stage.kind, .outcomePending, "\(stage.name) has not processed it yet", [.init("stage", stage.name)])
     }
 
-    /// Records why flows ended before a stage.
+    /// Records for each flow why it has no event in a stage's log.
     ///
     /// - Parameter last: The last batch of the stage's log that was read; nil if no batch was read.
     mutating func close(_ open: [Position], in stage: PipelineStage, last: BatchHeader?) throws {

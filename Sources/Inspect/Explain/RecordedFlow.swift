@@ -9,7 +9,8 @@ struct RecordedFlow {
     let match: LoggedEvent
     let user: ExactText
     let subscriptionID: ExactText
-    let place: [ExactText]
+    /// The container, the environment and the database.
+    let databasePath: [ExactText]
     /// What happened to the match: notification, payload, outcomes.
     var steps: [Explanation] = []
     var outcomes: [RecordedOutcome] = []
@@ -22,7 +23,7 @@ struct RecordedFlow {
     init(_ match: LoggedEvent, _ user: ExactText) throws {
         self.match = match
         self.user = user
-        (subscriptionID, place) = try match.withJSON { json in
+        (subscriptionID, databasePath) = try match.withJSON { json in
             (
                 json[.subscriptionID]?.exact ?? "",
                 ["container", "environment", "database"].map { json.member($0)?.exact ?? "" }
@@ -73,6 +74,6 @@ extension BatchHeader {
     /// Whether the stage has processed an event of its upstream log.
     func reaches(_ sequence: UInt64) -> Bool {
         guard let position = cursor.input?.position, position >= sequence else { return false }
-        return cursor.firstOut.map { $0 > sequence } ?? true
+        return cursor.firstUnanswered.map { $0 > sequence } ?? true
     }
 }

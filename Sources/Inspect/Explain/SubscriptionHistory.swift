@@ -35,7 +35,14 @@ struct SubscriptionHistory {
     /// Nil if the subscription had not been saved or deleted yet.
     func last(before change: UInt64) -> Entry? { entries.last { $0.event.sequence < change } }
 
-    func saves(before change: UInt64) -> [Entry] { entries.filter { $0.isSave && $0.event.sequence < change } }
+    func saves(through last: UInt64) -> [Entry] { entries.filter { $0.isSave && $0.event.sequence <= last } }
+
+    /// A copy without the events with these sequences.
+    func without(_ sequences: Set<UInt64>) -> SubscriptionHistory {
+        var copy = self
+        copy.entries.removeAll { sequences.contains($0.event.sequence) }
+        return copy
+    }
 
     /// The subscriptions with the given user and ID, in the order of their first events. Nil stands for any user or any
     /// ID.

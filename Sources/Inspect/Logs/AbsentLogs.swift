@@ -19,24 +19,26 @@ package struct LogChoice {
         gaps = try logs.compactMap(AbsentLogs.gap)
     }
 
-    /// Reports missing logs. For commands that call this after they have processed all existing logs.
+    /// Reports missing logs. A command calls this after it has processed all existing logs.
     ///
-    /// - Throws: ``ToolFailure`` that names everything missing.
+    /// - Throws: ``ToolFailure`` that names each missing log and each log whose beginning is missing.
     package func finish() throws { try AbsentLogs.check(absent + gaps) }
 
-    /// The logs, if no log is missing. For commands whose answer would otherwise be wrong.
-    package func whole() throws -> [String] {
+    /// The logs. For commands that cannot answer if a log or the beginning of a log is missing.
+    ///
+    /// - Throws: The same errors as ``finish()``.
+    package func completeLogs() throws -> [String] {
         try finish()
         return logs
     }
 }
 
-/// Finds logs that a place should contain but does not, so that no command takes the remaining logs for all logs.
+/// Finds logs that a place should contain but does not, so that no command mistakes the remaining logs for all logs.
 package enum AbsentLogs {
     /// - Throws: ``ToolFailure`` with 66 if a log is missing, with 65 if a log has no `log.json`.
     package static func check(_ place: String) throws { try check(find(in: place)) }
 
-    /// Called at the end of commands that answer as far as the logs allow.
+    /// Commands that answer as far as the logs allow call this at their end.
     ///
     /// - Throws: ``ToolFailure`` with 65 if the beginning of a log is missing.
     package static func checkGaps(in place: String) throws { try check(LogPlace.logs(in: place).compactMap(gap)) }
@@ -97,7 +99,8 @@ package enum AbsentLogs {
         if begun.count > 1, let last = begun.last, let next = later.first, !read.contains(last), reasons[next] == nil {
             if let reader = try reader(ofLogAt: folder + "/" + last) {
                 reasons[next] =
-                    "which was made from \(last) according to \(reader); if the pipeline has no such log, name its file"
+                    "which was made from \(last) according to \(reader); if the pipeline has no such log, name the "
+                    + "pipeline file"
             } else if !present.contains(where: later.contains) {
                 StandardError.write(
                     "note: \(folder) contains no \(later.joined(separator: ", ")); it is assumed that these stages never ran"
@@ -108,7 +111,8 @@ package enum AbsentLogs {
             .map { missing($0.key, $0.value, folder) }
     }
 
-    /// The file that records which stages read a log; nil without retention.
+    /// The path of the file that records which stages read a log. Nil if there is no such file, or if it names no
+    /// stage.
     private static func reader(ofLogAt directory: String) throws -> String? {
         let path = directory + "/consumers.json"
         guard LogPlace.isFile(path) else { return nil }

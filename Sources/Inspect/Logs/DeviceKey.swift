@@ -27,7 +27,7 @@ extension DeviceKey {
     }
 }
 
-/// Where a transport reaches a device. No two devices have the same address at a time.
+/// Where a transport reaches a device. No two devices have the same address at the same time.
 package struct DeviceAddress: Hashable, Sendable {
     package let container, environment, transport, token: ExactText
     package let topic: ExactText?

@@ -1,7 +1,7 @@
 import EventLog
 import JSON
 
-/// Finds events through the index beside each log. Belongs to one thread at a time.
+/// Finds events through the index beside each log. Two threads must not use it at the same time.
 package final class IndexFinder: EventFinder {
     private let indexes = LogIndexes(usesFiles: true)
 

@@ -8,7 +8,7 @@ enum RequiredValue {
     case number(UInt64)
 }
 
-/// Rules out lines that lack some values, without parsing the lines. Blanks, escapes and the order of members do not
+/// Rejects lines that lack a required value, without parsing the lines. Blanks, escapes and the order of members do not
 /// matter.
 struct LineFilter {
     private var texts: [ByteSearch] = []

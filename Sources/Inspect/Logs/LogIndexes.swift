@@ -2,13 +2,14 @@ import EventLog
 import StageTool
 import Synchronization
 
-/// The indexes beside logs. Each is brought up to date when it is first used. Belongs to one thread at a time.
+/// The indexes beside logs. Each index is updated when it is first used. Two threads must not use
+/// this object at the same time.
 final class LogIndexes {
     private let usesFiles: Bool
     private let progress = IndexProgress()
     private var indexes: [String: LogIndex] = [:]
 
-    /// - Parameter usesFiles: False to read whole logs instead, and to write nothing.
+    /// - Parameter usesFiles: False to ignore index files and to make the indexes in memory.
     init(usesFiles: Bool) { self.usesFiles = usesFiles }
 
     func index(of log: String) throws -> LogIndex {

@@ -3,7 +3,8 @@ import Foundation
 import PipelineKit
 import StageTool
 
-/// Finds logs by a path from the user: a pipeline file, its data folder, a folder of logs, or a log.
+/// Finds logs by a path from the user: a pipeline file, its data folder, a folder of logs, or a log. A *place* is one
+/// of the first three.
 package enum LogPlace {
     /// The suffix of a log of dead letters: the dead letters of the log `matches` are in `matches.dead-letters`.
     package static let deadLetters = ".dead-letters"

@@ -46,7 +46,7 @@ package enum LogPoint: Equatable {
     case sequence(UInt64)
     case time(Instant)
 
-    /// Makes a reader start at this point.
+    /// The start of a reader that begins at this point.
     package var start: EventLogReader.Start {
         switch self {
         case .sequence(let sequence): .sequence(sequence)

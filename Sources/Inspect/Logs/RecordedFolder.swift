@@ -16,7 +16,8 @@ struct RecordedFolder {
     ///
     /// - Parameter isCompleted: Whether to add the built-in stages that have no log yet, and the programs in other languages, whose
     ///   settings are not recorded.
-    /// - Throws: ``ToolFailure`` with 66 if the logs do not say enough.
+    /// - Throws: ``ToolFailure`` with 66 if the folder contains no logs, or if the logs do not show how the stages are
+    ///   connected or which settings they had.
     func pipeline(isCompleted: Bool = false) throws -> PipelineFile {
         let logs = try LogPlace.logs(in: folder).filter { !$0.hasSuffix(LogPlace.deadLetters) }
         guard !logs.isEmpty else { throw ToolFailure(.noInput, try LogPlace.nothing(in: folder)) }
@@ -82,29 +83,32 @@ struct RecordedFolder {
         for (kind, logs) in kinds.sorted(by: { $0.key < $1.key }) {
             guard logs.count > 1 || Registry.builtIns.stages[kind] == nil else { continue }
             let names = logs.map(LogPlace.name).joined(separator: ", ")
+            let cause =
+                Registry.builtIns.stages[kind] == nil
+                ? "this program has no stage kind \(kind)"
+                : "written by \(logs.count.of("stage")) of kind \(kind); only the pipeline file says how these stages "
+                    + "are connected"
             throw ToolFailure(
-                .noInput,
-                "\(names) in \(folder): written by \(logs.count.of("stage")) of kind \(kind). Only the pipeline file says how "
-                    + "they are connected: name it, and the logs with --logs")
+                .noInput, "\(names) in \(folder): \(cause): name the pipeline file, and the logs with --logs")
         }
     }
 
     private func stage(_ log: String) throws -> String {
         let entry = try entry(of: log)
         return try RecordedFolder.member(entry.kind) {
-            try writePlace(of: log, to: &$0)
+            try writeLogAndUpstream(of: log, to: &$0)
             try RecordedSettings.write(settings(of: entry, in: log), to: &$0)
         }
     }
 
     private func plugin(_ log: String) throws -> String {
         try RecordedFolder.member(LogPlace.name(ofLogAt: log)) {
-            try writePlace(of: log, to: &$0)
+            try writeLogAndUpstream(of: log, to: &$0)
             $0.append("command", ["unknown"])
         }
     }
 
-    private func writePlace(of log: String, to text: inout ByteBuffer) throws {
+    private func writeLogAndUpstream(of log: String, to text: inout ByteBuffer) throws {
         text.append("log", LogPlace.name(ofLogAt: log))
         guard let note = try UpstreamNote.read(directory: log) else { return }
         let upstream = folder + "/" + note.log
@@ -120,7 +124,7 @@ struct RecordedFolder {
     /// The recorded settings, with defaults that earlier versions did not record.
     private func settings(of entry: SettingsHistory.Entry, in log: String) throws -> String {
         let reader = try SettingsHistory(logDirectory: log).reader(of: entry)
-        return reader?.spelt(Registry.builtIns.changedDefaults(ofKind: entry.kind), as: \.before)
+        return reader?.addingDefaults(Registry.builtIns.changedDefaults(ofKind: entry.kind), as: \.before)
             .record(hasSeals: false)
             ?? entry.settings
     }

@@ -10,21 +10,21 @@ package struct RecordedLogs {
     package let folder: String
     let file: PipelineFile
     /// Whether `file` was given, and not derived from a folder of logs.
-    package let isOwn: Bool
+    package let isFileGiven: Bool
     /// The stages that a change passes through, the source first.
     package let path: [PipelineStage]
 
     /// - Parameter logs: The folder of the logs, if it differs from the folder of `place`. See ``LogPlace``.
     package init(place: String, logs: String? = nil) throws {
         folder = try LogPlace.folder(logs ?? place)
-        isOwn = LogPlace.isFile(place)
-        file = try isOwn ? CheckedPipeline(path: place).file : RecordedLogs.recorded(in: folder)
+        isFileGiven = LogPlace.isFile(place)
+        file = try isFileGiven ? CheckedPipeline(path: place).file : RecordedLogs.recorded(in: folder)
         path = RecordedLogs.path(of: file)
         try AbsentLogs.check(logs ?? place)
         let changes = folder + "/" + (path.first?.logName ?? LogKind.changes.rawValue)
         guard LogPlace.isLog(changes) else {
             let hint =
-                isOwn
+                isFileGiven
                 ? "the pipeline has not run yet (belfry up \(place)), or its logs are elsewhere"
                 : "name the pipeline file (with -p or --pipeline if the command has this option)"
             throw ToolFailure(.noInput, "there is no log of changes in \(folder); \(hint)")
@@ -32,7 +32,7 @@ package struct RecordedLogs {
     }
 
     init(file: PipelineFile, folder: String) {
-        (self.file, self.folder, isOwn) = (file, folder, true)
+        (self.file, self.folder, isFileGiven) = (file, folder, true)
         path = RecordedLogs.path(of: file)
     }
 
@@ -68,10 +68,10 @@ package struct RecordedLogs {
         return path
     }
 
-    /// The logs of the built-in stages, in the order in which they are made from each other.
+    /// The logs of the built-in stages, in order: each log is made from the one before.
     package static let standardNames = LogKind.allCases.map(\.rawValue)
 
-    /// The pipeline that wrote the logs, with its last settings; a standard pipeline if the logs do not say enough.
+    /// The pipeline that wrote the logs, with its last settings. The standard pipeline if the logs do not determine it.
     static func recorded(in folder: String) throws -> PipelineFile {
         do { return try RecordedFolder(folder).pipeline(isCompleted: true) } catch {
             return try RecordedFolder.standardPipeline()

@@ -37,7 +37,7 @@ package struct StateTable {
 
     /// One row for each object, one column for each member.
     package var rows: [String] {
-        guard !objects.isEmpty else { return ["nothing"] }
+        guard !objects.isEmpty else { return ["no objects"] }
         var table = TextTable(keys.map { $0.uppercased() }, leftColumns: Set(keys.indices))
         for object in objects { table.add(keys.map { StateTable.cell(object[$0]) }) }
         return table.lines

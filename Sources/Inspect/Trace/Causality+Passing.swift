@@ -18,7 +18,7 @@ extension Causality {
     }
 
     /// The original of an event that stages passed on.
-    func first(of event: TraceEvent) throws -> TraceEvent {
+    func original(of event: TraceEvent) throws -> TraceEvent {
         guard let key = event.passingKey, let upstream = logs.log(named: event.log)?.upstream,
             let log = logs.log(named: upstream), let own = logs.log(named: event.log)
         else { return event }
@@ -28,7 +28,7 @@ extension Causality {
         let start = ends.last { $0 < end } ?? 0
         let sources = try same(as: event, key, in: log, start + 1, through: end)
         let source = sources.dropFirst(ends.count { $0 == end }).first ?? sources.last
-        return try source.map(first) ?? event
+        return try source.map(original) ?? event
     }
 
     private func same(

@@ -16,7 +16,8 @@ package final class Causality {
         let change: UInt64
     }
 
-    /// If a log has more events about a change, each notification is looked up by its user and subscription.
+    /// If a log has at least this many events about a change, each notification is looked up by its user and
+    /// subscription.
     private static let eventsMax = 2_000
     /// The most changes that one event is traced back to; older ones are left out.
     static let originsMax = 50
@@ -40,7 +41,8 @@ package final class Causality {
 
     /// The first causes of an event, mostly changes; the event itself if it has no cause.
     ///
-    /// - Returns: At most ``originsMax`` events, and how many were left out.
+    /// - Returns: The causes that belong to the newest changes, at most ``originsMax`` changes, and how many changes
+    ///   were left out.
     package func origins(of event: TraceEvent) throws -> (events: [TraceEvent], left: Int) {
         if let refused = event.facts.refused {
             guard let source = try logs.event(at: refused) else { return ([event], 0) }
@@ -48,7 +50,7 @@ package final class Causality {
         }
         if event.facts.isRetirement, let outcome = try outcome(behind: event) { return try origins(of: outcome) }
         let changes = event.facts.causes.isEmpty ? event.facts.changeNamed : event.facts.causes
-        guard !changes.isEmpty else { return ([try first(of: event)], 0) }
+        guard !changes.isEmpty else { return ([try original(of: event)], 0) }
         let newest = changes.suffix(Causality.originsMax)
         return (try newest.flatMap { try start(of: $0, for: event) }, changes.count - newest.count)
     }
@@ -175,7 +177,7 @@ extension Causality {
     /// A change or, if the log no longer contains it, its matches.
     private func start(of change: UInt64, for event: TraceEvent) throws -> [TraceEvent] {
         guard let changes = logs.changes else { return [] }
-        if let found = try logs.event(at: change, in: changes) { return [try first(of: found)] }
+        if let found = try logs.event(at: change, in: changes) { return [try original(of: found)] }
         return try logs.downstream(of: changes.name).flatMap { log in
             try matches(of: change, in: log, user: event.facts.user)
         }

@@ -1,7 +1,7 @@
 import Events
 import JSON
 
-/// The members of an event that a trace needs: its references to other events, and what its summary shows.
+/// The members of an event that a trace needs: its references to other events, and the values that its summary shows.
 struct EventFacts: Hashable, Sendable {
     var type = ""
     var isJSON = true

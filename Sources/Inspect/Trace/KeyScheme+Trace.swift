@@ -10,7 +10,7 @@ extension KeyScheme {
     }
 }
 
-/// Reads the keys of events, with one parser for all.
+/// Reads the keys of events, with one parser for all events.
 private final class TraceExtraction {
     private var parser = JSONParser(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax, depthMax: 512))
     /// The maximum number of `unmatched` keys for one `not_matched` event, one key for each thousand of changes. Belfry's own

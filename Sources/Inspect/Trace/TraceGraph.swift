@@ -34,7 +34,8 @@ package struct TraceGraph {
         prune()
     }
 
-    /// The only user of all targets; nil if the targets are for several users, or for everyone.
+    /// The only user of all targets. Nil if the targets are for several users, or if one target is a change or an event
+    /// of a device.
     private static func user(of targets: [TraceEvent]) -> ExactText? {
         let users = Set(targets.map { $0.facts.isChange || $0.facts.isDevice ? nil : $0.facts.user })
         return users.count == 1 ? users.first ?? nil : nil
@@ -81,7 +82,7 @@ package struct TraceGraph {
 }
 
 extension TraceGraph {
-    /// A node with its place in a tree.
+    /// One occurrence of a node in a tree.
     struct Visit {
         var node: Node
         var since: Duration?

@@ -1,7 +1,7 @@
 import EventLog
 import JSON
 
-/// A key in the index beside a log: the hash of its kind and of a number or texts.
+/// A key in the index beside a log: the hash of its kind and of a number or strings.
 struct TraceKey: Hashable, Sendable {
     /// The raw values are part of the index files: raise the version of ``KeyScheme/trace`` when they change.
     enum Kind: UInt8 {

@@ -1,17 +1,17 @@
 import EventLog
 import JSON
 
-/// Finds events in a pipeline's logs by key. Belongs to one thread at a time.
+/// Finds events in a pipeline's logs by key. Two threads must not use it at the same time.
 ///
-/// A log is indexed when it is first used; events that come later are not found.
+/// A log is indexed when it is first used. Events that are appended later are not found.
 package final class TraceLogs {
     let logs: [TracedLog]
     private let indexes: LogIndexes
 
     /// - Parameters:
     ///   - place: A pipeline file, its data folder or a folder of logs.
-    ///   - folder: The folder of the logs, if they are elsewhere.
-    ///   - usesIndexFiles: False to read whole logs instead, and to write nothing.
+    ///   - folder: The folder of the logs, if it differs from the folder of `place`.
+    ///   - usesIndexFiles: False to ignore index files and to make the indexes in memory.
     package convenience init(place: String, logs folder: String? = nil, usesIndexFiles: Bool = true) throws {
         self.init(try TracedLog.all(in: place, logs: folder), usesIndexFiles: usesIndexFiles)
     }

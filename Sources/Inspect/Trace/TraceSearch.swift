@@ -4,7 +4,7 @@ import StageTool
 
 /// The kinds of ID that can be traced.
 package enum TraceIDKind: String, CaseIterable {
-    /// The sequence of a change, or the place of any event as `LOG:SEQUENCE`.
+    /// The sequence of a change, or the log and sequence of any event as `LOG:SEQUENCE`.
     case change
     case record
     case notification
@@ -16,7 +16,7 @@ package enum TraceIDKind: String, CaseIterable {
 package enum TraceFinding {
     /// The ID is unique: one trace shows all these events.
     case targets([TraceEvent], TraceIDKind)
-    /// The ID fits several events, listed from the newest. `hasMore`: some were left out.
+    /// The ID fits several events, listed from the newest. `hasMore` is true if some were left out.
     case hits([TraceHit], hasMore: Bool)
     /// The ID was not found. Each line says what was searched for and where.
     case nothing([String])
@@ -72,8 +72,9 @@ package struct TraceSearch {
     private func missing(_ place: EventPlace) throws -> String {
         guard let log = logs.log(named: place.log) else { return "no log \(place.log)" }
         let index = try logs.index(of: log)
-        if index.lastSequence < index.firstSequence { return "no event \(place.sequence) in \(log.name): it is empty" }
-        return "no event \(place.sequence) in \(log.name): it contains \(index.firstSequence) to \(index.lastSequence)"
+        let missing = "no event \(place.sequence) in \(log.name)"
+        if index.lastSequence < index.firstSequence { return "\(missing): the log is empty" }
+        return "\(missing): the log contains \(index.firstSequence) to \(index.lastSequence)"
     }
 
     private func searched(for kinds: [TraceIDKind]) -> [String] {

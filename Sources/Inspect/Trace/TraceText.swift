@@ -1,7 +1,8 @@
 import Events
 import StageTool
 
-/// Prints a trace for people as a tree. Each line has an event's place, time, time since its cause, type and summary.
+/// Prints a trace for people as a tree. Each line has an event's log, sequence, time, time since
+/// its cause, type and summary.
 package struct TraceText {
     private let painter: Painter
 

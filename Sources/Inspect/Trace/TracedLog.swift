@@ -4,7 +4,7 @@ import Foundation
 import PipelineKit
 import StageTool
 
-/// One log of a pipeline, with its place in the flow.
+/// One log of a pipeline, with its role and its upstream log.
 package struct TracedLog: Hashable, Sendable {
     enum Role: Hashable, Sendable {
         case source

@@ -6,9 +6,10 @@ package struct ConnectionState: Sendable {
     package let certificate: ClientCertificate?
     /// The key that signed the first provider token that was accepted on the connection.
     package var firstKey: SigningKey?
-    /// The bundle IDs that APNs knew at the connection's first push; nil before that push, or if APNs accepts any app.
+    /// The bundle IDs that APNs knew at the connection's first authenticated push. Nil before that push, or if APNs
+    /// accepts any app.
     package var bundles: Set<String>?
-    package var hasPushed = false
+    package var hasAuthenticated = false
     package var updates = TokenUpdates()
 
     package init(number: Int = 1, certificate: ClientCertificate? = nil) {
@@ -17,8 +18,8 @@ package struct ConnectionState: Sendable {
     }
 
     mutating func begin(with registry: Registry) {
-        guard !hasPushed else { return }
-        hasPushed = true
+        guard !hasAuthenticated else { return }
+        hasAuthenticated = true
         bundles = registry.bundles
     }
 }

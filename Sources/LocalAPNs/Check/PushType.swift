@@ -2,7 +2,7 @@
 package enum PushType: String, Sendable, CaseIterable {
     case alert, background, voip, complication, controls, fileprovider, liveactivity, location, mdm, pushtotalk, widgets
 
-    /// What follows the bundle ID in topics of this type.
+    /// The suffix that follows the bundle ID in topics of this type; empty for types without a suffix.
     package var suffix: String {
         switch self {
         case .alert, .background, .mdm: ""
@@ -22,7 +22,8 @@ package enum PushType: String, Sendable, CaseIterable {
 
     package var bodyBytesMax: Int { self == .voip ? 5120 : 4096 }
 
-    /// The bundle ID in a topic of this type; nil if the topic has the suffix of another type.
+    /// The bundle ID in a topic of this type. Nil if the topic lacks the suffix of this type, or has the suffix of
+    /// another type. For `mdm`, the whole topic is returned.
     package func bundle(of topic: String) -> String? {
         guard self != .mdm else { return topic }
         guard !suffix.isEmpty else { return PushType.suffix(of: topic) == nil ? topic : nil }

@@ -14,7 +14,8 @@ extension RequestCheck {
     }
 }
 
-/// Compares a payload with the request's headers. Apple does not document how APNs answers a mismatch.
+/// Finds the faults of a payload: it is not a JSON object, or it does not fit the request's headers. Apple does not
+/// document how APNs answers such requests.
 enum PayloadReview {
     static func faults(in request: PushRequest, of type: PushType?) -> [String] {
         var parser = JSONParser()

@@ -3,7 +3,7 @@ extension RequestCheck {
     func checkFields(_ inspection: inout Inspection) throws(Refusal) {
         let request = inspection.request
         if let id = request.header("apns-id") {
-            guard CanonicalUUID.isOne(id) else { throw .bad("BadMessageId") }
+            guard CanonicalUUID.matches(id) else { throw .bad("BadMessageId") }
             inspection.id = id
         }
         try checkExpiration(request, &inspection)
@@ -39,7 +39,7 @@ extension RequestCheck {
 
 /// The form of an `apns-id`: 32 lower-case hex digits in groups of 8, 4, 4, 4 and 12.
 enum CanonicalUUID {
-    static func isOne(_ text: String) -> Bool {
+    static func matches(_ text: String) -> Bool {
         let groups = text.split(separator: "-", omittingEmptySubsequences: false)
         return groups.map(\.utf8.count) == [8, 4, 4, 4, 12]
             && groups.joined().allSatisfy { $0.isASCII && $0.isHexDigit && !$0.isUppercase }

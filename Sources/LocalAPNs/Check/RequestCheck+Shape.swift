@@ -54,7 +54,8 @@ enum HeaderRules {
 
     private static func isBlank(_ byte: UInt8?) -> Bool { byte == 0x20 || byte == 0x09 }
 
-    /// Whether the pseudo-headers are complete, occur once each, and come before all other headers.
+    /// Whether the pseudo-headers are complete and known, occur once each, and come before all other headers, and the
+    /// path is not empty.
     private static func hasPseudoHeaders(_ request: PushRequest) -> Bool {
         let leading = request.headers.prefix { $0.name.hasPrefix(":") }.map(\.name)
         let all = request.headers.filter { $0.name.hasPrefix(":") }.count

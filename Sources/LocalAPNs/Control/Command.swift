@@ -23,14 +23,16 @@ package enum Command: Sendable {
             var fields = try FieldReader(json)
             let command = try command(&fields)
             try fields.finish()
-            guard let command else { throw FieldError("", "an empty command") }
+            guard let command else {
+                throw FieldError("", "the object has no command: write one key, such as \"clock\"")
+            }
             return command
         }
     }
 
     private static func command(_ fields: inout FieldReader) throws(FieldError) -> Command? {
         var found: [Command] = []
-        if let text = try fields.text("clock") { found.append(.clock(try shift(text))) }
+        if let text = try fields.string("clock") { found.append(.clock(try shift(text))) }
         if var device = try fields.nested("device") { found.append(.device(try Device(&device))) }
         if var key = try fields.nested("key") { found.append(try Self.key(&key)) }
         if let script = fields.value("script") { found.append(.script(try lines(script))) }
@@ -39,18 +41,22 @@ package enum Command: Sendable {
             let connection = try goAway.count("connection")
             found.append(.goAway(try GoAway(&goAway), connection: connection))
         }
-        if let drop = try fields.text("drop") {
-            guard drop == "connections" else { throw fields.error("drop", "takes \"connections\"") }
+        if let drop = try fields.string("drop") {
+            guard drop == "connections" else {
+                throw fields.error("drop", "expected \"connections\", found \(drop.debugDescription)")
+            }
             found.append(.drop)
         }
-        guard found.count < 2 else { throw FieldError("", "one command at a time") }
+        guard found.count < 2 else {
+            throw FieldError("", "the object has \(found.count) commands: send each in an object of its own")
+        }
         return found.first
     }
 
     private static func key(_ fields: inout FieldReader) throws(FieldError) -> Command {
-        guard let id = try fields.text("id") else { throw fields.error("id", "takes a key's ID") }
+        guard let id = try fields.string("id") else { throw fields.error("id", "the ID of the key is missing") }
         guard let state: KeyState = try fields.choice("state") else {
-            throw fields.error("state", "takes \"active\" or \"revoked\"")
+            throw fields.error("state", "the state is missing: write \"active\" or \"revoked\"")
         }
         try fields.finish()
         return .key(id: id, state)
@@ -74,6 +80,8 @@ package enum Command: Sendable {
             guard number <= 100_000 else { break }
             return (text.first == "-" ? -1 : 1) * number * milliseconds
         }
-        throw FieldError("clock", "takes a step such as \"+25m\", with ms, s, m, h or d, not \"\(text)\"")
+        throw FieldError(
+            "clock",
+            "expected a step such as \"+25m\", at most 100000 ms, s, m, h or d; found \(text.debugDescription)")
     }
 }

@@ -12,7 +12,7 @@ enum Document {
                 let json = try parser.parse(buffer)
                 do throws(FieldError) { return .success(try body(json)) } catch { return .failure(error) }
             } catch {
-                return .failure(FieldError("", "no JSON: \(error)"))
+                return .failure(FieldError("", "the line is not JSON: \(error)"))
             }
         }
         return try result.get()
@@ -59,10 +59,10 @@ package enum LineFile {
 extension Device {
     /// `{"token":…,"topic":…,"environment":…,"state":…,"since":…}`
     init(_ fields: inout FieldReader) throws(FieldError) {
-        guard let text = try fields.text("token"), let token = DeviceToken.normalized(text) else {
-            throw fields.error("token", "takes 2 to 512 hex digits, an even number")
+        guard let text = try fields.string("token"), let token = DeviceToken.normalized(text) else {
+            throw fields.error("token", "expected an even number of hex digits, 2 to 512")
         }
-        guard let topic = try fields.text("topic") else { throw fields.error("topic", "takes a bundle ID") }
+        guard let topic = try fields.string("topic") else { throw fields.error("topic", "the bundle ID is missing") }
         self.init(token: token, bundle: topic, environment: try fields.choice("environment"))
         try fields.choice("state", &state)
         since = try fields.integer("since", 0...Int64.max)

@@ -21,7 +21,7 @@ struct FieldReader {
     private var asked: [String] = []
 
     init(_ object: JSONValue, at path: String = "") throws(FieldError) {
-        guard object.isObject else { throw FieldError(path, "takes an object") }
+        guard object.isObject else { throw FieldError(path, "expected a JSON object") }
         self.object = object
         self.path = path
     }
@@ -31,22 +31,22 @@ struct FieldReader {
         return object.member(key)
     }
 
-    mutating func text(_ key: String) throws(FieldError) -> String? {
+    mutating func string(_ key: String) throws(FieldError) -> String? {
         guard let value = value(key) else { return nil }
-        guard let text = value.string else { throw error(key, "takes a text") }
-        return text
+        guard let string = value.string else { throw error(key, "expected a string") }
+        return string
     }
 
     mutating func flag(_ key: String) throws(FieldError) -> Bool? {
         guard let value = value(key) else { return nil }
-        guard let flag = value.bool else { throw error(key, "takes true or false") }
+        guard let flag = value.bool else { throw error(key, "expected true or false") }
         return flag
     }
 
     mutating func integer(_ key: String, _ range: ClosedRange<Int64>) throws(FieldError) -> Int64? {
         guard let value = value(key) else { return nil }
         guard let number = value.int64, range.contains(number) else {
-            throw error(key, "takes a whole number from \(range.lowerBound) to \(range.upperBound)")
+            throw error(key, "expected a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }
@@ -65,9 +65,10 @@ struct FieldReader {
     mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(
         _ key: String
     ) throws(FieldError) -> Choice? {
-        guard let text = try text(key) else { return nil }
+        guard let text = try string(key) else { return nil }
         guard let choice = Choice(rawValue: text) else {
-            throw error(key, "takes \(Choice.allCases.map(\.rawValue).joined(separator: ", ")), not \"\(text)\"")
+            let choices = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+            throw error(key, "expected one of \(choices), found \(text.debugDescription)")
         }
         return choice
     }
@@ -75,14 +76,6 @@ struct FieldReader {
     mutating func nested(_ key: String) throws(FieldError) -> FieldReader? {
         guard let value = value(key) else { return nil }
         return try FieldReader(value, at: join(key))
-    }
-
-    /// A list of texts.
-    mutating func texts(_ key: String) throws(FieldError) -> [String]? {
-        guard let value = value(key) else { return nil }
-        let texts = value.elements.compactMap(\.string)
-        guard value.isArray, texts.count == value.count else { throw error(key, "takes a list of texts") }
-        return texts
     }
 
     /// - Throws: ``FieldError`` for the first key that was not asked for.

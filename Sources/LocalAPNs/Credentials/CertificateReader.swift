@@ -26,18 +26,18 @@ struct CertificateReader: Sendable {
     }
 
     private func topics(of certificate: Certificate) -> [String] {
-        let first = certificate.subjectTexts(CertificateReader.userID)
+        let first = certificate.subjectValues(of: CertificateReader.userID)
         guard let more = certificate.extensionBytes(CertificateReader.topics) else { return first }
         return first + TopicList.read(more).filter { !first.contains($0) }
     }
 
-    /// The environments that the certificate is marked for. A certificate without a mark is for both.
+    /// The environments whose extensions the certificate has. A certificate without these extensions is for both.
     private func environments(of certificate: Certificate) -> Set<Environment> {
-        let marks: [(String, Environment)] = [
+        let extensions: [(String, Environment)] = [
             (CertificateReader.development, .development), (CertificateReader.production, .production),
         ]
-        let marked = marks.filter { certificate.extensionBytes($0.0) != nil }.map(\.1)
-        return Set(marked.isEmpty ? Environment.allCases : marked)
+        let named = extensions.filter { certificate.extensionBytes($0.0) != nil }.map(\.1)
+        return Set(named.isEmpty ? Environment.allCases : named)
     }
 }
 

@@ -3,7 +3,7 @@ import Signing
 
 /// Keys and certificates that are valid only for this server. They are kept in a folder.
 package struct Credentials: Sendable {
-    /// The certificate that clients must trust.
+    /// The path of the certificate that clients must trust.
     package let authorityPath: String
     /// Signs provider tokens.
     package let key: PrivateKey
@@ -80,7 +80,7 @@ package struct Credentials: Sendable {
         }
     }
 
-    /// Makes a certificate for another server of this machine.
+    /// Makes a certificate for another server on this machine.
     ///
     /// - Returns: The paths of the certificate and its key, in PEM.
     package func server(names: [String], now: Date = Date()) throws(StartError) -> (certificate: String, key: String) {
@@ -109,6 +109,6 @@ package struct Credentials: Sendable {
         let identity = CertificateReader(authorities: [authority.certificate]).read(certificate.der)
         let soon = Int64(now.timeIntervalSince1970 * 1000) + 30 * 86_400_000
         return identity.isKnown && identity.topics == [topic] && identity.validity.contains(soon)
-            && certificate.isFor(key.publicKey)
+            && certificate.hasPublicKey(key.publicKey)
     }
 }

@@ -61,7 +61,8 @@ package struct RecordedRequest: Sendable {
 /// Something that happened to a connection.
 package struct ConnectionEvent: Sendable {
     package enum Step: Sendable {
-        /// - Parameter topic: The first topic of the client's certificate; nil: the client sends tokens.
+        /// - Parameter topic: The first topic of the client's certificate. Nil if the client showed no certificate, or
+        ///   the certificate has no topic.
         case open(remote: String, topic: String?)
         /// The server announced this many streams.
         case settings(streams: Int)

@@ -14,8 +14,8 @@ package struct Registry: Sendable {
     private var listed: Set<String> = []
     private var revoked: Set<String> = []
 
-    /// How many verified tokens are remembered: more than clients use at a time. When there are more, all are
-    /// forgotten.
+    /// How many verified tokens are remembered: more than clients use at the same time. When this number is reached,
+    /// all are forgotten before the next token is remembered.
     private static let verifiedMax = 64
 
     package init(keys: [SigningKey] = [], devices: [Device] = [], isStrict: Bool = false) {
@@ -61,14 +61,14 @@ package struct Registry: Sendable {
 
 /// An app on a device, as APNs knows it.
 package struct Device: Sendable, Equatable {
-    /// When an offline device is active again, it gets the last push of each app.
+    /// When an offline device becomes active again, it gets the last push that was stored for the app.
     package enum State: String, Sendable, CaseIterable { case active, unregistered, expired, offline }
 
     /// The device token: hex digits in lower case.
     package var token: String
     /// The app's bundle ID, which pushes name as their topic.
     package var bundle: String
-    /// The environment in which the token is valid; nil: both.
+    /// The environment in which the token is valid; nil if it is valid in both.
     package var environment: Environment?
     /// Pushes to an unregistered or expired device are rejected with status 410.
     package var state: State

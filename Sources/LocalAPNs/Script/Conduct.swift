@@ -16,11 +16,11 @@ package struct Conduct: Sendable, Equatable {
     package enum Ending: Sendable, Equatable {
         case silence
         case reset(StreamError)
-        /// The TCP connection is reset, without a close of TLS.
+        /// The TCP connection is reset, without closing TLS first.
         case drop
     }
 
-    /// Takes the settings that this conduct lacks from the other conduct.
+    /// Copies the settings that this conduct lacks from the other conduct.
     mutating func complete(by other: Conduct) {
         if answer == nil, ending == nil { (answer, ending) = (other.answer, other.ending) }
         latencyMilliseconds = latencyMilliseconds ?? other.latencyMilliseconds
@@ -51,7 +51,7 @@ package struct GoAway: Sendable, Equatable {
     }
 
     package var code = StreamError.noError
-    /// The reason in the debug data, which are then JSON.
+    /// The reason in the debug data, unless ``text`` replaces the debug data.
     package var reason: String?
     /// The debug data, instead of JSON with ``reason`` and ``timestamp``.
     package var text: String?

@@ -27,7 +27,7 @@ package struct Quirks: Sendable, Equatable {
     /// Whether a connection has only one stream after a status 4xx other than 410, until the next 200.
     package var fallAfterError = false
     package var ignorePings = false
-    /// Ends a connection after this many statuses 4xx other than 410; nil: never.
+    /// The number of statuses 4xx other than 410 that ends a connection; nil if errors never end it.
     package var goAwayAfterErrors: Int?
 }
 

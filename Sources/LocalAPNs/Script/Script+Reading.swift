@@ -13,9 +13,9 @@ extension Script.Rule {
 
 extension Conditions {
     init(_ fields: inout FieldReader) throws(FieldError) {
-        token = try fields.text("token").map { Pattern($0.lowercased()) }
-        topic = try fields.text("topic").map { Pattern($0) }
-        type = try fields.text("type")
+        token = try fields.string("token").map { Pattern($0.lowercased()) }
+        topic = try fields.string("topic").map { Pattern($0) }
+        type = try fields.string("type")
         connection = try fields.count("connection")
         errors = try fields.count("errors")
         nth = try fields.count("nth")
@@ -31,7 +31,7 @@ extension Conditions {
         seed = UInt64(try fields.integer("seed", 0...Int64.max) ?? 1)
         guard let value = fields.value("share") else { return }
         guard let number = value.double, (0...1).contains(number) else {
-            throw fields.error("share", "takes a number from 0 to 1")
+            throw fields.error("share", "expected a number from 0 to 1")
         }
         share = number
     }
@@ -40,7 +40,7 @@ extension Conditions {
 extension Conditions.Rate {
     init(_ fields: inout FieldReader) throws(FieldError) {
         guard let count = try fields.integer("count", 0...1_000_000_000), let seconds = try fields.count("seconds")
-        else { throw FieldError(fields.path, "takes \"count\" and \"seconds\"") }
+        else { throw FieldError(fields.path, "\"count\" or \"seconds\" is missing") }
         self.init(count: Int(count), seconds: seconds)
         try fields.finish()
     }
@@ -70,7 +70,7 @@ extension Conduct {
         guard let value = fields.value("latency") else { return nil }
         let numbers = value.isArray ? value.elements.map(\.int64) : [value.int64, value.int64]
         guard numbers.count == 2, let low = numbers[0], let high = numbers[1], 0 <= low, low <= high, high <= 3_600_000
-        else { throw fields.error("latency", "takes milliseconds, or [least, most], up to 3600000") }
+        else { throw fields.error("latency", "expected milliseconds or [least, most], at most 3600000") }
         return low...high
     }
 }
@@ -78,10 +78,12 @@ extension Conduct {
 extension ScriptedAnswer {
     init?(_ fields: inout FieldReader) throws(FieldError) {
         let status = try fields.integer("status", 200...599)
-        reason = try fields.text("reason")
+        reason = try fields.string("reason")
         timestamp = try fields.integer("timestamp", 0...Int64.max)
         guard let status else {
-            guard reason == nil, timestamp == nil else { throw fields.error("reason", "needs a \"status\"") }
+            guard reason == nil, timestamp == nil else {
+                throw fields.error(reason == nil ? "timestamp" : "reason", "needs a \"status\" beside it")
+            }
             return nil
         }
         self.status = Int(status)
@@ -92,8 +94,8 @@ extension GoAway {
     init(_ fields: inout FieldReader) throws(FieldError) {
         self.init()
         try fields.choice("code", &code)
-        reason = try fields.text("reason")
-        text = try fields.text("text")
+        reason = try fields.string("reason")
+        text = try fields.string("text")
         timestamp = try fields.integer("timestamp", 0...Int64.max)
         lastStream = try GoAway.lastStream(&fields) ?? .current
         isTwice = try fields.flag("twice") ?? false
@@ -108,7 +110,7 @@ extension GoAway {
         case "current": return .current
         case "before": return .before
         case "all": return .all
-        default: throw fields.error("lastStream", "takes current, before, all or a stream's number")
+        default: throw fields.error("lastStream", "expected current, before, all or the number of a stream")
         }
     }
 }

@@ -10,8 +10,8 @@ final class Connection: ChannelInboundHandler {
 
     let number: Int
     let gate: FrameGate
-    private let plug: Plug
-    private let shell: Shell
+    private let socketHandler: SocketHandler
+    private let server: ServerState
     private var state: ConnectionState
     private var allowance: StreamAllowance
     private var streams: [Int: OpenStream] = [:]
@@ -31,18 +31,21 @@ final class Connection: ChannelInboundHandler {
         var isDecided = false
     }
 
-    init(_ state: ConnectionState, allowance: StreamAllowance, gate: FrameGate, plug: Plug, shell: Shell) {
+    init(
+        _ state: ConnectionState, allowance: StreamAllowance, gate: FrameGate, socketHandler: SocketHandler,
+        server: ServerState
+    ) {
         number = state.number
         self.state = state
         self.allowance = allowance
         self.gate = gate
-        self.plug = plug
-        self.shell = shell
+        self.socketHandler = socketHandler
+        self.server = server
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        shell.add(self)
+        server.add(self)
         report(.open(remote: Connection.text(context.remoteAddress), topic: state.certificate?.topics.first))
         report(.settings(streams: allowance.announced))
     }
@@ -50,7 +53,7 @@ final class Connection: ChannelInboundHandler {
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     func channelInactive(context: ChannelHandlerContext) {
-        shell.remove(self)
+        server.remove(self)
         report(.close(requests: requests))
         self.context = nil
         context.fireChannelInactive()
@@ -90,7 +93,7 @@ final class Connection: ChannelInboundHandler {
 
     /// Records a step before the client can see it. So a test whose client has seen the step finds its record.
     private func report(_ step: ConnectionEvent.Step) {
-        shell.report(.connection(ConnectionEvent(time: shell.service.now, connection: number, step: step)))
+        server.report(.connection(ConnectionEvent(time: server.service.now, connection: number, step: step)))
     }
 }
 
@@ -107,16 +110,16 @@ extension Connection {
         requests += 1
         let request = PushRequest(headers: headers.headers.map { Header($0.name, $0.value) })
         guard isWithinLimit(id) else { return }
-        let conduct = shell.service.conduct(for: request, on: state, errors: errors)
+        let conduct = server.service.conduct(for: request, on: state, errors: errors)
         streams[id] = OpenStream(request: request, conduct: conduct)
         if let streams = conduct.streams { announce(allowance.set(streams)) }
-        if let goAway = conduct.goAway { say(goAway, cause: id) }
+        if let goAway = conduct.goAway { send(goAway, cause: id) }
         if conduct.isEarly, streams[id] != nil { decide(id, hasBody: false) }
     }
 
     private func isWithinLimit(_ id: Int) -> Bool {
         guard streams.count >= gate.allowed else { return true }
-        switch shell.service.check.quirks.overLimit {
+        switch server.service.check.quirks.overLimit {
         case .serve: return true
         case .refuse:
             report(.refused(stream: id))
@@ -126,7 +129,7 @@ extension Connection {
             goAway.code = .refusedStream
             goAway.text = "\(streams.count + 1) active streams, \(gate.allowed) allowed"
             goAway.lastStream = .before
-            say(goAway, cause: id)
+            send(goAway, cause: id)
         }
         return false
     }
@@ -137,7 +140,8 @@ extension Connection {
         if data.endStream { finish(id) }
     }
 
-    /// Refills a receive window when a quarter of it is used. Ignored data uses it too.
+    /// Refills a receive window when a quarter of it is used. The data of ignored streams also uses the connection's
+    /// window.
     private func refill(_ window: NIOHTTP2WindowUpdatedEvent) {
         let id = Int(window.streamID)
         guard let left = window.inboundWindowSize, left < 49_152, id == 0 || streams[id] != nil else { return }
@@ -158,9 +162,9 @@ extension Connection {
     private func decide(_ id: Int, hasBody: Bool) {
         guard let stream = streams[id], !stream.isDecided else { return }
         streams[id]?.isDecided = true
-        let answer = shell.service.answer(
+        let answer = server.service.answer(
             stream.request, as: stream.conduct, on: &state, stream: id, hasBody: hasBody)
-        if let record = answer.record { shell.report(.request(record)) }
+        if let record = answer.record { server.report(.request(record)) }
         guard let latency = stream.conduct.latencyMilliseconds, let context else {
             return perform(answer, on: id, isEarly: !hasBody)
         }
@@ -175,13 +179,13 @@ extension Connection {
         switch answer.ending {
         case nil: send(answer, on: id, isEarly: isEarly)
         case .silence: break
-        case .drop: plug.resetConnection()
+        case .drop: socketHandler.resetConnection()
         case .reset(let code): reset(id, code)
         case .goAway(let reason):
             var goAway = GoAway()
             goAway.reason = reason
             goAway.lastStream = .id(0)
-            say(goAway, cause: id)
+            send(goAway, cause: id)
         }
     }
 
@@ -199,13 +203,13 @@ extension Connection {
     }
 
     private func learn(_ status: Int, _ isAuthenticated: Bool) {
-        let quirks = shell.service.check.quirks
+        let quirks = server.service.check.quirks
         let streams = allowance.answered(
             status: status, isAuthenticated: isAuthenticated, fallsAfterError: quirks.fallAfterError)
         announce(streams)
         guard StreamAllowance.isError(status) else { return }
         errors += 1
-        if errors == quirks.goAwayAfterErrors { say(GoAway(), cause: highest) }
+        if errors == quirks.goAwayAfterErrors { send(GoAway(), cause: highest) }
     }
 
     private func reset(_ id: Int, _ code: StreamError) {
@@ -224,9 +228,9 @@ extension Connection {
 extension Connection {
     func limit(to streams: Int) { announce(allowance.set(streams)) }
 
-    func drop() { plug.resetConnection() }
+    func drop() { socketHandler.resetConnection() }
 
-    func say(_ goAway: GoAway) { say(goAway, cause: highest) }
+    func send(_ goAway: GoAway) { send(goAway, cause: highest) }
 
     private func announce(_ streams: Int?) {
         guard let streams else { return }
@@ -235,11 +239,11 @@ extension Connection {
         gate.announce(streams: streams)
     }
 
-    private func say(_ goAway: GoAway, cause: Int) {
+    private func send(_ goAway: GoAway, cause: Int) {
         context?.flush()
-        if goAway.isTwice { send(goAway, lastStream: Int(Int32.max)) }
+        if goAway.isTwice { sendFrame(of: goAway, lastStream: Int(Int32.max)) }
         let last = lastStream(of: goAway, cause: cause)
-        send(goAway, lastStream: last)
+        sendFrame(of: goAway, lastStream: last)
         lastServed = min(lastServed, last)
         for id in streams.keys where id > lastServed { streams[id] = nil }
         closesWhenDone = closesWhenDone || goAway.closes
@@ -255,7 +259,7 @@ extension Connection {
         }
     }
 
-    private func send(_ goAway: GoAway, lastStream: Int) {
+    private func sendFrame(of goAway: GoAway, lastStream: Int) {
         report(.goAway(lastStream: lastStream, code: goAway.code.rawValue, debug: goAway.debug))
         gate.goAway(lastStream: lastStream, code: goAway.code.code, debug: goAway.debug)
     }

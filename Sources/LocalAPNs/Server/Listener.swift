@@ -8,7 +8,7 @@ import Signing
 
 /// Accepts connections: TLS first, then HTTP/2, all on one event loop.
 struct Listener {
-    let shell: Shell
+    let server: ServerState
     let tls: NIOSSLContext
     let reader: CertificateReader
 
@@ -25,10 +25,10 @@ struct Listener {
     }
 
     func prepare(_ channel: any Channel) throws {
-        let plug = Plug()
-        let failures = HandshakeFailures(shell)
+        let socketHandler = SocketHandler()
+        let failures = HandshakeFailures(server)
         let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(plug)
+        try pipeline.addHandler(socketHandler)
         // The handshake accepts any certificate. The answer to the first request says whether the certificate is valid.
         try pipeline.addHandler(
             NIOSSLServerHandler(context: tls, customVerificationCallback: { $1.succeed(.certificateVerified) }))
@@ -36,22 +36,23 @@ struct Listener {
             ApplicationProtocolNegotiationHandler { result, channel in
                 channel.eventLoop.makeCompletedFuture {
                     channel.pipeline.syncOperations.removeHandler(failures, promise: nil)
-                    try begin(result, channel, plug)
+                    try begin(result, channel, socketHandler)
                 }
             })
         try pipeline.addHandler(failures)
     }
 
-    private func begin(_ result: ALPNResult, _ channel: any Channel, _ plug: Plug) throws {
+    private func begin(_ result: ALPNResult, _ channel: any Channel, _ socketHandler: SocketHandler) throws {
         guard result == .negotiated("h2") else { return channel.close(promise: nil) }
         let pipeline = channel.pipeline.syncOperations
         let certificate = try pipeline.nioSSL_peerCertificate().map { reader.read(try $0.toDERBytes()) }
-        let state = ConnectionState(number: shell.nextNumber(), certificate: certificate)
-        let allowance = StreamAllowance(full: shell.service.streams, hasCertificate: certificate != nil)
-        let gate = FrameGate(firstStreams: allowance.announced) { [shell] in shell.service.check.quirks.ignorePings }
+        let state = ConnectionState(number: server.nextNumber(), certificate: certificate)
+        let allowance = StreamAllowance(full: server.service.streams, hasCertificate: certificate != nil)
+        let gate = FrameGate(firstStreams: allowance.announced) { [server] in server.service.check.quirks.ignorePings }
         try pipeline.addHandler(gate)
         try pipeline.addHandler(Listener.http2())
-        try pipeline.addHandler(Connection(state, allowance: allowance, gate: gate, plug: plug, shell: shell))
+        try pipeline.addHandler(
+            Connection(state, allowance: allowance, gate: gate, socketHandler: socketHandler, server: server))
     }
 
     /// The receive window of a connection and of each of its streams.
@@ -82,13 +83,13 @@ struct Listener {
 /// Records connections that fail before HTTP/2, mostly because the client does not trust the server's certificate.
 private final class HandshakeFailures: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
-    private let shell: Shell
+    private let server: ServerState
 
-    init(_ shell: Shell) { self.shell = shell }
+    init(_ server: ServerState) { self.server = server }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         let step = ConnectionEvent.Step.failed(reason: "\(error)")
-        shell.report(.connection(ConnectionEvent(time: shell.service.now, connection: 0, step: step)))
+        server.report(.connection(ConnectionEvent(time: server.service.now, connection: 0, step: step)))
         context.close(promise: nil)
     }
 }

@@ -56,7 +56,7 @@ package struct Answer: Sendable {
         }
     }
 
-    /// JSON with the reason; empty for status 200.
+    /// JSON with the reason and the timestamp; empty for status 200.
     package var body: String {
         status == 200 ? "" : Answer.json(reason, timestamp)
     }

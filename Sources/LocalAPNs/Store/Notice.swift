@@ -45,7 +45,8 @@ package struct Notice: Sendable, Equatable {
 
     private var isSilent: Bool { badge == nil && sound == nil }
 
-    /// The text. If there is none, the key with its arguments, because only the app has the localized text.
+    /// The plain text; without one, the key of the localized text with its arguments, because only the app has the
+    /// localized text.
     private static func text(_ plain: JSONValue?, _ key: JSONValue?, _ arguments: JSONValue?) -> String? {
         if let plain = plain?.string { return plain }
         guard let key = key?.string else { return nil }

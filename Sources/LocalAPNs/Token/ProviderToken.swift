@@ -14,7 +14,7 @@ package struct SigningKey: Sendable {
     package var team: String
     package var publicKey: PublicKey
     package var environments: Set<Environment>
-    /// The bundle IDs that the key is valid for; nil: any app of the team.
+    /// The bundle IDs that the key is valid for; nil if it is valid for any app of the team.
     package var bundles: Set<String>?
     /// The ID of the one other key that may be used on the same connection.
     package var related: String?
@@ -40,7 +40,7 @@ struct TokenReader {
     /// Base64, and `iat` as a string.
     let isLenient: Bool
 
-    /// - Returns: The token; nil unless a known key signed it and it names the key's team.
+    /// - Returns: Nil if the token is malformed, no known key signed it, or the token does not name the key's team.
     func read(_ text: String) -> ProviderToken? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let head = decode(parts[0]), let claims = decode(parts[1]) else { return nil }

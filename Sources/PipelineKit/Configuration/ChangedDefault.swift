@@ -10,7 +10,7 @@ public struct ChangedDefault: Sendable, Hashable {
     /// What a pipeline file without the key means.
     public let now: String
 
-    /// Both defaults are written as a pipeline file would have them.
+    /// Both defaults are written as in a pipeline file.
     public init(_ key: String, before: String, now: String) {
         self.key = key
         self.before = before
@@ -20,7 +20,9 @@ public struct ChangedDefault: Sendable, Hashable {
 
 extension SettingsReader {
     /// The same settings, with a value for each setting in `defaults` that is missing. `meaning` chooses the value.
-    package func spelt(_ defaults: [ChangedDefault], as meaning: (ChangedDefault) -> String) -> SettingsReader {
+    package func addingDefaults(
+        _ defaults: [ChangedDefault], as meaning: (ChangedDefault) -> String
+    ) -> SettingsReader {
         defaults.filter { !contains($0.key) }.reduce(self) { $0.setting([$1.key], to: meaning($1)) }
     }
 }

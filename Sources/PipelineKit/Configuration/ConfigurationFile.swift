@@ -1,16 +1,16 @@
 import EventLog
 import Foundation
 
-/// Reads configuration files whole.
+/// Reads whole configuration files.
 enum ConfigurationFile {
     /// Who may read a file.
     enum Readers {
         case anyone
-        /// Only the owner: the group and others may not.
+        /// Only the owner: the group and others may not read the file.
         case owner
-        /// As `owner`, but the mode of a file of root may let the group read it. systemd lets a service read its
-        /// credentials by an access list, and the mask of the list appears as the group's mode (acl(5),
-        /// "Correspondence").
+        /// As `owner`, but if root owns the file and the reader is another user, the group may read the file too.
+        /// systemd lets a service read its credentials by an access list, and the mask of the list appears as the
+        /// group's mode (acl(5), "Correspondence").
         case service
 
         /// Whether the mode lets too many users read the file.
@@ -23,18 +23,21 @@ enum ConfigurationFile {
         }
     }
 
-    static func read(_ path: String, bytesMax: Int, readers: Readers = .anyone) throws(Complaint) -> [UInt8] {
+    /// - Parameter name: The name of the file in the error for a file that is too large.
+    static func read(
+        _ path: String, bytesMax: Int, readers: Readers = .anyone, name: String = "the file"
+    ) throws(Complaint) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failed("open", path) }
         defer { close(descriptor) }
         // Checks the open file, because the path may lead to another file by now.
         if readers != .anyone { try checkMode(of: descriptor, path, readers) }
-        return try read(descriptor, path, bytesMax: bytesMax)
+        return try read(descriptor, path, bytesMax: bytesMax, name: name)
     }
 
     /// Reads a secret's text, without the one newline that editors put at the end of a file.
     static func secret(_ path: String, readers: Readers = .owner) throws(Complaint) -> String {
-        let bytes = try read(path, bytesMax: 64 << 10, readers: readers)
+        let bytes = try read(path, bytesMax: 64 << 10, readers: readers, name: path)
         guard let text = String(validating: bytes, as: UTF8.self) else { throw Complaint("\(path) is not UTF-8 text") }
         return text.hasSuffix("\n") ? String(text.dropLast()) : text
     }
@@ -49,11 +52,13 @@ enum ConfigurationFile {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failed("read", path) }
         guard !readers.isTooOpen(status.st_mode, owner: status.st_uid, reader: geteuid()) else {
-            throw Complaint("\(path) may be read by others than its owner", hint: "chmod 600 \(path)")
+            throw Complaint("users other than its owner may read \(path)", hint: "chmod 600 \(path)")
         }
     }
 
-    private static func read(_ descriptor: Int32, _ path: String, bytesMax: Int) throws(Complaint) -> [UInt8] {
+    private static func read(
+        _ descriptor: Int32, _ path: String, bytesMax: Int, name: String
+    ) throws(Complaint) -> [UInt8] {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while true {
@@ -62,7 +67,7 @@ enum ConfigurationFile {
             guard count > 0 else { return bytes }
             bytes += buffer[..<count]
             guard bytes.count <= bytesMax else {
-                throw Complaint("the file is larger than \(Quantities.bytes.text(Int64(bytesMax)))")
+                throw Complaint("\(name) is larger than \(Quantities.bytes.text(Int64(bytesMax)))")
             }
         }
     }

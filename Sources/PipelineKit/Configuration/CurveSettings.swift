@@ -14,15 +14,15 @@ package struct CurveSettings: PluginSettings {
     package let publicKeys: [String]
     /// The stage's secret key. It is read when the stage starts.
     package let secretKey: Secret
-    /// The upstream stage must prove that it has one of these keys. If empty, the keys are used that this file gives
-    /// for the upstream stage.
+    /// The upstream stage must prove that it has one of these keys. If empty, the upstream stage must have one of the
+    /// keys that this file gives it.
     package let upstreamKeys: [String]
     /// The programs that may send through the stage's door.
     package let producers: [Client]
     /// The programs that may read the stage's log, beside the stages that read it.
     package let readers: [Client]
 
-    /// - Throws: If a key is not Z85 text of 40 characters, or two clients share a key.
+    /// - Throws: If a setting is missing or invalid, or if two producers or two readers share a key.
     package init(from settings: inout SettingsReader) throws(SettingsError) {
         settings.note("publicKey", "key, or list of two keys")
         publicKeys = try settings.required("publicKey", placeholder: []) { node throws(Complaint) in
@@ -43,11 +43,13 @@ extension SettingsReader {
 
     fileprivate static func z85Keys(_ node: SettingsNode) throws(Complaint) -> [String] {
         guard case .list(let items) = node.content else { return [try z85Key(node)] }
-        guard 1...2 ~= items.count else { throw Complaint("takes one key, or two: the old one and the new one") }
+        guard 1...2 ~= items.count else {
+            throw Complaint("has \(items.count.of("key"))", hint: "write one key, or two while the old key is replaced")
+        }
         return try items.map { item throws(Complaint) in try z85Key(item) }
     }
 
-    /// Clients by name. A key identifies its client, so two clients cannot share one.
+    /// Clients by name. A key identifies its client, so two clients cannot share a key.
     fileprivate mutating func clients(_ key: String) throws(SettingsError) -> [CurveSettings.Client] {
         guard var inner = try mapping(key) else { return [] }
         var clients: [CurveSettings.Client] = []
@@ -65,16 +67,20 @@ extension SettingsReader {
         return clients
     }
 
-    // ZeroMQ RFC 32: the alphabet of Z85; 32 bytes are 40 characters.
-    private static let z85 = Set(".-:+=^!/*?&<>()[]{}@%$#".utf8)
+    // ZeroMQ RFC 32: the alphabet of Z85 is letters, digits and this punctuation; 32 bytes are 40 characters.
+    private static let z85Punctuation = Set(".-:+=^!/*?&<>()[]{}@%$#".utf8)
 
     private static func z85Key(_ node: SettingsNode) throws(Complaint) -> String {
         let text = try node.text("a key")
-        let known = text.utf8.allSatisfy { z85.contains($0) || isLetterOrDigit($0) }
-        guard known, text.utf8.count == 40 else {
-            throw Complaint("expected a Z85 key of 40 characters", hint: "keys with punctuation need quotes")
+        guard text.utf8.allSatisfy({ z85Punctuation.contains($0) || isLetterOrDigit($0) }) else {
+            throw noKey("a character that is not in Z85")
         }
+        guard text.utf8.count == 40 else { throw noKey("\(text.utf8.count)") }
         return text
+    }
+
+    private static func noKey(_ found: String) -> Complaint {
+        Complaint("expected a Z85 key of 40 characters, found \(found)", hint: "keys with punctuation need quotes")
     }
 
     private static func isLetterOrDigit(_ byte: UInt8) -> Bool {

@@ -4,7 +4,7 @@ import Glibc
 package enum Loopback {
     /// - Parameter host: `localhost`, an address (IPv6 with or without brackets), or `lo`, ZeroMQ's name of the
     ///   loopback interface. Any other name gives false, since it could resolve to any address.
-    package static func has(_ host: some StringProtocol) -> Bool {
+    package static func contains(_ host: some StringProtocol) -> Bool {
         if ["localhost", "lo", "::1", "[::1]"].contains(String(host)) { return true }
         var address = in_addr()
         // RFC 1122, section 3.2.1.3: all of 127.0.0.0/8.
@@ -17,7 +17,7 @@ enum LinkAddress {
     // unix(7): sun_path has 108 bytes, the last of them a NUL.
     static let pathBytesMax = 107
 
-    /// Checks an address and returns it. A relative path of an `ipc` address begins in `folder`.
+    /// Checks an address and returns it. A relative path in an `ipc` address is resolved against `folder`.
     static func check(_ text: String, folder: String) throws(Complaint) -> String {
         guard let colon = text.firstRange(of: "://") else { throw malformed(text) }
         let rest = String(text[colon.upperBound...])
@@ -38,7 +38,7 @@ enum LinkAddress {
         let count = path.utf8.count
         guard count <= pathBytesMax else {
             throw Complaint(
-                "the socket's path \(path) has \(count) bytes, and the system takes \(pathBytesMax)",
+                "the socket's path \(path) has \(count) bytes, but the system allows only \(pathBytesMax)",
                 hint: "choose a shorter data folder, or bind tcp://HOST:PORT")
         }
         return "ipc://\(path)"
@@ -48,8 +48,8 @@ enum LinkAddress {
     static func isLocal(_ address: String) -> Bool {
         if address.hasPrefix("ipc://") || address.hasPrefix("inproc://") { return true }
         guard address.hasPrefix("tcp://") else { return false }
-        let place = address.dropFirst("tcp://".count)
-        return Loopback.has(place[..<(place.lastIndex(of: ":") ?? place.endIndex)])
+        let hostAndPort = address.dropFirst("tcp://".count)
+        return Loopback.contains(hostAndPort[..<(hostAndPort.lastIndex(of: ":") ?? hostAndPort.endIndex)])
     }
 
     private static func checkHostAndPort(_ text: String) throws(Complaint) {
@@ -59,15 +59,15 @@ enum LinkAddress {
         guard !host.isEmpty, !host.contains(where: { "/; ".contains($0) }) else { throw malformed("tcp://\(text)") }
         guard host != "*" else {
             throw Complaint(
-                "nothing can connect to tcp://\(text), but the stage's readers are told to",
+                "tcp://\(text) is not an address to which the stage's readers can connect",
                 hint: "write tcp://0.0.0.0\(text[(colon ?? text.endIndex)...]) for all of the machine's addresses")
         }
         guard let number = UInt16(port), number > 0 else {
-            throw Complaint("tcp://\(text) has no port", hint: "end it with a port from 1 to 65535")
+            throw Complaint("tcp://\(text) has no valid port", hint: "end it with a port from 1 to 65535")
         }
         guard host != "localhost" else {
             throw Complaint(
-                "ZeroMQ listens at addresses and network interfaces, and localhost is neither",
+                "cannot listen at localhost: ZeroMQ needs an address or a network interface",
                 hint: "write tcp://127.0.0.1:\(port)")
         }
     }

@@ -4,11 +4,11 @@ import EventLog
 package struct LogSettings: PluginSettings, Equatable {
     /// When appended events are forced to the disk.
     package let sync: SyncPolicy
-    /// A segment is closed before it would grow larger. One larger batch gets a segment of its own.
+    /// A segment is closed before it grows beyond this size. A larger batch gets a segment of its own.
     package let segmentBytes: Int
     /// How many bytes of input there are between two snapshots; nil for no snapshots.
     package let snapshotBytes: Int?
-    /// What may be removed from the logs; by default nothing.
+    /// When old segments of the logs are removed; by default never.
     package let retention: RetentionSettings
 
     /// The settings of a file without `log`. With them no acknowledged event is lost.

@@ -59,7 +59,7 @@ struct PipelineDraft {
         entries.append(Entry(name: name, reader: reader, common: common))
     }
 
-    /// The pipeline, if there is no mistake.
+    /// Checks the rules between stages and returns the pipeline. Throws all mistakes if there are any.
     mutating func pipeline(
         _ registry: Registry, check: (PipelineStage) throws(PipelineFileError) -> Void
     ) throws(PipelineFileError) -> PipelineFile {
@@ -123,7 +123,7 @@ extension PipelineDraft {
         for entry in sources.dropFirst() {
             errors.append(
                 entry.reader.fail(
-                    "from", "required: \(first.name) is already the one stage that reads from no other"))
+                    "from", "required: only the source has no `from`, and \(first.name) is already the source"))
         }
     }
 

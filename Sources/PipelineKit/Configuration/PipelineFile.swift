@@ -7,20 +7,21 @@ import EventLog
 package struct PipelineFile: Sendable {
     /// The pipeline's name.
     package let name: String
-    /// The folder of its logs.
+    /// The data folder, which contains the logs.
     package internal(set) var data: String
-    /// The mode of the folder and its contents.
+    /// The mode of the data folder and its contents.
     package let dataMode: DataMode
-    /// The logs' identities are derived from this seed; nil to draw them at random.
+    /// The logs' identities are derived from this seed. Nil if new identities are random.
     package internal(set) var seed: String?
-    /// How the stages keep their logs.
+    /// How the logs are written and how long they are kept.
     package internal(set) var log: LogSettings
     /// The stages, in the order of the file.
     package internal(set) var stages: [PipelineStage]
-    /// The settings of the gateway for CloudKit Web Services; nil without one. The gateway checks them when it decodes them.
+    /// The settings of the gateway for CloudKit Web Services; nil if the pipeline has no gateway. The gateway checks
+    /// the settings when it decodes them.
     package let api: SettingsReader?
 
-    /// The stage that reads from no other.
+    /// The stage that reads from no other stage.
     package var sourceStage: PipelineStage {
         guard let source = stages.first(where: { $0.from == nil }) else {
             preconditionFailure("a pipeline without a source")
@@ -28,10 +29,10 @@ package struct PipelineFile: Sendable {
         return source
     }
 
-    /// Reads and checks a file. Paths in it become absolute.
+    /// Reads and checks a file. Relative paths in the file become absolute.
     ///
     /// - Parameters:
-    ///   - registry: The known stages, which have default names for their logs.
+    ///   - registry: The known stages. A stage's kind determines the default name of its log.
     ///   - check: Further rules for a stage. The errors that it throws are reported together with the file's own.
     /// - Throws: All mistakes in the file.
     package static func load(
@@ -51,7 +52,7 @@ package struct PipelineFile: Sendable {
     ///
     /// - Parameters:
     ///   - file: The file name in errors.
-    ///   - folder: The folder that relative paths begin in; nil for the file's folder.
+    ///   - folder: The folder against which relative paths are resolved; nil for the file's folder.
     package static func parse(
         _ text: String, file: String, folder: String? = nil, registry: Registry,
         check: (PipelineStage) throws(PipelineFileError) -> Void = { _ in }
@@ -82,12 +83,13 @@ extension PipelineFile {
     /// The name under which the gateway reads the source's log.
     package static let gatewayName = "api"
 
-    /// The names of those that read the log of `stage`: stages, and the gateway.
+    /// The names of the readers of the log of `stage`: its downstream stages, and for the source also the gateway.
     package func consumers(of stage: PipelineStage) -> [String] {
         downstream(of: stage).map(\.name) + (api != nil && stage.from == nil ? [PipelineFile.gatewayName] : [])
     }
 
-    /// All stages, each after its upstream. Sorted by distance from the source, then in the order of the file.
+    /// All stages, each after its upstream: the source, then the stages that read from the source, then the stages that
+    /// read from these stages, and so on.
     package var stagesInOrder: [PipelineStage] {
         var ordered = [sourceStage]
         var next = ordered.startIndex
@@ -98,7 +100,7 @@ extension PipelineFile {
         return ordered
     }
 
-    /// Runs a check on every stage, and throws the errors of all.
+    /// Runs a check on every stage, and throws the errors of all stages together.
     package func forEachStage(
         _ check: (PipelineStage) throws(PipelineFileError) -> Void
     ) throws(PipelineFileError) {

@@ -8,22 +8,22 @@ package struct PipelineStage: Sendable {
     package let kind: String
     /// The upstream stage; nil for the source.
     package let from: String?
-    /// The address for its consumers.
+    /// The address to which the stage's consumers connect.
     package internal(set) var bind: String
-    /// Which of Belfry's logs it writes; nil for another log.
+    /// Which of Belfry's logs the stage writes; nil if it writes another log.
     package let writes: LogKind?
-    /// The name of its log, and of the log's folder.
+    /// The name of the stage's log, and of the log's folder.
     package let logName: String
-    /// The program of the stage and its arguments; empty for a stage in this process.
+    /// The program of the stage and its arguments; empty for a stage of a registered kind.
     package let command: [String]
     /// The folder in which the program starts; nil for the host's folder.
     package let directory: String?
     /// The keys of the stage's links; nil if the links are not encrypted.
     package internal(set) var curve: CurveSettings?
-    /// Whether other machines may reach its link and its door without a key.
+    /// Whether other machines may reach the stage's link and door without a key.
     package let isOpen: Bool
-    /// All other keys, for ``SettingsReader/decode(_:)`` with the stage's own settings. The reader accepts the keys
-    /// above too.
+    /// All other keys, for ``SettingsReader/decode(_:)`` with the stage's own settings. The reader accepts the common
+    /// keys too.
     package internal(set) var settings: SettingsReader
 
     /// The keys that all stages have.
@@ -32,7 +32,7 @@ package struct PipelineStage: Sendable {
     ]
 }
 
-/// The keys that all stages have, before the pipeline adds their defaults.
+/// The settings that all stages have, before the pipeline adds their defaults.
 struct CommonSettings: PluginSettings {
     let kind: String?
     let from: String?
@@ -56,12 +56,14 @@ struct CommonSettings: PluginSettings {
             throw settings.fail("command", "is empty")
         }
         if directory != nil, !settings.contains("command") {
-            throw settings.fail("directory", "only a command has a directory")
+            throw settings.fail("directory", "is set, but the stage has no `command`")
         }
         try checkReach(of: bind, "bind", settings)
         if from == nil { try checkReach(of: CommonSettings.door(settings), "door", settings) }
         if from != nil, let curve, !curve.producers.isEmpty {
-            throw settings.fail("curve", "only the source has a door for producers", hint: "name `readers` here")
+            throw settings.fail(
+                "curve", "names producers, but this stage has no door: only the source has one",
+                hint: "name `readers` here")
         }
     }
 
@@ -71,14 +73,14 @@ struct CommonSettings: PluginSettings {
         do throws(SettingsError) { return try settings.optionalAddress("door") } catch { return nil }
     }
 
-    /// - Throws: ``SettingsError`` if other machines can reach the address and no key protects it.
+    /// - Throws: ``SettingsError`` if other machines can reach the address without a key, and the stage is not open.
     private func checkReach(
         of address: String?, _ key: String, _ settings: SettingsReader
     ) throws(SettingsError) {
         guard let address, curve == nil, !isOpen, !LinkAddress.isLocal(address) else { return }
         throw settings.fail(
             key,
-            "other machines reach \(address), and whoever does may "
+            "other machines can reach \(address) without a key and "
                 + (key == "door" ? "send changes" : "read every record, user and token"),
             hint: "give the stage `curve:` keys; or say `open: true`, where the network keeps everyone else out")
     }
@@ -105,7 +107,8 @@ extension SettingsReader {
         let valid = text.unicodeScalars.allSatisfy { ("a"..."z").contains($0) || ("0"..."9").contains($0) || $0 == "-" }
         guard valid, (1...nameBytesMax).contains(text.utf8.count), !text.hasPrefix("-") else {
             throw Complaint(
-                "\"\(text)\" is not a name", hint: "names have up to \(nameBytesMax) letters a-z, digits and hyphens")
+                "\"\(text)\" is not a valid name",
+                hint: "names have up to \(nameBytesMax) letters a-z, digits and hyphens")
         }
         return text
     }

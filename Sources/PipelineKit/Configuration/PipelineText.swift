@@ -1,10 +1,10 @@
 import Foundation
 
-/// The text of a pipeline file when it was read.
+/// The text of a pipeline file at the time at which it was read.
 package struct PipelineText: Hashable, Sendable {
     /// The file name in messages.
     package let path: String
-    /// The absolute path of the folder that relative paths begin in.
+    /// The absolute path of the folder against which relative paths are resolved.
     package let folder: String
     package let text: String
 
@@ -30,7 +30,8 @@ package struct PipelineText: Hashable, Sendable {
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         let place = ConfigurationFile.placeOfInvalidByte(bytes)
         throw PipelineFileError([
-            SettingsError(file: path, at: place, reason: "a byte that is not UTF-8", hint: "save the file as UTF-8")
+            SettingsError(
+                file: path, at: place, reason: "found a byte that is not UTF-8", hint: "save the file as UTF-8")
         ])
     }
 }

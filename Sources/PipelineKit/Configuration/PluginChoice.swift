@@ -36,7 +36,7 @@ extension SettingsReader {
     public mutating func plugin(_ key: String, default standard: String) throws(SettingsError) -> PluginChoice {
         let path = path(to: key)
         note(key, "name, or mapping with `use`", default: standard)
-        guard let node = try optional(key, { node throws(Complaint) in try SettingsReader.named(node) }) else {
+        guard let node = try optional(key, { node throws(Complaint) in try SettingsReader.nameOrMapping(node) }) else {
             return PluginChoice(kind: standard, settings: nested([], path, entryPlace(key)))
         }
         switch node.content {
@@ -48,7 +48,7 @@ extension SettingsReader {
         }
     }
 
-    private static func named(_ node: SettingsNode) throws(Complaint) -> SettingsNode {
+    private static func nameOrMapping(_ node: SettingsNode) throws(Complaint) -> SettingsNode {
         switch node.content {
         case .mapping, .scalar: node
         default: throw node.unexpected("a name, or a mapping with use")

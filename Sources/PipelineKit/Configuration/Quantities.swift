@@ -4,7 +4,7 @@ struct Quantities {
     let units: [(name: String, size: Int64)]
     let kind: String
     let examples: String
-    /// The size of the unit that is meant if a number has no unit; nil if a unit is required.
+    /// The size of the unit of a number that is written without a unit; nil if a unit is required.
     let bareUnit: Int64?
 
     static let microseconds = Quantities(
@@ -33,7 +33,7 @@ struct Quantities {
         return amount
     }
 
-    /// The shortest text for an amount, in the largest unit that divides it.
+    /// The text for an amount, in the largest unit that divides it.
     func text(_ amount: Int64) -> String {
         let unit = units.last { amount != 0 && amount % $0.size == 0 } ?? units[0]
         guard bareUnit == nil else { return unit.size == 1 ? "\(amount)" : "\(amount / unit.size) \(unit.name)" }
@@ -51,7 +51,7 @@ struct Quantities {
 
     private func malformed(_ text: String) -> Complaint {
         Complaint(
-            "expected \(kind), found \(text.isEmpty ? "an empty text" : text)", hint: "write one like \(examples)")
+            "expected \(kind), found \(text.isEmpty ? "an empty string" : text)", hint: "write one like \(examples)")
     }
 }
 

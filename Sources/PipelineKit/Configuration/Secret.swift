@@ -1,8 +1,8 @@
 import Foundation
 import JSON
 
-/// A secret in a pipeline file: a file, an environment variable or a systemd credential. Some settings also take the secret's
-/// text (``SettingsReader/secretOrText(_:)``).
+/// A secret in a pipeline file: a file, an environment variable or a systemd credential. Some settings also accept the
+/// secret's text (``SettingsReader/secretOrText(_:)``).
 ///
 /// Only ``reveal(environment:)`` reads the secret, so only the process that uses a secret must be able to read it.
 public struct Secret: Sendable {
@@ -11,9 +11,9 @@ public struct Secret: Sendable {
         case environment(String)
         /// The name of a file in the folder that systemd gives a service (systemd.exec, "Credentials").
         case credential(String)
-        /// The text in the pipeline file.
+        /// The secret's text, which is in the pipeline file itself.
         case text(String)
-        /// A secret from recorded settings, which leave out a text that was in the pipeline file.
+        /// A secret whose text was in the pipeline file itself, so the recorded settings leave it out.
         case leftOut
     }
 
@@ -40,21 +40,22 @@ public struct Secret: Sendable {
         return path
     }
 
-    /// The secret's text, if the pipeline file itself contains it.
+    /// The secret's text, if the pipeline file itself contains it; otherwise nil.
     public var textInClear: String? {
         guard case .text(let text) = source else { return nil }
         return text
     }
 
-    /// Whether this process can read the secret.
+    /// Whether this process can read the secret, and the secret is not empty.
     public var isReadable: Bool {
         do throws(SettingsError) { return try !reveal().isEmpty } catch { return false }
     }
 
-    /// Reads the secret, without the one newline that editors put at the end of a file.
+    /// Reads the secret, without the one newline that editors put at the end of a file. A text in the pipeline file
+    /// itself is returned as it is, even if it is empty.
     ///
-    /// - Throws: An error at the secret's place in the pipeline file, if the secret cannot be read, is empty, or is in a file
-    ///   that too many users may read.
+    /// - Throws: An error at the secret's place in the pipeline file, if the secret cannot be read, is empty, is left
+    ///   out of recorded settings, or is in a file that too many users may read.
     public func reveal(
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(SettingsError) -> String {
@@ -68,8 +69,7 @@ public struct Secret: Sendable {
         }
     }
 
-    /// Makes something from the secret's text. If `make` throws, the error says `fault`, such as "holds no key", at the
-    /// secret's place.
+    /// Calls `make`, which uses the secret's text. If `make` throws, throws the error of ``failure(_:hint:)`` instead.
     package func check<Made>(
         _ fault: String, hint: String? = nil, _ make: () throws -> Made
     ) throws(SettingsError) -> Made {
@@ -140,27 +140,29 @@ extension SettingsReader {
         return { node throws(Complaint) in Secret(try Secret.Source(node, folder: folder), error: error) }
     }
 
-    /// As ``secret(_:)``, or a text. A plugin names the key in ``PluginSettings/secretKeys``, so that a text in clear causes a
+    /// As ``secret(_:)``, or a string. A plugin names the key in ``PluginSettings/secretKeys``, so that a text in clear causes a
     /// warning and is not recorded.
     public mutating func secretOrText(_ key: String) throws(SettingsError) -> Secret {
-        note(key, "secret or text")
+        note(key, "secret or string")
         let (error, read) = (fail(key, ""), secretReading(key))
         return try required(key, placeholder: Secret(.text(""), error: error)) { node throws(Complaint) in
             switch node.content {
             case .scalar(let text, _): return Secret(.text(text), error: error)
             case .mapping: return try read(node)
-            default: throw node.unexpected("a text, or {$file: PATH}")
+            default: throw node.unexpected("a string, or {$file: PATH}")
             }
         }
     }
 
-    /// One secret, or a list of them; empty if the key is missing.
+    /// One secret, or a list of secrets; empty if the key is missing.
     public mutating func secrets(_ key: String, countMax: Int) throws(SettingsError) -> [Secret] {
         note(key, "secret or list of secrets")
         let read = secretReading(key)
         return try optional(key) { node throws(Complaint) in
             guard case .list(let items) = node.content else { return [try read(node)] }
-            guard 1...countMax ~= items.count else { throw Complaint("takes one to \(countMax) secrets") }
+            guard 1...countMax ~= items.count else {
+                throw Complaint("expected 1 to \(countMax) secrets, found \(items.count)")
+            }
             return try items.map(read)
         } ?? []
     }
@@ -168,14 +170,15 @@ extension SettingsReader {
 
 extension Secret.Source {
     fileprivate init(_ node: SettingsNode, folder: String) throws(Complaint) {
-        guard case .mapping(let entries) = node.content, entries.count == 1 else { throw Self.malformed() }
+        guard case .mapping(let entries) = node.content else { throw Self.notASource(node.kindOfValue) }
+        guard entries.count == 1 else { throw Self.notASource("a mapping with \(entries.count) keys") }
         let key = entries[0].key
         if key == Self.leftOutKey {
             self = .leftOut
             return
         }
-        guard Self.keys.contains(key) else { throw Self.malformed(key) }
-        let text = try entries[0].value.text("a text")
+        guard Self.keys.contains(key) else { throw Self.unknown(key) }
+        let text = try entries[0].value.text("a string")
         switch key {
         case Self.fileKey: self = .file(FilePathText.join(folder, text))
         case "$env": self = .environment(text)
@@ -188,17 +191,26 @@ extension Secret.Source {
     static let leftOutKey = "$leftOut"
     private static let keys = [fileKey, "$env", "$credential"]
 
-    /// - Parameter key: The key that was found.
-    private static func malformed(_ key: String? = nil) -> Complaint {
-        let meant = key.flatMap { Spelling.suggestion(for: $0, among: keys) }.map { $0 + " " } ?? ""
-        return Complaint(
-            "a secret is not allowed here", hint: meant + "write {$file: PATH}, {$env: NAME} or {$credential: NAME}")
+    private static let sources = "write {$file: PATH}, {$env: NAME} or {$credential: NAME}"
+
+    /// - Parameter found: What was found. It must not contain the value, which may be the secret itself.
+    private static func notASource(_ found: String) -> Complaint {
+        Complaint("expected the source of a secret, found \(found)", hint: sources)
+    }
+
+    /// The error for an unknown key. It contains the key only if the key resembles a known one, because any other key
+    /// may be the secret itself.
+    private static func unknown(_ key: String) -> Complaint {
+        guard let meant = Spelling.suggestion(for: key, among: keys) else {
+            return notASource("a mapping with an unknown key")
+        }
+        return Complaint("unknown key \"\(key)\" in a secret", hint: "\(meant) \(sources)")
     }
 
     /// Checks a credential's name. It is a file name and must not lead out of the folder of credentials.
     private static func checked(credential name: String) throws(Complaint) -> String {
         guard !name.isEmpty, !name.contains("/"), name != ".", name != ".." else {
-            throw Complaint("a credential is the name of a file", hint: "write one like {$credential: apns-key}")
+            throw Complaint("\"\(name)\" is not a file name", hint: "write one like {$credential: apns-key}")
         }
         return name
     }

@@ -43,9 +43,11 @@ extension SettingsNode {
         }
     }
 
+    /// The node, in which each string at or below one of the keys is marked as a secret, if it can be one.
+    ///
     /// - Parameters:
     ///   - isBelow: Whether the node is at or below one of the keys.
-    ///   - seal: Makes the seal of a secret.
+    ///   - seal: Makes the seal of a secret; nil to keep the present seal.
     func markingSecrets(under keys: Set<String>, isBelow: Bool, _ seal: (String) -> String?) -> SettingsNode {
         var node = self
         switch content {
@@ -73,7 +75,7 @@ extension SettingsNode {
         return entries.count == 1 && entries[0].key.hasPrefix("$")
     }
 
-    /// A URL without user and query is not a secret.
+    /// A URL without user, password and query is not a secret.
     private static func isSecret(_ text: String) -> Bool {
         guard let address = URLComponents(string: text), address.host?.isEmpty == false else { return true }
         return address.user != nil || address.password != nil || address.query != nil

@@ -87,7 +87,7 @@ struct SettingsDocument {
 }
 
 extension SettingsError {
-    /// The error with the parser's own message and its place.
+    /// The parser's error at its place. Replaces messages that are hard to understand.
     fileprivate init(yaml error: any Error, source: String, file: String) {
         switch error {
         case YamlError.composer(_, problem: "but found another document", let mark, _):
@@ -99,11 +99,10 @@ extension SettingsError {
             YamlError.composer(let context, let problem, let mark, _):
             let scalars = source.unicodeScalars
             let place = scalars.index(of: Place(line: mark.line, column: mark.column))
-            // The parser's message for this is hard to understand.
-            let deep = problem.hasPrefix("Maximum nesting level")
+            let isTooDeep = problem.hasPrefix("Maximum nesting level")
             self.init(
                 file: file, line: mark.line, column: mark.column,
-                reason: deep ? "nested too deeply" : problem + (context.map { " \($0.text)" } ?? ""),
+                reason: isTooDeep ? "nested too deeply" : problem + (context.map { " \($0.text)" } ?? ""),
                 hint: place.map { scalars[$0] } == "\t" ? "YAML is indented with spaces, this is a tab" : nil)
         default:
             self.init(file: file, reason: "\(error)")

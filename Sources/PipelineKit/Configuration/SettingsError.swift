@@ -41,7 +41,7 @@ extension SettingsError: CustomStringConvertible {
 }
 
 extension SettingsError {
-    /// The same place with another reason.
+    /// The same error with the reason and hint of a complaint.
     func saying(_ complaint: Complaint) -> SettingsError {
         var error = self
         (error.reason, error.hint) = (complaint.reason, complaint.hint)

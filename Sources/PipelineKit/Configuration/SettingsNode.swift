@@ -23,19 +23,27 @@ struct SettingsNode: Sendable {
 
     var content: Content
     let place: Place
-    /// A hash of the contents of the named secret or file; nil if these were not read.
+    /// The ``Seal`` of the secret or file that this value contains or names; nil if it has no seal.
     var seal: String?
-    /// Whether the text is a secret, which is not recorded.
+    /// Whether the value is a secret in clear, which records of the settings leave out.
     var isSecret = false
 }
 
 extension SettingsNode {
     /// The value in an error message.
-    var kind: String {
+    var textInErrors: String {
+        switch content {
+        case .scalar(let text, plain: true): Self.cut(text)
+        case .scalar(let text, plain: false): "the string \"\(Self.cut(text))\""
+        case .nothing, .list, .mapping: kindOfValue
+        }
+    }
+
+    /// The kind of the value in an error message that must not repeat the value.
+    var kindOfValue: String {
         switch content {
         case .nothing: "nothing"
-        case .scalar(let text, plain: true): Self.cut(text)
-        case .scalar(let text, plain: false): "the text \"\(Self.cut(text))\""
+        case .scalar: "a string"
         case .list: "a list"
         case .mapping: "a mapping"
         }
@@ -70,6 +78,6 @@ extension SettingsNode {
     }
 
     func unexpected(_ wanted: String, hint: String? = nil) -> Complaint {
-        Complaint("expected \(wanted), found \(kind)", hint: hint)
+        Complaint("expected \(wanted), found \(textInErrors)", hint: hint)
     }
 }

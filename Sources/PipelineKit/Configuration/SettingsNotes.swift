@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Notes how settings are read, for the manual's page of settings. Only the test of that page sets ``current``; without
-/// it, nothing is noted.
+/// Notes how settings are read, for the manual's page of settings. Only the test of that page sets ``current``; while
+/// it is nil, nothing is noted.
 package final class SettingsNotes: Sendable {
     package struct Setting: Sendable {
         /// The keys that lead to the setting.
@@ -32,7 +32,7 @@ package final class SettingsNotes: Sendable {
 }
 
 extension SettingsReader {
-    /// Notes how a key is read; nil keeps the earlier note.
+    /// Notes how a key is read. A nil argument keeps what was noted before.
     func note(
         _ key: String, _ kind: String? = nil, range: @autoclosure () -> String? = nil,
         default standard: @autoclosure () -> String? = nil, isRequired: Bool = false

@@ -22,7 +22,8 @@ extension SettingsReader {
         return result
     }
 
-    /// A mapping inside this one, whose type is decided later. Its reader must call ``finish()``.
+    /// A mapping inside this one, whose type is decided later; nil if the key is missing. The code that reads the
+    /// mapping must call ``finish()``.
     public mutating func mapping(_ key: String) throws(SettingsError) -> SettingsReader? {
         let entries = try optional(key) { node throws(Complaint) in try node.mapping("a mapping") }
         return entries.map { nested($0, path(to: key), entryPlace(key)) }
@@ -40,8 +41,8 @@ extension SettingsReader {
         }
     }
 
-    /// Reads settings from a text without a pipeline. Errors name the text `file`. Relative paths begin in `folder`; if
-    /// it is nil, in the file's folder.
+    /// Reads settings from a text without a pipeline. Errors name the text `file`. Relative paths are resolved against
+    /// `folder`, or against the file's folder if `folder` is nil.
     public init(text: String, file: String, folder: String? = nil) throws(PipelineFileError) {
         var errors: [SettingsError] = []
         let reader = try SettingsReader(text: text, file: file, folder: folder, errors: &errors)

@@ -2,7 +2,7 @@ import JSON
 
 /// Records settings as JSON beside a log, so that the log can be replayed after the pipeline file has changed.
 extension SettingsReader {
-    /// The mapping as one JSON object, with or without seals. The same settings give the same text, in any order.
+    /// The mapping as one JSON object, with or without seals. The order of the keys makes no difference.
     package func record(without left: Set<String> = [], hasSeals: Bool = true) -> String {
         if !hasSeals { return unsealed.record(without: left) }
         var buffer = ByteBuffer()
@@ -70,7 +70,7 @@ extension SettingsReader {
         }
     }
 
-    /// All texts count as unquoted, so that numbers and booleans can be read from them. A quoted text cannot be
+    /// All strings count as unquoted, so that numbers and booleans can be read from them. A quoted string cannot be
     /// misread, because the plugin has already accepted the settings once.
     private static func content(of value: JSONValue, _ place: Place) -> SettingsNode.Content {
         if value.isObject { return .mapping(entries(of: value, place)) }

@@ -1,7 +1,8 @@
 /// A seal is a short hash of the contents of a file or a secret. It shows that the contents have changed although the
 /// settings still have the same path or name.
 extension SettingsReader {
-    /// The same settings with a seal on every secret, and on every file at these keys, that can be read here.
+    /// The same settings with a seal on every secret, and on every file at these keys. A secret or file gets no seal if
+    /// this process cannot read it, or can read it only once, as from a pipe.
     func sealed(files keys: Set<String>, secrets secretKeys: Set<String> = []) -> SettingsReader {
         with(nodes.map { $0.with(sealed($0.value, under: $0.key, keys)) })
             .markingSecrets(under: secretKeys) { Seal.of($0.utf8) }
@@ -50,7 +51,7 @@ extension SettingsReader {
         } catch { return nil }
     }
 
-    /// The same settings, in which each value that equals the value in `other` has the seal of that value.
+    /// The same settings. Each value that equals the value of the same key in `other` gets that value's seals.
     package func sealed(like other: SettingsReader) -> SettingsReader {
         with(Self.sealed(nodes, like: other.nodes))
     }

@@ -3,39 +3,40 @@ import JSON
 extension SettingsReader {
     // MARK: Text
 
-    /// A required text. Numbers and words like `yes` are taken as they are written.
+    /// A required string. Numbers and words like `yes` are strings too, as they are written.
     public mutating func string(_ key: String) throws(SettingsError) -> String {
-        note(key, "text")
-        return try required(key, placeholder: "") { node throws(Complaint) in try node.text("a text") }
+        note(key, "string")
+        return try required(key, placeholder: "") { node throws(Complaint) in try node.text("a string") }
     }
 
-    /// A text; the default if the key is missing.
+    /// A string; the default if the key is missing.
     public mutating func string(_ key: String, default standard: String) throws(SettingsError) -> String {
         note(key, default: standard)
         return try optionalString(key) ?? standard
     }
 
-    /// A text; nil if the key is missing.
+    /// A string; nil if the key is missing.
     public mutating func optionalString(_ key: String) throws(SettingsError) -> String? {
-        note(key, "text")
-        return try optional(key) { node throws(Complaint) in try node.text("a text") }
+        note(key, "string")
+        return try optional(key) { node throws(Complaint) in try node.text("a string") }
     }
 
-    /// A list of texts; nil if the key is missing. A single text is refused; it must be written as `[one]`.
+    /// A list of strings; nil if the key is missing. A single string is refused; it must be written as `[one]`.
     public mutating func optionalStrings(_ key: String) throws(SettingsError) -> [String]? {
-        note(key, "list of texts")
+        note(key, "list of strings")
         return try optional(key) { node throws(Complaint) in
             let items = try node.list("a list", hint: "write it as [one, two]")
-            return try items.map { item throws(Complaint) in try item.text("a list of texts") }
+            return try items.map { item throws(Complaint) in try item.text("a list of strings") }
         }
     }
 
-    /// A list of texts; the default if the key is missing.
+    /// A list of strings; the default if the key is missing.
     public mutating func strings(_ key: String, default standard: [String] = []) throws(SettingsError) -> [String] {
         try optionalStrings(key) ?? standard
     }
 
-    /// A path without `.` and `..`. A relative path begins in the pipeline file's folder. `~` is not expanded.
+    /// A path without `.` and `..`. A relative path is resolved against the pipeline file's folder. `~` is not
+    /// expanded.
     public mutating func path(_ key: String) throws(SettingsError) -> String {
         let path = resolve(try string(key))
         note(key, "path")
@@ -56,7 +57,7 @@ extension SettingsReader {
     }
 
     /// The address where a socket listens: `tcp://HOST:PORT`, `ipc://PATH` or `inproc://NAME`; nil if the key is
-    /// missing. A relative PATH begins in the file's folder.
+    /// missing. A relative PATH is resolved against the file's folder.
     public mutating func optionalAddress(_ key: String) throws(SettingsError) -> String? {
         let folder = folder
         note(key, "address")
@@ -78,7 +79,7 @@ extension SettingsReader {
         } ?? standard
     }
 
-    /// One of a few words.
+    /// One of `words`.
     public mutating func choice(
         _ key: String, of words: [String], default standard: String
     ) throws(SettingsError) -> String {
@@ -164,7 +165,7 @@ extension Comparable {
 }
 
 extension SettingsReader {
-    /// The path; a relative one begins in the pipeline file's folder.
+    /// The path, resolved against ``folder`` if it is relative.
     func resolve(_ path: String) -> String {
         FilePathText.join(folder, path)
     }

@@ -13,9 +13,9 @@ public protocol PluginSettings: Sendable {
     /// change of the settings.
     static var fileKeys: Set<String> { get }
 
-    /// Keys, at any depth, below which texts may be secrets. If the pipeline file contains such a text, `validate`
-    /// warns, and a record of the settings contains only the text's seal. A URL without a user and a query is not a
-    /// secret.
+    /// Keys, at any depth, at or below which strings may be secrets. If the pipeline file contains such a string,
+    /// `belfry validate` warns, and a record of the settings contains at most the string's seal. A URL without a user,
+    /// a password and a query is not a secret.
     static var secretKeys: Set<String> { get }
 
     /// The certificates that have expired or will expire soon.
@@ -39,11 +39,11 @@ extension PluginSettings {
 /// Reads one mapping of a pipeline file, strictly: each value has a type, a range and one default, and ``finish()`` refuses
 /// every unknown key.
 ///
-/// A missing key takes its default. A key without a value is an empty mapping where a mapping is expected, and an error
+/// A missing key has its default. A key without a value is an empty mapping where a mapping is expected, and an error
 /// elsewhere.
 public struct SettingsReader: Sendable {
     let file: String
-    /// The folder that relative paths begin in.
+    /// The folder against which relative paths are resolved.
     let folder: String
     /// The path to this mapping, such as `stages.coalesce`; empty at the top.
     let keyPath: String
@@ -81,9 +81,9 @@ public struct SettingsReader: Sendable {
         entries[key] != nil
     }
 
-    /// Call it after reading all known keys.
+    /// Checks for unknown keys. Must be called after all known keys were read.
     ///
-    /// - Throws: The first unknown key, with the nearest known key and all known keys.
+    /// - Throws: An error at the first unknown key, with the nearest known key and all known keys.
     public func finish() throws(SettingsError) {
         guard let key = order.first(where: { !knownKeys.contains($0) && !excused.contains(path(to: $0)) }),
             let entry = entries[key]
@@ -144,7 +144,7 @@ extension SettingsReader {
     ) throws(SettingsError) -> Value {
         note(key, isRequired: true)
         if let value = try optional(key, read) { return value }
-        // Looks for no mistyped key: a similar key may be one that is read later. Only finish() knows which keys are
+        // Does not look for a mistyped key, because a similar key may be read later. Only finish() knows which keys are
         // unknown.
         guard excused.contains(path(to: key)) else { throw failAsIs(key, "required") }
         return placeholder
@@ -190,7 +190,8 @@ extension SettingsReader {
 
     /// Runs `body` until it finds no new error. Afterwards this reader knows the keys that `body` has read.
     ///
-    /// - Returns: Nil after an error, or a value that only served to find more errors.
+    /// - Returns: The result of the last run of `body`; nil if this run failed too. After an error, the result may
+    ///   contain placeholders, and only served to find more errors.
     mutating func collect<Value>(
         into errors: inout [SettingsError], _ body: (inout SettingsReader) throws(SettingsError) -> Value
     ) -> Value? {

@@ -9,7 +9,7 @@ struct SettingsTree {
     /// The key paths of values that could not be read. Their absence is not reported again.
     private(set) var unreadable: Set<String> = []
     private var anchors: [String: (node: SettingsNode, size: Int)] = [:]
-    /// The number of values so far, including those added by aliases.
+    /// The number of values so far, including the values that aliases added.
     private var size = 0
     private var aliased = 0
 
@@ -74,13 +74,14 @@ struct SettingsTree {
     private mutating func key(_ node: Node, _ path: String) -> (String, Place)? {
         let place = Place(line: node.mark?.line ?? 0, column: node.mark?.column ?? 0)
         guard case .scalar(let scalar) = node else {
-            complain(path, place, "a key is a word, not a list or a mapping")
+            let found = if case .sequence = node { "a list" } else { "a mapping" }
+            complain(path, place, "expected a key, found \(found)")
             return nil
         }
         let text = disguise.original(scalar.string)
         let key = convert(.scalar(.init(text, scalar.tag, scalar.style, scalar.mark, scalar.anchor)), at: path)
         if case .scalar(let text, _) = key.content { return (text, place) }
-        complain(path, place, "a key is a word, not \(key.kind)")
+        complain(path, place, "expected a key, found \(key.textInErrors)")
         return nil
     }
 
@@ -103,10 +104,10 @@ struct SettingsTree {
                 path, place, "*\(name) refers to no anchor above it", hint: "put text that begins with * in quotes")
             return none
         }
-        let wasTooMany = aliased > SettingsDocument.aliasedValuesMax
+        let wasReported = aliased > SettingsDocument.aliasedValuesMax
         aliased += count
         guard aliased <= SettingsDocument.aliasedValuesMax else {
-            if !wasTooMany {
+            if !wasReported {
                 complain(path, place, "aliases add more than \(SettingsDocument.aliasedValuesMax) values")
             }
             return none
@@ -122,7 +123,7 @@ struct SettingsTree {
     private mutating func checkTag(of node: Node, _ path: String, _ place: Place) {
         let known: [Tag.Name] = [.str, .seq, .map]
         guard !known.map(\.rawValue).contains(node.tag.rawValue) else { return }
-        complain(path, place, "tags like !text are not supported")
+        complain(path, place, "the tag \(node.tag.rawValue) is not supported", hint: "leave it out")
     }
 
     private mutating func complain(_ path: String, _ place: Place, _ reason: String, hint: String? = nil) {

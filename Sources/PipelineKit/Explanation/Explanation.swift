@@ -1,7 +1,7 @@
 import Events
 import JSON
 
-/// One reason why something was or was not pushed: a code for programs and a sentence for people.
+/// One reason why a change did or did not lead to a push: a code for programs and a sentence for people.
 public struct Explanation: Sendable, Hashable {
     /// The kind of the stage that gives the reason.
     public var stage: String
@@ -11,7 +11,7 @@ public struct Explanation: Sendable, Hashable {
     public var text: String
     /// The values that the sentence is about, in a fixed order.
     public var details: [Detail]
-    /// Reasons that this one consists of, such as the clauses of a predicate.
+    /// The reasons that this reason consists of, such as the clauses of a predicate.
     public var parts: [Explanation]
 
     /// Made by a stage in its `explain`.
@@ -92,7 +92,7 @@ public struct Explanation: Sendable, Hashable {
 // MARK: - As JSON
 
 extension Explanation {
-    /// Writes `{"stage":…,"code":…,"text":…,"details":{…},"parts":[…]}`; the last two only if they are not empty.
+    /// Writes `{"stage":…,"code":…,"text":…,"details":{…},"parts":[…]}`. Leaves out empty `details` and `parts`.
     package func write(into buffer: inout ByteBuffer) {
         buffer.append("{")
         buffer.append("stage", stage)
@@ -122,7 +122,8 @@ extension Explanation {
     }
 }
 
-/// The user and subscription that an explanation is for. A nil property does not restrict it.
+/// The user, device, subscription and app that an explanation is about. A nil property does not restrict the
+/// explanation.
 public struct ExplainedSubject: Sendable, Hashable {
     /// The user who expected the notification.
     public var user: String?

@@ -70,7 +70,7 @@ public enum ExplanationCode: String, CaseIterable, Sendable, Hashable {
 }
 
 extension ExplanationCode {
-    /// What the code says, in one sentence.
+    /// The code's meaning, in one sentence.
     public var meaning: String {
         switch self {
         case .changeNotARecord: "The event at that number is not a change of a record, so it causes no push."
@@ -94,7 +94,7 @@ extension ExplanationCode {
         case .zoneDefault: "The record is in the default zone, which a database subscription does not watch."
         case .recordTypeSame: "The record has a type that the subscription watches."
         case .recordTypeDiffers: "The record has another type than the subscription's."
-        case .recordTypeIgnored: "The subscription names another record type, which the pipeline file says to ignore."
+        case .recordTypeIgnored: "The subscription names another record type, but `strictRecordType` is `ignore`."
         case .firesOnSame: "The subscription fires on this kind of change: create, update or delete."
         case .firesOnDiffers: "The subscription does not fire on this kind of change: create, update or delete."
         case .firesOnceSpent: "The subscription fires once, and it fired for an earlier change."
@@ -118,18 +118,18 @@ extension ExplanationCode {
         case .deviceRegistered: "The device was registered when the push came."
         case .deviceNone: "The user had no such device, or no device at all, when the push came."
         case .deviceNotRegisteredYet: "The device was first registered after the push."
-        case .deviceUnregistered: "The device had been unregistered before the push, or while it waited."
+        case .deviceUnregistered: "The device had been unregistered before the push, or while the push waited."
         case .deviceReplaced: "The device's token had moved to another registration before the push."
         case .originExcluded: "The device made the change itself."
         case .transportKnown: "The pipeline has the transport that the device registered with."
         case .transportUnknown: "The pipeline has no transport of the name that the device registered with."
-        case .transportAccepted: "The transport took the push."
+        case .transportAccepted: "The transport accepted the push."
         case .transportFailed: "The transport refused the push or could not pass it on."
         case .transportUnregistered: "The provider says that the device's token is no longer valid."
         case .deviceRetired: "The device was removed from the registry, because its token was no longer valid."
         case .appStopped: "The provider rejects every push of the app, so its pushes wait until one is accepted."
         case .pushWaiting: "The push waits for another attempt."
-        case .pushExpired: "The push's `apns-expiration` passed before the transport took it."
+        case .pushExpired: "The push's `apns-expiration` passed before the transport accepted the push."
         case .pushSuperseded: "A newer push with the same collapse ID came for the device while this one waited."
         case .outcomePending: "A stage has not processed the event yet."
         case .replayDiffers: "The log differs from what the same rules give now."

@@ -27,7 +27,7 @@ public struct SnapshotReader: ~Escapable {
             if byte < 0x80 { return number }
             shift += 7
         }
-        throw SnapshotError("a number ends too soon", at: offset)
+        throw SnapshotError(shift < 64 ? "a number ends too soon" : "a number has more than ten bytes", at: offset)
     }
 
     /// Reads an `Int`.
@@ -48,8 +48,7 @@ public struct SnapshotReader: ~Escapable {
     @inline(__always)
     private func byte(at offset: Int) -> UInt8 { bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
 
-    /// Reads an `Instant`. A time before ``EventLog/Instant/epoch`` or after ``EventLog/Instant/distantFuture`` is an
-    /// error.
+    /// Reads an `Instant`. A time before ``Time/Instant/epoch`` or after ``Time/Instant/distantFuture`` is an error.
     public mutating func instant() throws(SnapshotError) -> Instant {
         let start = offset
         let instant = Instant(microseconds: Int64(try integer()))
@@ -59,7 +58,7 @@ public struct SnapshotReader: ~Escapable {
         return instant
     }
 
-    /// Reads bytes or a text, without a copy.
+    /// Reads bytes or the UTF-8 bytes of a string, without a copy.
     @_lifetime(copy self)
     public mutating func view() throws(SnapshotError) -> RawSpan {
         let count = try number()
@@ -73,11 +72,11 @@ public struct SnapshotReader: ~Escapable {
     /// Reads bytes as an array.
     public mutating func array() throws(SnapshotError) -> [UInt8] { try view().withUnsafeBytes { Array($0) } }
 
-    /// Reads a text; bytes that are not UTF-8 are an error.
+    /// Reads a string; bytes that are not UTF-8 are an error.
     public mutating func text() throws(SnapshotError) -> String {
         let start = offset
         guard let text = try view().withUnsafeBytes({ String(validating: $0, as: UTF8.self) }) else {
-            throw SnapshotError("a text is not UTF-8", at: start)
+            throw SnapshotError("a string is not UTF-8", at: start)
         }
         return text
     }
@@ -89,10 +88,10 @@ public struct SnapshotReader: ~Escapable {
         try flag() ? try body(&self) : nil
     }
 
-    /// Reads a number of elements. If the remaining bytes cannot contain so many elements, the number is an error. So
-    /// it is safe to reserve memory for them.
+    /// Reads a number of elements. The number is an error if the remaining bytes cannot contain so many elements. So it
+    /// is safe to reserve memory for the elements.
     ///
-    /// - Parameter bytesEach: The least size of an element.
+    /// - Parameter bytesEach: The smallest size of an element.
     public mutating func count(bytesEach: Int = 1) throws(SnapshotError) -> Int {
         let start = offset
         let count = try number()
@@ -102,7 +101,7 @@ public struct SnapshotReader: ~Escapable {
         return Int(count)
     }
 
-    /// An error at the reader's place, for a stage that has read an impossible value.
+    /// An error at the reader's position, for a stage that has read an impossible value.
     public func error(_ reason: String) -> SnapshotError { SnapshotError(reason, at: offset) }
 
     /// Reads a number of elements, then each element.
@@ -117,10 +116,10 @@ public struct SnapshotReader: ~Escapable {
 public struct SnapshotError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What was expected, or what is impossible.
     public let reason: String
-    /// The place in the state, in bytes.
+    /// The byte offset in the state.
     public let offset: Int
 
-    /// ``SnapshotReader/error(_:)`` makes one at the reader's place.
+    /// ``SnapshotReader/error(_:)`` makes an error at the reader's position.
     public init(_ reason: String, at offset: Int) {
         self.reason = reason
         self.offset = offset

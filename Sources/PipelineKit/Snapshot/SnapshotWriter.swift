@@ -8,7 +8,7 @@ public struct SnapshotWriter: ~Copyable {
     package private(set) var buffer: ByteBuffer
     private var progress = SnapshotProgress()
 
-    /// - Parameter capacity: The bytes to begin with; the writer grows as needed.
+    /// - Parameter capacity: The bytes to reserve first. The writer grows as needed.
     public init(capacity: Int = 64 << 10) { buffer = ByteBuffer(capacity: capacity) }
 
     /// Sets a callback for each further 16 KiB that are written.
@@ -37,10 +37,10 @@ public struct SnapshotWriter: ~Copyable {
     /// Writes a number in zigzag encoding: numbers near zero take one byte, whatever their sign.
     public mutating func write(_ number: Int) { write(UInt64(bitPattern: Int64(number << 1 ^ number >> 63))) }
 
-    /// Writes one byte.
+    /// Writes one byte: 1 for true, 0 for false.
     public mutating func write(_ flag: Bool) { buffer.append(byte: flag ? 1 : 0) }
 
-    /// Writes the microseconds.
+    /// Writes the microseconds of an instant.
     public mutating func write(_ instant: Instant) { write(Int(instant.microseconds)) }
 
     /// Writes the number of bytes, then the bytes.
@@ -55,7 +55,7 @@ public struct SnapshotWriter: ~Copyable {
     /// Writes the number of bytes, then the bytes.
     public mutating func write(_ bytes: [UInt8]) { bytes.withUnsafeBytes { write($0) } }
 
-    /// Writes a text as its UTF-8 bytes.
+    /// Writes the number of UTF-8 bytes of a string, then the bytes.
     public mutating func write(_ text: String) {
         var text = text
         text.withUTF8 { write(UnsafeRawBufferPointer($0)) }

@@ -3,7 +3,7 @@ import Time
 
 /// A stage that shows its state and explains what it would do with an event.
 public protocol InspectableStage: StageCore {
-    /// The name of the state in `belfry state`, such as `subscriptions`; nil for a stage without one.
+    /// The name of the state in `belfry state`, such as `subscriptions`; nil if the stage shows no state.
     static var stateName: String? { get }
 
     /// Writes the state, one JSON object a line, always in the same order.
@@ -12,10 +12,10 @@ public protocol InspectableStage: StageCore {
     /// The names of parts of the state that can be shown separately.
     static var otherStateNames: [String] { get }
 
-    /// Writes a part that ``otherStateNames`` lists, in the same form.
+    /// Writes a part that ``otherStateNames`` lists, in the form of ``writeState(into:)``.
     func writeState(_ name: String, into lines: inout ByteBuffer)
 
-    /// The name of the stage's check in `belfry doctor`, such as `apps`; nil for a stage without one.
+    /// The name of the stage's check in `belfry doctor`, such as `apps`; nil if the stage has no check.
     static var checkName: String? { get }
 
     /// The facts about the state that an operator should know, most important first.

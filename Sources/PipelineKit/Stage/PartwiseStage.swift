@@ -10,9 +10,9 @@ public protocol PartwiseStage: StageCore {
     var isUnfinished: Bool { get }
 
     /// Writes the next part, with at least one output. Called until ``isUnfinished`` is false; meanwhile the stage gets
-    /// nothing else. The outputs must not depend on where a part ends.
+    /// no event, wake or answer. The outputs must not depend on where a part ends.
     ///
-    /// - Parameter now: The same as when the event or the wake came.
+    /// - Parameter now: The time at which the stage got the event or the wake.
     mutating func proceed(at now: Instant, into out: inout Outbox)
 }
 

@@ -1,10 +1,10 @@
 import JSON
 import Synchronization
 
-/// Reads a stage's own earlier events for it. They never change, so what a stage does with them stays a function of its
-/// input.
+/// Reads earlier events of a stage's own log for the stage. The events never change, so the stage's outputs still
+/// depend only on its input.
 package protocol PastEvents: AnyObject, Sendable {
-    /// Calls `body` with an event's line. The outbox has events that the host has not taken yet.
+    /// Calls `body` with the line of an event that the host has appended. The stage finds later events in its outbox.
     ///
     /// - Returns: False if the event cannot be read. A host then ends the stage.
     func read(_ sequence: UInt64, _ body: (UnsafeRawBufferPointer) -> Void) -> Bool
@@ -18,7 +18,7 @@ package final class PastInMemory: PastEvents {
 
     /// Keeps the lines of an outbox.
     ///
-    /// - Parameter count: How many events came before. Those that were kept already stay as they are.
+    /// - Parameter count: The number of events before the outbox. Lines that were kept already do not change.
     package func keep(_ outbox: borrowing Outbox, after count: Int) {
         let new = outbox.lines.split(separator: UInt8(ascii: "\n")).map(Array.init)
         lines.withLock { lines in

@@ -19,20 +19,23 @@ public protocol StageCore: SendableMetatype {
     /// The stage's name in pipeline files.
     static var kind: String { get }
 
-    /// Which of Belfry's logs the stage writes. The log has this name, unless the pipeline file gives another. Tools
-    /// find the stage by it. If nil, the stage writes another log, which has the stage's name in the pipeline file.
+    /// Which of Belfry's logs the stage writes. The log has this name, unless the pipeline file gives another name.
+    /// Tools find the stage by this property. If nil, the stage writes another log, which has the stage's name in the
+    /// pipeline file.
     static var writes: LogKind? { get }
 
     /// Whether producers feed the stage through its door, instead of another stage's log.
     static var isSource: Bool { get }
 
-    /// Checks the settings; touches nothing outside.
+    /// Checks the settings. Does no I/O.
     init(_ settings: Settings, context: StageContext) throws(SettingsError)
 
-    /// When the stage wants to be woken; nil to wait for input only. At that time there must be something to do.
+    /// When the stage wants to be woken; nil to wait for input only. At the deadline the stage must have something to
+    /// do.
     var deadline: Instant? { get }
 
-    /// Takes one event. An event that it cannot use is rejected with ``Outbox/reject(_:)``; bad input never stops a stage.
+    /// Handles one event. Rejects an event that the stage cannot use with ``Outbox/reject(_:_:)``. Bad input never
+    /// stops a stage.
     ///
     /// A stage that traps ends its process. After three such crashes in a row on one event, the host sets the event aside as a
     /// dead letter. The stage never gets it again, not even in a replay.
@@ -47,8 +50,8 @@ public protocol StageCore: SendableMetatype {
     /// - after ``StageFault/wakesMax`` wakes in a row, within a second of the stage's time, each without an output or with an
     ///   unchanged deadline;
     /// - after one wake in several parts (``PartwiseStage/isUnfinished``) that leaves the deadline unchanged;
-    /// - in `belfry run`, if the stage asks for another wake at the end of all input, after as many wakes of the first
-    ///   kind.
+    /// - in `belfry run`, at the end of all input: after ``StageFault/wakesMax`` wakes in a row, within any span of the
+    ///   stage's time, each without an output or with an unchanged deadline.
     mutating func wake(at now: Instant, into out: inout Outbox)
 }
 
@@ -70,7 +73,7 @@ public struct StageContext: Sendable {
     public var upstreamName: String
     /// The plugins that the stage's settings may choose from.
     public var registry: Registry
-    /// The earlier events of the stage's own log; nil where its host does not read them.
+    /// The earlier events of the stage's own log; nil if its host does not read them.
     package var past: (any PastEvents)?
 
     /// For tests of a stage; a host makes its own.
@@ -137,7 +140,7 @@ public struct Rejection: Error, Hashable, Sendable {
     /// event.
     public var path: String
 
-    /// Without a path, the whole event is meant.
+    /// Without a path, the rejection is about the whole event.
     public init(code: String, reason: String, path: String = "") {
         self.code = code
         self.reason = reason

@@ -13,7 +13,7 @@ public struct StageClock<S: Stage> {
     /// Why the host must end the stage; nil while there is no reason. After a fault the stage is not woken any more.
     public private(set) var fault: StageFault?
     private var isInWake = false
-    private var (saidInWake, hadParts) = (false, false)
+    private var (wroteInWake, hadParts) = (false, false)
     private var fruitless = FruitlessWakes()
 
     /// Starts at `now`. For a restored stage, this is the time of its snapshot.
@@ -89,7 +89,8 @@ extension StageClock {
     @inline(__always)
     package var isUnfinished: Bool { stage.isUnfinished }
 
-    /// When the next deadline is served: at its time, or now if that has passed.
+    /// When the next deadline is served: at its time, or now if that has passed. Nil without a deadline, and after a
+    /// fault.
     package var nextWake: Instant? { fault == nil ? stage.deadline.map { max($0, now) } : nil }
 
     /// How many wakes in a row had no effect.
@@ -120,17 +121,17 @@ extension StageClock {
         guard let moment = nextWake else { return }
         (now, isInWake) = (moment, true)
         out.beginPart()
-        let before = out.saidSoFar
+        let before = out.totalCount
         stage.wake(at: now, into: &out)
-        noteEndOfWake(hasSaid: out.saidSoFar > before)
+        noteEndOfWake(hasWritten: out.totalCount > before)
     }
 
     /// Lets the stage write its next part.
     package mutating func proceed(into out: inout Outbox) {
         out.beginPart()
-        let before = out.saidSoFar
+        let before = out.totalCount
         stage.proceed(at: now, into: &out)
-        noteEndOfWake(hasSaid: out.saidSoFar > before)
+        noteEndOfWake(hasWritten: out.totalCount > before)
     }
 
     @inline(__always)
@@ -138,17 +139,17 @@ extension StageClock {
         while stage.isUnfinished { proceed(into: &out) }
     }
 
-    private mutating func noteEndOfWake(hasSaid: Bool) {
+    private mutating func noteEndOfWake(hasWritten: Bool) {
         guard isInWake else { return }
-        saidInWake = saidInWake || hasSaid
+        wroteInWake = wroteInWake || hasWritten
         guard !stage.isUnfinished else {
             hadParts = true
             return
         }
-        defer { (isInWake, saidInWake, hadParts) = (false, false, false) }
+        defer { (isInWake, wroteInWake, hadParts) = (false, false, false) }
         let next = stage.deadline
         let isStuck = next.map { $0 <= now } ?? false
-        guard isStuck || !saidInWake else { return fruitless.end() }
+        guard isStuck || !wroteInWake else { return fruitless.end() }
         fruitless.add(at: now)
         // In the log, only its `now` identifies a wake whose outputs fill several batches. So there must not be a
         // second wake at the same time.

@@ -13,7 +13,7 @@ public struct StageFault: Error, Hashable, Sendable {
     public var stage: String
     /// How many such wakes there were in a row.
     public var wakes: Int
-    /// The time of the first of these wakes.
+    /// The time of the first of these wakes. At the end of a `belfry run`, the time of the last.
     public var from: Instant
     /// The time of the last of these wakes.
     public var to: Instant

@@ -8,8 +8,8 @@ public protocol TransportingStage: StageCore {
     /// record the answers in the order in which they came: ``answer(recordedIn:)`` reads them back.
     mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox)
 
-    /// The first event with a push that waits for its first answer; nil if no push waits.
-    var firstOut: UInt64? { get }
+    /// The first upstream event with a push that waits for its first answer; nil if no push waits.
+    var firstUnanswered: UInt64? { get }
 
     /// Hands out the unanswered pushes again, in order, after a restart.
     func handOutAgain(at now: Instant, into out: inout Outbox)
@@ -24,7 +24,7 @@ public protocol TransportingStage: StageCore {
 
 extension TransportingStage {
     public mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox) {}
-    public var firstOut: UInt64? { nil }
+    public var firstUnanswered: UInt64? { nil }
     public func handOutAgain(at now: Instant, into out: inout Outbox) {}
     public static func transports(of settings: Settings) -> [TransportBinding] { [] }
     public static func answer(recordedIn event: borrowing InputEvent) -> TransportAnswer? { nil }

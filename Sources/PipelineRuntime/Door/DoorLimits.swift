@@ -1,7 +1,7 @@
 /// The limits of a door.
 package enum DoorLimits {
-    /// The maximum length of a line without its line feed, except ``modifyBytesMax``. It is CloudKit's limit for a record,
-    /// 1 MB.
+    /// The maximum length of a line without its line feed, except a `records.modify`. It is CloudKit's limit for a
+    /// record, 1 MB.
     ///
     /// A stage may join two such lines in one event, such as a deletion with the record's last fields. Such an event is still
     /// below the limit for logs (``EventLogLimits/eventBytesMax``).

@@ -7,11 +7,12 @@ import ZeroMQ
 /// The producer's end of a door. Sends numbered lines, keeps them until they are acknowledged, and sends them again after the
 /// ingest stage was restarted. Belongs to one thread.
 ///
-/// A producer's name belongs to its CURVE key, or without one to its secret. Only the same key or secret can use it again.
+/// A producer's name belongs to the producer's CURVE key, or to its secret if it has no key. Only a producer with this
+/// key or secret can use the name again.
 package final class Producer {
     /// The door's answer to some lines.
     package struct Answer: Sendable, Hashable {
-        /// Every line up to this one is accepted or refused, and that is durable.
+        /// Every line up to this one is accepted or refused, and the log's record of this is durable.
         package var through: UInt64
         package var accepted: Int
         package var refused: Int
@@ -34,7 +35,8 @@ package final class Producer {
     package struct Saved: Sendable, Hashable {
         package var line: UInt64
         package var subscription: SavedSubscription
-        /// The event of the changes log that saved it: the subscription watches every later change.
+        /// The sequence of the event in the changes log that saved the subscription. The subscription watches every
+        /// later change.
         package var activeFrom: UInt64
     }
 
@@ -68,7 +70,7 @@ package final class Producer {
     private let steady: @Sendable () -> ContinuousClock.Instant
     private var heard: ContinuousClock.Instant
     private var asked: ContinuousClock.Instant
-    private var isKnown = false
+    private var isWelcomed = false
     /// The last line that the door is known to have accepted or refused.
     private var settled: UInt64 = 0
     /// How many of the lines up to `settled` are known to be refused.
@@ -89,9 +91,9 @@ package final class Producer {
     package private(set) var logLast: UInt64 = 0
     /// How many lines of this producer the door already had when it first answered.
     package private(set) var checksumThrough: UInt64 = 0
-    /// The checksum of these lines; nil where the door does not know it.
+    /// The checksum of these lines; nil if the door does not know it.
     package private(set) var checksum: LineChecksum?
-    /// How many of these lines were refused; nil where the door does not know it.
+    /// How many of these lines were refused; nil if the door does not know the number.
     package private(set) var refusedThrough: UInt64?
     private var refusal: ConnectionRefusal?
 
@@ -114,17 +116,17 @@ package final class Producer {
     /// Whether all lines are answered, or their answers are known to be lost.
     package var isDone: Bool { parcels.isEmpty && !lacksRefusedCount }
 
-    /// Asks the door how many of this producer's lines it has. Throws ``LinkError`` where no door answers in time or
-    /// the name is refused.
+    /// Asks the door how many of this producer's lines it has. Throws ``LinkError`` if no door answers in time or the
+    /// door refuses the name.
     package func greet(timeout: Duration) throws -> UInt64 {
         _ = try greet(timeout: timeout) { true }
         return next - 1
     }
 
-    /// Asks the door while `isWanted` is true; nil where it became false before the door answered.
+    /// Asks the door while `isWanted` is true. Nil if `isWanted` became false before the door answered.
     package func greet(timeout: Duration, while isWanted: () -> Bool) throws -> UInt64? {
         let limit = ContinuousClock.now + timeout
-        while !isKnown {
+        while !isWelcomed {
             guard isWanted() else { return nil }
             guard .now < limit else { throw silence(waited: timeout) }
             try ask()
@@ -166,7 +168,7 @@ package final class Producer {
     func turn() throws {
         while try socket.receive(into: message, wait: false) == .received { try take() }
         let now = steady()
-        if !isKnown || now - heard > Producer.patience { try checkConnection(at: now) }
+        if !isWelcomed || now - heard > Producer.patience { try checkConnection(at: now) }
         if !isDone, now - heard > Producer.patience, now - asked > Producer.patience { try ask() }
         try flush()
     }
@@ -192,7 +194,7 @@ package final class Producer {
     }
 
     private func flush() throws {
-        guard isKnown else { return }
+        guard isWelcomed else { return }
         for index in parcels.indices where !parcels[index].isSent {
             let frame = LinkFrame.produce(producer: name, secret: secret, first: parcels[index].first)
             guard try socket.send([frame, parcels[index].lines], wait: false) == .sent else { return }
@@ -221,20 +223,20 @@ package final class Producer {
     }
 
     private func welcome(_ control: JSONValue, through: UInt64) {
-        if !isKnown {
+        if !isWelcomed {
             next = max(next, through + 1)
             checksumThrough = through
             checksum = control.natural("checksum").map { LineChecksum(UInt32(truncatingIfNeeded: $0)) }
             refusedThrough = control.natural("refused")
         }
         logLast = max(logLast, control.natural(.last) ?? 0)
-        if isKnown {
+        if isWelcomed {
             noteLostAnswers(through: through)
             noteRefusedWithoutAnswer(total: control.natural("refused"))
         } else {
             (settled, refusedKnown) = (through, refusedThrough ?? 0)
         }
-        isKnown = true
+        isWelcomed = true
         settle(through: through)
         for index in parcels.indices { parcels[index].isSent = false }
     }

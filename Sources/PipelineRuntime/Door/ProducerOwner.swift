@@ -1,6 +1,6 @@
 import Signing
 
-/// The owner of a producer's name, as the log's cursor keeps it: half of a SHA-256, which reveals no secret.
+/// The owner of a producer's name, as the log's cursor records it: half of a SHA-256, which reveals no secret.
 struct ProducerOwner: Hashable {
     let text: String
 

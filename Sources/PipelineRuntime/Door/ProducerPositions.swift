@@ -25,9 +25,9 @@ struct ProducerPositions {
         /// Nil if an earlier version recorded the name.
         let owner: ProducerOwner?
         var through: UInt64
-        /// Nil where the log does not record it.
+        /// The checksum of the lines; nil if the log does not record it.
         var checksum: LineChecksum?
-        /// How many of the lines were refused; nil where the log does not record it.
+        /// How many of the lines were refused; nil if the log does not record the number.
         var refused: UInt64?
 
         var hasAcceptedLines: Bool { refused.map { through > $0 } ?? true }

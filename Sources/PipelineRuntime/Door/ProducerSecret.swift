@@ -17,7 +17,7 @@ package enum ProducerSecret {
 
     /// Reads the secret in a file. If the file does not exist, makes it with a new secret, readable only by its owner.
     ///
-    /// - Throws: ``AtomicTextFileError`` where the file cannot be read or made, ``ProducerSecretError`` where its contents or
+    /// - Throws: ``AtomicTextFileError`` if the file cannot be read or made, ``ProducerSecretError`` if its contents or
     ///   its mode are wrong.
     package static func kept(in path: String) throws -> String {
         if let text = try read(path) { return text }
@@ -42,13 +42,14 @@ package enum ProducerSecret {
             guard case .unreadable = error else { throw error }
             throw ProducerSecretError(
                 path: path,
-                reason: "a producer's secret is text in UTF-8; restore the file, because names belong to its secret")
+                reason: "it is not UTF-8 text; restore the file, because producers' names belong to its secret")
         }
         guard let text = content else { return nil }
         let secret = text.hasSuffix("\n") ? String(text.dropLast()) : text
         guard bytes.contains(secret.utf8.count) else {
+            let (least, most) = (bytes.lowerBound, bytes.upperBound)
             throw ProducerSecretError(
-                path: path, reason: "a producer's secret has \(bytes.lowerBound) to \(bytes.upperBound) bytes")
+                path: path, reason: "the secret has \(secret.utf8.count) bytes; it needs \(least) to \(most) bytes")
         }
         return secret
     }

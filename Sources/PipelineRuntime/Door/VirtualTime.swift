@@ -12,7 +12,8 @@ package enum VirtualTime {
             out.reject(
                 event,
                 Rejection(
-                    code: "time.invalid", reason: "\"time\" must be RFC 3339, like 2026-11-20T09:30:00Z", path: "time"))
+                    code: "time.invalid", reason: "\"time\" is not in RFC 3339; write it like 2026-11-20T09:30:00Z",
+                    path: "time"))
             return nil
         }
         guard time >= now else {

@@ -13,7 +13,7 @@ package struct ClientKeys: Sendable {
 package enum ConnectionRefusal: Sendable, Hashable {
     case keyNotListed(String)
     case keyRequired
-    case keysNotTaken
+    case serverHasNoKeys
     /// The other side closed the connection during the handshake. It has another key, or is just starting or ending.
     case otherServerKey([String])
 
@@ -31,8 +31,8 @@ package enum ConnectionRefusal: Sendable, Hashable {
 /// other of two keys, it connects again at once with that key.
 package final class ClientSocket: MessageSocket {
     private static let pause = Duration.milliseconds(500)
-    /// After this many closed connections the other side is said to have another key. Fewer prove nothing, because a
-    /// process that starts or ends also closes connections.
+    /// After this many closed connections in a row, the refusal says that the other side has another key. A smaller
+    /// number proves nothing, because a process that starts or ends also closes connections.
     private static let hangUpsMax = 3
 
     private let socket: ZMQSocket
@@ -89,7 +89,7 @@ package final class ClientSocket: MessageSocket {
         } else if event.kind == .authenticationFailed {
             refuse(.keyNotListed(keys?.own.publicKey.z85 ?? ""), at: time)
         } else if event.isMechanismMismatch {
-            refuse(keys == nil ? .keyRequired : .keysNotTaken, at: time)
+            refuse(keys == nil ? .keyRequired : .serverHasNoKeys, at: time)
         } else if let keys {
             hangUps += 1
             if hangUps >= ClientSocket.hangUpsMax { refusal = .otherServerKey(keys.servers.map(\.z85)) }

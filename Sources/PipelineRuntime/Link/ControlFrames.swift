@@ -36,11 +36,11 @@ final class ControlFrames {
         if received == .empty { return .none }
         let peer = message.bytes(at: 0)
         if case .tooManyFrames(let count) = received {
-            try refuse(peer, side.framesCode, "a message of \(count - 1) frames; \(framesRule)")
+            try refuse(peer, side.framesCode, "found a message of \(count - 1) frames; \(framesRule)")
             return .refused
         }
         guard message.count >= 2 else {
-            try refuse(peer, side.framesCode, "a message without a control frame")
+            try refuse(peer, side.framesCode, "found a message without a control frame")
             return .refused
         }
         do throws(JSONError) { return .frame(try parser.parse(message[1]), peer: peer) } catch {

@@ -24,7 +24,7 @@ package final class LinkClient {
     private let name: String
     private let credit: Int
     private var next: UInt64
-    private var isWelcome = false
+    private var isWelcomed = false
     private var collectedCredit = 0
     /// The sequence of the last malformed batch that was reported, so that each is reported once.
     private var lastReported: UInt64 = 0
@@ -35,7 +35,7 @@ package final class LinkClient {
     package private(set) var refusedFrames = 0
     private var refusal: ConnectionRefusal?
     /// The first sequence that this consumer may ask for again, so that the upstream keeps it; nil while it is unknown.
-    package var keep: UInt64?
+    package var firstNeeded: UInt64?
     /// The first sequence in the upstream's log, according to its last welcome.
     package private(set) var upstreamFirst: UInt64 = 1
 
@@ -65,13 +65,13 @@ package final class LinkClient {
     }
 
     /// How often ``tick(at:)`` must be called.
-    package var patience: Duration { isWelcome ? LinkClient.heartbeat : LinkClient.openInterval }
+    package var patience: Duration { isWelcomed ? LinkClient.heartbeat : LinkClient.openInterval }
 
     /// Keeps the link alive.
     package func tick(at time: ContinuousClock.Instant) throws(ZMQError) {
         guard time - lastSent >= patience else { return }
         try checkConnection(at: time)
-        if isWelcome { try sendCredit() } else { try open() }
+        if isWelcomed { try sendCredit() } else { try open() }
     }
 
     private func checkConnection(at time: ContinuousClock.Instant) throws(ZMQError) {
@@ -83,13 +83,14 @@ package final class LinkClient {
     }
 
     private func sendCredit() throws(ZMQError) {
-        _ = try socket.send([LinkFrame.credit(collectedCredit, keep: keep)], wait: false)
+        _ = try socket.send([LinkFrame.credit(collectedCredit, keep: firstNeeded)], wait: false)
         collectedCredit = 0
         lastSent = steady()
     }
 
     private func open() throws(ZMQError) {
-        _ = try socket.send([LinkFrame.open(name: name, after: next - 1, credit: credit, keep: keep)], wait: false)
+        let frame = LinkFrame.open(name: name, after: next - 1, credit: credit, keep: firstNeeded)
+        _ = try socket.send([frame], wait: false)
         collectedCredit = 0
         lastSent = steady()
     }
@@ -101,7 +102,7 @@ package final class LinkClient {
     }
 
     private func openAgain() throws(ZMQError) {
-        isWelcome = false
+        isWelcomed = false
         try open()
     }
 
@@ -144,7 +145,7 @@ package final class LinkClient {
             return nil
         }
         // A batch before the welcome belongs to an earlier opening. A batch out of order means that messages were lost.
-        guard isWelcome else { return nil }
+        guard isWelcomed else { return nil }
         guard first == next else {
             try openAgain()
             return nil
@@ -158,11 +159,12 @@ package final class LinkClient {
         return .batch(first: first, count: Int(count), now: Instant(microseconds: now), lines: lines)
     }
 
-    /// Drops a batch whose number of lines differs from the announced one. Opens the link again only after a pause, since the
-    /// next batch may be wrong too. The upstream's log still has the events.
+    /// Drops a batch whose last line is incomplete, or whose number of lines differs from the announced number. Opens
+    /// the link again only after a pause, since the next batch may be wrong too. The upstream's log still has the
+    /// events.
     private func dropBatch(withLines lines: UInt64, _ first: UInt64, _ count: UInt64) {
         refusedFrames += 1
-        isWelcome = false
+        isWelcomed = false
         lastSent = steady()
         guard lastReported != first else { return }
         lastReported = first
@@ -174,7 +176,9 @@ package final class LinkClient {
     }
 
     private func time(_ control: JSONValue) -> Arrival? {
-        guard isWelcome, let after = control.natural("after"), after + 1 == next, let now = control["now"]?.int64 else {
+        guard isWelcomed, let after = control.natural("after"), after + 1 == next,
+            let now = control["now"]?.int64
+        else {
             return nil
         }
         return .time(now: Instant(microseconds: now), mark: control.natural("mark") ?? 0)
@@ -187,7 +191,7 @@ package final class LinkClient {
             refusedFrames += 1
             return nil
         }
-        isWelcome = true
+        isWelcomed = true
         upstreamFirst = control.natural(.first) ?? 1
         return .welcome(log: log, identity: identity, last: last)
     }
@@ -195,7 +199,7 @@ package final class LinkClient {
     private func refused(_ control: JSONValue) throws -> Arrival? {
         let code = control.text(.code) ?? "link.error"
         guard code != "link.unknown_peer" else {
-            if isWelcome { try openAgain() }
+            if isWelcomed { try openAgain() }
             return nil
         }
         throw LinkError.refused(endpoint: endpoint, code: code, reason: control.text(.reason) ?? "no reason given")

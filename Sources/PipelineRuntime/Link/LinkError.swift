@@ -23,7 +23,7 @@ package enum LinkError: Error, Sendable, Hashable, CustomStringConvertible {
             """
         case .upstreamLost(let endpoint, let log, let taken, let holds):
             """
-            \(endpoint): our log has taken in event \(taken) of '\(log)', which now ends at \(holds); \
+            \(endpoint): our log includes event \(taken) of '\(log)', but '\(log)' now ends at \(holds); \
             the upstream has lost events (a log restored from a copy, or a power cut under `sync: interval`)
             """
         case .notLetIn(let endpoint, let refusal, let purpose): "\(endpoint): \(refusal.text(purpose))"
@@ -43,7 +43,7 @@ extension ConnectionRefusal {
             \(purpose == "producing" ? "producers" : "readers")` of the stage in its pipeline file and reload it, or use another key
             """
         case .keyRequired: "a key is required for \(purpose) there, but no key was given"
-        case .keysNotTaken: "a key was given, but the stage there has no keys (`curve:`)"
+        case .serverHasNoKeys: "a key was given, but the stage there has no keys (`curve:`)"
         case .otherServerKey(let keys):
             """
             the other side hangs up: it has another key than \(keys.joined(separator: " or ")), or is just starting; \

@@ -1,5 +1,6 @@
 import Events
 import JSON
+import PipelineKit
 import Time
 
 /// The control frames of a link or a door: small JSON objects with a `type`.
@@ -50,12 +51,12 @@ package enum LinkFrame {
     /// The mistake in a program's outputs; nil if there is no mistake. `lines` is empty if the message has no second
     /// frame.
     package static func fault(ofOutputs control: JSONValue, _ lines: UnsafeRawBufferPointer) -> String? {
-        guard lines.isEmpty || Lines.areWhole(lines) else { return "the last output has no end of line" }
+        guard lines.isEmpty || Lines.areWhole(lines) else { return "the last output has no line feed" }
         guard let count = control[.count] else { return nil }
         let found = Lines.count(lines)
         return control.natural(.count) == found
             ? nil
-            : "\"count\" is \(String(decoding: count.raw.prefix(20), as: UTF8.self)), and the lines behind it are \(found)"
+            : "\"count\" is \(String(decoding: count.raw.prefix(20), as: UTF8.self)), but the message has \(found.of("line"))"
     }
 
     package static func batch(first: UInt64, count: Int, now: Instant) -> [UInt8] {
@@ -101,6 +102,14 @@ package enum LinkFrame {
     ///   only later pauses.
     package static func health(forgetsPauses: Bool = false) -> [UInt8] {
         frame("health") { if forgetsPauses { $0.append("forget", "pauses") } }
+    }
+
+    /// The reason to refuse an `open` or `hello` that does not ask for ``version``.
+    ///
+    /// - Parameter end: The socket that refuses it: `link` or `door`.
+    static func wrongVersion(_ control: JSONValue, at end: String) -> String {
+        let asked = control.natural("protocol").map { "asks for protocol \($0)" } ?? "needs \"protocol\""
+        return "\(control.text(.type) ?? "") \(asked); this \(end) speaks protocol \(version)"
     }
 
     package static func frame(_ type: StaticString, _ members: (inout ByteBuffer) -> Void = { _ in }) -> [UInt8] {

@@ -46,7 +46,7 @@ package final class LinkServer {
         var name: String
         var next: UInt64
         var credit: Int
-        /// The first sequence that the consumer may ask for again; nil where it has reported no such sequence.
+        /// The first sequence that the consumer may ask for again; nil if it has reported no such sequence.
         var keep: UInt64?
         var reader: EventLogReader?
         var pending: Pending?
@@ -94,7 +94,8 @@ package final class LinkServer {
         return reported
     }
 
-    /// The first sequence that any other connected consumer needs.
+    /// The first sequence that any connected consumer with another name needs; `UInt64.max` if there is no such
+    /// consumer.
     package func firstNeeded(besides names: [String]) -> UInt64 {
         consumers.values.filter { !names.contains($0.name) }.map { min($0.keep ?? .max, $0.next) }.min() ?? .max
     }
@@ -114,7 +115,8 @@ package final class LinkServer {
     /// For virtual time: promises consumers that no later event has a time before `now`, and passes on a mark.
     package func promise(now: Instant, mark: UInt64) { promise = Promise(now: now, mark: mark) }
 
-    /// Sends lagging consumers as much as their credit allows. Returns whether one of them could take more.
+    /// Sends lagging consumers as much as their credit and the turn's limit allow, and sends the promise of virtual
+    /// time to the other consumers. Returns whether a consumer is ready for more at once.
     package func serve() throws -> Bool {
         var isBusy = false
         for peer in Array(consumers.keys) {
@@ -153,7 +155,8 @@ package final class LinkServer {
         return false
     }
 
-    /// Sends as many whole lines of the pending batch as the credit allows.
+    /// Sends as many whole lines of the pending batch as the credit allows. Returns the size of the lines; nil if no
+    /// line was sent.
     private func sendPending(to peer: [UInt8]) throws -> Int? {
         guard let consumer = consumers[peer], let pending = consumer.pending else { return nil }
         return try pending.lines.withUnsafeBytes { bytes in
@@ -228,13 +231,14 @@ package final class LinkServer {
         case "credit": try credit(control, from: peer)
         case "close": forget(peer)
         case "health": try reply(peer, health(control.text("forget") == "pauses"))
-        case let type: try refuse(peer, "link.type", "unknown frame type '\(type ?? "")': open, credit, close, health")
+        case let type:
+            try refuse(peer, "link.type", "unknown frame type '\(type ?? "")'; known: open, credit, close, health")
         }
     }
 
     private func open(_ control: JSONValue, from peer: [UInt8]) throws {
         guard control.natural("protocol") == UInt64(LinkFrame.version) else {
-            return try refuse(peer, "link.version", "this link speaks protocol \(LinkFrame.version)")
+            return try refuse(peer, "link.version", LinkFrame.wrongVersion(control, at: "link"))
         }
         guard let name = control.text("name"), let after = control.natural("after") else {
             return try refuse(peer, "link.open", "open needs \"name\" (text) and \"after\" (a sequence, 0 for all)")
@@ -242,7 +246,9 @@ package final class LinkServer {
         guard let credit = control.natural("credit"), credit >= UInt64(LinkServer.creditMin),
             credit < UInt64(LinkServer.creditMax)
         else {
-            return try refuse(peer, "link.credit", "open needs \"credit\" of at least \(LinkServer.creditMin) bytes")
+            return try refuse(
+                peer, "link.credit",
+                "open needs \"credit\", from \(LinkServer.creditMin) to \(LinkServer.creditMax - 1) bytes")
         }
         guard after <= last else {
             return try refuse(peer, "link.after", "\"after\" is \(after), but '\(logName)' ends at \(last)")
@@ -254,7 +260,8 @@ package final class LinkServer {
             )
         }
         guard consumers[peer] != nil || consumers.count < LinkServer.consumersMax else {
-            return try refuse(peer, "link.consumers", "at most \(LinkServer.consumersMax) consumers at once")
+            return try refuse(
+                peer, "link.consumers", "the stage already has \(LinkServer.consumersMax) consumers; close one first")
         }
         consumers[peer] = Consumer(name: name, next: after + 1, credit: Int(credit), heard: steady())
         note(control, of: peer)
@@ -263,10 +270,11 @@ package final class LinkServer {
 
     private func credit(_ control: JSONValue, from peer: [UInt8]) throws {
         guard let consumer = consumers[peer] else {
-            return try refuse(peer, "link.unknown_peer", "open the link before granting credit")
+            return try refuse(peer, "link.unknown_peer", "this consumer has no open link; send open first")
         }
         guard let bytes = control.natural("bytes"), bytes < UInt64(LinkServer.creditMax) else {
-            return try refuse(peer, "link.credit", "credit needs \"bytes\", a whole number from 0 on")
+            let most = LinkServer.creditMax - 1
+            return try refuse(peer, "link.credit", "credit needs \"bytes\", a whole number from 0 to \(most)")
         }
         consumers[peer]?.credit = min(LinkServer.creditMax, consumer.credit + Int(bytes))
         consumers[peer]?.heard = steady()

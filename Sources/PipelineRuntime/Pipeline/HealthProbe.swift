@@ -10,13 +10,13 @@ package struct HealthProbe {
     private let poller = ZMQPoller()
 
     package init(_ plan: HostPlan, _ context: HostContext) throws {
-        socket = try ProducerSocket.make(plan, context)
+        socket = try ToolSocket.make(plan, context)
         endpoint = plan.bind
         try socket.connect(endpoint)
         poller.add(socket)
     }
 
-    /// Why the stage refuses the connection.
+    /// Why the stage refuses the connection; nil if no refusal is known.
     ///
     /// - Parameter isCertain: Whether to return only a reason that lasts. A stage that is just starting, for example,
     ///   may seem to have another key.

@@ -7,7 +7,7 @@ package final class PipelineProcess: Sendable {
     package let hosts: [StageHost]
     package let context: HostContext
 
-    /// - Throws: ``SettingsError`` for a stage that is unknown or does not fit its place.
+    /// - Throws: ``SettingsError`` if a stage's kind is unknown or does not fit its position in the pipeline.
     package convenience init(_ file: PipelineFile, in surroundings: HostSurroundings) throws {
         try self.init(file, context: surroundings.context) { _ in surroundings }
     }
@@ -24,7 +24,7 @@ package final class PipelineProcess: Sendable {
         }
     }
 
-    /// Decodes the settings of every stage; touches nothing outside.
+    /// Decodes the settings of every stage and of its transports. Opens no transport.
     package func check() throws {
         for host in hosts { try host.check() }
     }
@@ -34,10 +34,11 @@ package final class PipelineProcess: Sendable {
     /// The host that producers send to.
     package var source: StageHost { hosts[0] }
 
-    /// The stage at the end of the pipeline.
+    /// The last stage in ``PipelineKit/PipelineFile/stagesInOrder``.
     package var last: StageHost { hosts[hosts.count - 1] }
 
-    /// Returns when every stage was stopped. When one fails, the others are stopped and its error is thrown.
+    /// Returns when every stage was stopped. If one stage fails, stops the other stages and throws the error of the
+    /// stage.
     package func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for host in hosts { group.addTask { try await host.run() } }
@@ -51,10 +52,11 @@ package final class PipelineProcess: Sendable {
         for host in hosts { host.control.stop() }
     }
 
-    /// A producer for the source's door, which is in this process too. It belongs to the caller's thread.
+    /// A producer for the source's door, which is in this process too. The producer belongs to the
+    /// caller's thread.
     package func producer(_ name: String, wake: WakeSignal? = nil) throws -> Producer {
         try Producer(
-            ProducerSocket.make(source.plan, context), endpoint: source.plan.door ?? "", name: name,
+            ToolSocket.make(source.plan, context), endpoint: source.plan.door ?? "", name: name,
             secret: PipelineProcess.secret, wake: wake)
     }
 
@@ -64,14 +66,14 @@ package final class PipelineProcess: Sendable {
 }
 
 /// Makes sockets for tools that connect to a stage.
-package enum ProducerSocket {
+package enum ToolSocket {
     /// - Parameter plan: The stage's plan, for its keys; nil for a stage without keys.
     package static func make(_ plan: HostPlan?, _ context: HostContext) throws -> ClientSocket {
         try make(keys: plan?.curve?.toSelf, context)
     }
 
     package static func make(keys: ClientKeys?, _ context: HostContext) throws -> ClientSocket {
-        try ClientSocket(context, keys, .link(linger: .milliseconds(200)).with { $0.immediate = true })
+        try ClientSocket(context, keys, .link(linger: .milliseconds(200)).with { $0.queuesOnlyIfConnected = true })
     }
 }
 

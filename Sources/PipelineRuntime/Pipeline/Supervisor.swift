@@ -166,20 +166,22 @@ extension Supervisor {
         return answers
     }
 
-    private func ask(_ children: [String: ChildProcess], _ word: SupervisorMessage) async throws -> [String: Answer] {
+    private func ask(
+        _ children: [String: ChildProcess], _ message: SupervisorMessage
+    ) async throws -> [String: Answer] {
         try await withThrowingTaskGroup(of: (String, Answer).self) { group in
             for (stage, child) in children {
-                group.addTask { (stage, try await self.ask(child, word)) }
+                group.addTask { (stage, try await self.ask(child, message)) }
             }
             let absent = Dictionary(uniqueKeysWithValues: programs.map { ($0.stage, Answer.absent) })
             return try await group.reduce(into: absent) { $0[$1.0] = $1.1 }
         }
     }
 
-    private func ask(_ child: ChildProcess, _ word: SupervisorMessage) async throws -> Answer {
+    private func ask(_ child: ChildProcess, _ message: SupervisorMessage) async throws -> Answer {
         try await SocketThread.run(name: "ask") {
             child.withLine { line in
-                line.say(word)
+                line.say(message)
                 return line.answer().map { $0 ? .ready : .refused } ?? .absent
             }
         }

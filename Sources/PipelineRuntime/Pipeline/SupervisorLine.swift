@@ -14,8 +14,8 @@ package struct SupervisorLine: Sendable {
     // MARK: `belfry up`
 
     /// Sends a message to the stage's process. Does nothing if the process has ended.
-    package func say(_ word: SupervisorMessage) {
-        let bytes = word.bytes
+    package func say(_ message: SupervisorMessage) {
+        let bytes = message.bytes
         let length = UInt32(bytes.count).littleEndian
         send(withUnsafeBytes(of: length, Array.init) + bytes)
     }
@@ -25,7 +25,7 @@ package struct SupervisorLine: Sendable {
 
     // MARK: A stage's process
 
-    /// - Returns: The next message; nil if `belfry up` has ended.
+    /// - Returns: The next message; nil if `belfry up` has ended, or if the message is too long or unknown.
     package func next() -> SupervisorMessage? {
         guard let head = receive(MemoryLayout<UInt32>.size) else { return nil }
         let count = head.reversed().reduce(0) { $0 << 8 | Int($1) }

@@ -39,7 +39,8 @@ extension ConformanceRule {
         case .causes:
             "There is no output before the first input, and no output names a cause that was not in the input."
         case .unknown: "Events of an unknown type are passed on."
-        case .odd: "Events with missing members, or with members of wrong types, do no harm."
+        case .odd:
+            "Events with missing members, or with members of wrong types, cause no crash and no invalid output."
         case .deadlines: "After a wake, the deadline is later than the wake. Without input, the wakes end."
         case .snapshots: "A stage that continues from a snapshot gives the same output as one without a restart."
         case .recalls: "A source that has read back its own log gives the same output as one without a restart."

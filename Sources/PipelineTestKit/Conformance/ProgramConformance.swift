@@ -29,7 +29,7 @@ public struct ProgramConformance: Sendable {
         samples = try events.map(SampleEvents.own) ?? SampleEvents.logged(registry)
     }
 
-    /// The broken rules, each with what was observed.
+    /// The broken rules, each with the observation that breaks the rule.
     public func problems() async throws -> [String] { try await results().compactMap(\.problem) }
 
     /// The result for each rule.

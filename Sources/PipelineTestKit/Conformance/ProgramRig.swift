@@ -89,8 +89,10 @@ final class ProgramRig {
         guard frame.type == "outputs" else {
             throw RuleViolation("the answer to the batch through \(last) is not outputs but \(frame.control.excerpt)")
         }
-        guard frame.through == last else {
-            let through = frame.through.map { "\($0)" } ?? "nothing"
+        guard let through = frame.through else {
+            throw RuleViolation("the answer to the batch through \(last) has no valid member \"through\"")
+        }
+        guard through == last else {
             throw RuleViolation("the answer to the batch through \(last) has outputs through \(through)")
         }
         if let fault = frame.fault { throw RuleViolation("the answer to the batch through \(last) is wrong: \(fault)") }

@@ -37,7 +37,7 @@ public struct StageConformance: Sendable {
     /// The result for one rule.
     public func result(_ rule: ConformanceRule) -> ConformanceResult { ConformanceResult(rule) { try attempt(rule) } }
 
-    /// The broken rules, each with what was observed.
+    /// The broken rules, each with the observation that breaks the rule.
     public func problems() -> [String] { results().compactMap(\.problem) }
 
     /// The stage's outputs. They must be the same in another process, where hash tables have another order.
@@ -50,7 +50,7 @@ private struct TestedStage<S: Stage>: Sendable {
     let samples: [SampleEvent]
     let registry: Registry
 
-    /// - Parameter past: Has the events that the stage may read again.
+    /// - Parameter past: The events that the stage may read again.
     func fresh(_ past: PastInMemory = PastInMemory()) throws -> S {
         let own = S.writes?.rawValue ?? S.kind
         let log = LogIdentity(seed: "conformance", name: own)
@@ -190,7 +190,8 @@ private struct TestedStage<S: Stage>: Sendable {
             let second = try restored(state, at: first, after: cut)
             guard second.snapshot() == state else {
                 throw RuleViolation(
-                    "the state after event \(cut) is different after restoring it: the snapshot lacks something")
+                    "a stage restored from the snapshot after event \(cut) makes another snapshot: a part of the state "
+                        + "is lost or changed")
             }
             for sample in samples[cut...] { try second.receive(sample) }
             try second.wake(through: .distantFuture)

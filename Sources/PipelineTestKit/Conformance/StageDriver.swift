@@ -24,7 +24,7 @@ final class StageDriver<S: Stage> {
     private(set) var sequence: UInt64
     /// The events that the stage may read again.
     let past: PastInMemory
-    /// The number of events before those in the outbox.
+    /// The number of events that came before the events in the outbox.
     private var written: Int
     private let batch: Int
 
@@ -33,7 +33,8 @@ final class StageDriver<S: Stage> {
     /// - Parameters:
     ///   - batch: The number of events that share one outbox.
     ///   - partBytes: The number of output bytes after which the stage should stop.
-    ///   - written: The number of events in `past`. A driver that continues another one has its events there.
+    ///   - written: The number of events in `past`. If this driver continues another driver, `past` contains the events
+    ///     of the other driver.
     init(
         _ stage: S, past: PastInMemory, now: Instant = .epoch, sequence: UInt64 = 0, written: Int = 0, batch: Int = 1,
         partBytes: Int = Outbox.partBytes

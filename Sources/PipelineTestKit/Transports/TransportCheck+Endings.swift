@@ -70,8 +70,9 @@ extension TransportCheck {
         try await deliverOnce(8_900)
         let before = ProcessResources()
         for round in 0..<rounds { try await deliverOnce(UInt64(9_000 + round)) }
-        let isReleased = try await becomes(limit) { ProcessResources().exceeds(before, by: rounds / 2) == nil }
-        guard !isReleased, let more = ProcessResources().exceeds(before, by: rounds / 2) else { return }
+        func excess() -> String? { ProcessResources().excess(over: before, allowing: rounds / 2) }
+        let isReleased = try await becomes(limit) { excess() == nil }
+        guard !isReleased, let more = excess() else { return }
         throw RuleViolation("after \(rounds) closed transports the process has \(more)")
     }
 

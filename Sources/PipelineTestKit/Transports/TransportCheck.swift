@@ -46,7 +46,7 @@ public struct TransportCheck: Sendable {
         (self.peer, self.samples, self.limit, self.make) = (peer, samples, limit, make)
     }
 
-    /// The broken rules, each with what was observed.
+    /// The broken rules, each with the observation that breaks the rule.
     public func problems() async -> [String] {
         var problems: [String] = []
         for (rule, attempt) in Self.rules {

@@ -1,4 +1,4 @@
-/// A value in a form in which values that compare as equal are identical.
+/// A value in a canonical form: two values that compare as equal have the same form.
 struct Candidate: Hashable {
     let value: FieldValue
     let isFolded: Bool
@@ -24,7 +24,8 @@ struct Candidate: Hashable {
 }
 
 extension FieldValue {
-    /// Nil for values of different types or without an order.
+    /// Negative, zero or positive if this value is less than, equal to or greater than `other`. Nil for values of
+    /// different types and for values without an order.
     func order(_ other: FieldValue) -> Int? {
         switch (self, other) {
         case (.integer(let left), .integer(let right)): Numbers.order(left, right)

@@ -21,19 +21,19 @@ struct Contradictions {
 
     private static let warningsMax = 10
 
-    /// - Parameter place: Returns the position of a clause for its number in the condition, and the position of
-    ///   `FALSEPREDICATE` for nil.
-    /// - Returns: Warnings about the whole predicate first.
+    /// - Parameter position: Returns the position of the clause with a given number in the condition. For nil, it returns
+    ///   the position of `FALSEPREDICATE`.
+    /// - Returns: At most ``warningsMax`` warnings. Warnings about the whole predicate come first.
     static func warnings(
-        _ condition: Condition, _ place: (Int?) -> PredicateWarning.Place
+        _ condition: Condition, _ position: (Int?) -> PredicateWarning.Position
     ) -> [PredicateWarning] {
-        if condition == .never { return [.never("FALSEPREDICATE", at: place(nil))] }
+        if condition == .never { return [.never("FALSEPREDICATE", at: position(nil))] }
         var search = Contradictions()
         let reasons = search.look(at: condition.parts, from: 0)
         let warnings =
-            reasons.map { PredicateWarning.never($0.text, at: place($0.clause)) }
-            + search.neverSides.map { .neverSide($0.text, at: place($0.clause)) }
-            + search.onlyEmpty.map { .onlyEmpty($0.text, at: place($0.clause)) }
+            reasons.map { PredicateWarning.never($0.text, at: position($0.clause)) }
+            + search.neverSides.map { .neverSide($0.text, at: position($0.clause)) }
+            + search.onlyEmpty.map { .onlyEmpty($0.text, at: position($0.clause)) }
         return Array(warnings.prefix(warningsMax))
     }
 
@@ -111,7 +111,8 @@ extension Clause {
         }
     }
 
-    /// Combines comparisons of one field that are joined by OR into one; nil if that is not possible.
+    /// Combines comparisons that are joined by OR into one `isIn` comparison. Nil unless all of them are `equals` or
+    /// `isIn` comparisons of the same field, without negation and with the same `foldsCase`.
     init?(anyOf sides: [Condition]) {
         guard case .clause(let first)? = sides.first else { return nil }
         var values: [FieldValue] = []

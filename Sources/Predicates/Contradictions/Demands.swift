@@ -11,7 +11,7 @@ struct Demands {
     private var prefix: [UInt8]?
     /// The only possible values; nil if no clause lists them. Strings are folded if any clause so far ignores case.
     private var candidates: Set<Candidate>?
-    private var areFolded = false
+    private var areCandidatesFolded = false
     /// The values that the clauses exclude. The key says whether case is ignored.
     private var excluded: [Bool: Set<Candidate>] = [:]
 
@@ -21,7 +21,8 @@ struct Demands {
     /// - Parameter asksForType: Whether only a value of the clause's type satisfies the clause.
     /// - Returns: Why no value can satisfy the clause and the clauses before it; nil if some value may.
     mutating func add(_ clause: Clause, asksForType: Bool = true) -> String? {
-        // A string may be the base64 of bytes, and now() any time. So nothing is certain about them.
+        // Bytes and now() lead to no certain demand: a string may be the base64 of the bytes, and now() may be any
+        // time.
         guard clause.values.first != .now, !clause.values.contains(where: \.isBytes) else { return nil }
         if asksForType, let reason = checkKind(clause) { return reason }
         return clause.isNegated ? exclude(clause) : narrow(clause)
@@ -69,9 +70,9 @@ struct Demands {
     // MARK: Equal values
 
     private mutating func restrict(to clause: Clause) -> String? {
-        areFolded = areFolded || clause.foldsCase
-        let own = Set(clause.values.map { Candidate($0, isFolded: areFolded) })
-        let before = candidates.map { areFolded ? Set($0.map(\.folded)) : $0 }
+        areCandidatesFolded = areCandidatesFolded || clause.foldsCase
+        let own = Set(clause.values.map { Candidate($0, isFolded: areCandidatesFolded) })
+        let before = candidates.map { areCandidatesFolded ? Set($0.map(\.folded)) : $0 }
         let left = (before.map { own.intersection($0) } ?? own).filter { isAllowed($0) }
         candidates = left
         return left.isEmpty ? clause.noValue : nil
@@ -82,7 +83,7 @@ struct Demands {
         let values = Set(clause.values.map { Candidate($0, isFolded: clause.foldsCase) })
         excluded[clause.foldsCase, default: []].formUnion(values)
         guard let before = candidates else { return nil }
-        let left = before.filter { $0.value.isText && areFolded != clause.foldsCase || !values.contains($0) }
+        let left = before.filter { $0.value.isText && areCandidatesFolded != clause.foldsCase || !values.contains($0) }
         candidates = left
         return left.isEmpty && !before.isEmpty ? clause.noValue : nil
     }
@@ -103,13 +104,13 @@ struct Demands {
 
     private func isExcluded(_ candidate: Candidate) -> Bool {
         excluded.contains { foldsCase, values in
-            (!candidate.value.isText || foldsCase == areFolded) && values.contains(candidate)
+            (!candidate.value.isText || foldsCase == areCandidatesFolded) && values.contains(candidate)
         }
     }
 
     /// Whether a bound may hold for a value; true if that depends on the case of letters.
     private func mayHold(_ clause: Clause, _ candidate: Candidate) -> Bool {
-        if candidate.value.isText, areFolded != clause.foldsCase { return true }
+        if candidate.value.isText, areCandidatesFolded != clause.foldsCase { return true }
         guard let order = candidate.value.order(clause.values[0]) else { return true }
         return clause.comparator.allows(order)
     }
@@ -131,7 +132,7 @@ struct Demands {
     private mutating func begin(_ clause: Clause) -> String? {
         guard case .text(let bytes) = clause.values[0] else { return nil }
         if let prefix, !prefix.starts(with: bytes), !bytes.starts(with: prefix) {
-            return "\(clause.field) would have to begin with two different texts"
+            return "\(clause.field) would have to begin with two different strings"
         }
         if prefix.map({ $0.count < bytes.count }) ?? true { prefix = bytes }
         guard let before = candidates else { return nil }

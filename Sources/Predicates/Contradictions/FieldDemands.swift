@@ -37,12 +37,12 @@ struct FieldDemands {
     /// Adds a clause that each element must satisfy.
     private mutating func demand(_ clause: Clause, asksForType: Bool) -> Outcome {
         let reason = every.add(clause, asksForType: asksForType)
-        if reason != nil || isOnlyEmpty, !some.isEmpty { return .never(none(clause)) }
+        if reason != nil || isOnlyEmpty, !some.isEmpty { return .never(noElement(for: clause)) }
         if let reason, !isOnlyEmpty {
             isOnlyEmpty = true
             return .onlyEmpty(reason)
         }
-        return some.allSatisfy { isPossible($0) } ? .possible : .never(none(clause))
+        return some.allSatisfy { isPossible($0) } ? .possible : .never(noElement(for: clause))
     }
 
     private mutating func witnesses(_ clause: Clause) -> Outcome {
@@ -56,7 +56,7 @@ struct FieldDemands {
     /// Adds a clause that some element must satisfy.
     private mutating func witness(_ clause: Clause) -> Outcome {
         if some.count < FieldDemands.someMax { some.append(clause) }
-        return isOnlyEmpty || !isPossible(clause) ? .never(none(clause)) : .possible
+        return isOnlyEmpty || !isPossible(clause) ? .never(noElement(for: clause)) : .possible
     }
 
     /// Whether an element can satisfy the clause and the demands on each element.
@@ -65,7 +65,7 @@ struct FieldDemands {
         return both.add(clause) == nil
     }
 
-    private func none(_ clause: Clause) -> String {
+    private func noElement(for clause: Clause) -> String {
         "no element of \(clause.field) can satisfy this comparison and the ones before it"
     }
 }

@@ -2,7 +2,7 @@
 package enum FilterComparators {
     package static var names: [String] { byName.keys.sorted() }
 
-    static let byName: [String: (Clause.Comparator, Bool)] = [
+    static let byName: [String: (comparator: Clause.Comparator, isNegated: Bool)] = [
         "EQUALS": (.equals, false),
         "NOT_EQUALS": (.equals, true),
         "LESS_THAN": (.lessThan, false),
@@ -26,7 +26,7 @@ package enum FilterComparators {
         "NOT_LIST_MEMBER_BEGINS_WITH": (.listMemberBeginsWith, true),
     ]
 
-    /// Nil if `filterBy` does not have the comparator.
+    /// The comparator's name in `filterBy`; nil if `filterBy` does not have the comparator.
     static func name(of comparator: Clause.Comparator, isNegated: Bool) -> String? {
         if comparator == .exists { return "NOT_EQUALS" }
         return byName.first { $0.value == (comparator, isNegated) }?.key

@@ -3,11 +3,14 @@ import JSON
 
 /// Reads `filterBy` (CloudKit Web Services Reference: Filter Dictionary).
 ///
-/// The member `ignoresCase` is Belfry's own. A filter with it compares strings in the same way as the text of a predicate.
+/// The member `ignoresCase` is Belfry's own. If it is true, the filter compares strings in the same way as the text of
+/// a predicate.
 enum FilterReader {
     static func clauses(_ filterBy: JSONValue) throws(PredicateError) -> [Clause] {
         guard filterBy.isArray else {
-            throw PredicateError(code: "predicate.type", path: "filterBy", reason: "filterBy is an array of filters")
+            throw PredicateError(
+                code: "predicate.type", path: "filterBy",
+                reason: "filterBy is an array of filters, not \(filterBy.kindName)")
         }
         guard filterBy.count <= PredicateLimits.clausesMax else {
             throw PredicateError(
@@ -24,7 +27,8 @@ enum FilterReader {
 
     private static func clause(_ filter: JSONValue, path: @autoclosure () -> String) throws(PredicateError) -> Clause {
         guard filter.isObject else {
-            throw PredicateError(code: "predicate.type", path: path(), reason: "a filter is an object")
+            throw PredicateError(
+                code: "predicate.type", path: path(), reason: "a filter is an object, not \(filter.kindName)")
         }
         for (key, _) in filter.members where !keys.contains(where: { key.equals($0) }) {
             throw PredicateError.unknownKey(key, in: path(), known: keys)
@@ -72,9 +76,10 @@ extension FilterReader {
         }
         guard let name = system.string, let field = SystemField(inFilter: name) else {
             let names = SystemField.allCases.map(\.filterName).joined(separator: ", ")
+            let found = system.string.map { "\"\($0.prefix(64))\"" } ?? system.kindName
             throw PredicateError(
                 code: "predicate.unsupported", path: path() + ".systemFieldName",
-                reason: "a system field is one of \(names); for a field of the app, use fieldName")
+                reason: "\(found) is not a system field: use one of \(names); for a field of the app, use fieldName")
         }
         return .system(field)
     }
@@ -127,10 +132,10 @@ extension FilterReader {
         guard distance == nil || comparator == .isNear else {
             throw PredicateError(
                 code: "predicate.unsupported", path: filterPath(path()) + ".distance",
-                reason: "only NEAR takes a distance: leave it out")
+                reason: "only NEAR has a distance: take distance out, or use NEAR")
         }
-        if case .place(let place) = literal, comparator == .isNear {
-            return (comparator, [try circle(place, distance, path: filterPath(path()) + ".distance")])
+        if case .location(let centre) = literal, comparator == .isNear {
+            return (comparator, [try circle(around: centre, distance, path: filterPath(path()) + ".distance")])
         }
         return try LiteralReader.at(path() + ".value") { () throws(BrokenRule) in
             try values(literal, comparator, isNegated)
@@ -140,7 +145,7 @@ extension FilterReader {
     private static func filterPath(_ path: String) -> String { String(path.dropLast(".fieldValue".count)) }
 
     private static func circle(
-        _ place: Place, _ distance: JSONValue?, path: @autoclosure () -> String
+        around centre: Coordinate, _ distance: JSONValue?, path: @autoclosure () -> String
     ) throws(PredicateError) -> FieldValue {
         guard let distance else {
             throw PredicateError(
@@ -150,7 +155,7 @@ extension FilterReader {
             throw PredicateError(
                 code: "predicate.type", path: path(), reason: "a distance is a number of metres, 0 or greater")
         }
-        return .circle(Circle(latitude: place.latitude, longitude: place.longitude, radius: metres.magnitude))
+        return .circle(Circle(latitude: centre.latitude, longitude: centre.longitude, radius: metres.magnitude))
     }
 
     private static func values(
@@ -163,21 +168,31 @@ extension FilterReader {
                 "null cannot be compared: to find records that have the field, use NOT_EQUALS null; to find records "
                     + "that lack it, let the app set a field, as in has_title EQUALS 0")
         case .list(let values):
-            guard comparator.takesList else { throw BrokenRule("this comparator takes one value, not an array") }
+            guard comparator.takesList else {
+                throw BrokenRule("\(name(comparator, isNegated)) needs one value, not an array")
+            }
             return (comparator, values)
-        case .place: throw BrokenRule("a location can only be compared by its distance: use NEAR")
-        case .value(let value): return (comparator, try single(value, comparator))
+        case .location: throw BrokenRule("a location can only be compared by its distance: use NEAR")
+        case .value(let value): return (comparator, try single(value, comparator, isNegated))
         }
     }
 
     private static func single(
-        _ value: FieldValue, _ comparator: Clause.Comparator
+        _ value: FieldValue, _ comparator: Clause.Comparator, _ isNegated: Bool
     ) throws(BrokenRule) -> [FieldValue] {
-        guard !comparator.takesList else { throw BrokenRule("this comparator takes an array of values") }
-        guard comparator != .isNear else { throw BrokenRule("NEAR takes a location: {\"latitude\":…,\"longitude\":…}") }
+        guard !comparator.takesList else {
+            throw BrokenRule("\(name(comparator, isNegated)) needs an array of values, not one value")
+        }
+        guard comparator != .isNear else {
+            throw BrokenRule("NEAR needs a location: {\"latitude\":…,\"longitude\":…}")
+        }
         guard comparator.isWordSearch else { return [value] }
-        guard case .text(let text) = value else { throw BrokenRule("a search for words takes a string") }
+        guard case .text(let text) = value else { throw BrokenRule("a search for words needs a string") }
         return try Words.checked(String(decoding: text, as: UTF8.self))
+    }
+
+    private static func name(_ comparator: Clause.Comparator, _ isNegated: Bool) -> String {
+        FilterComparators.name(of: comparator, isNegated: isNegated) ?? "this comparator"
     }
 }
 

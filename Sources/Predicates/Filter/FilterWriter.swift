@@ -3,7 +3,8 @@ import JSON
 extension RecordPredicate {
     /// The predicate as JSON for `filterBy` of CloudKit Web Services. It reads back as the same predicate.
     ///
-    /// Nil if `filterBy` cannot express it: for `FALSEPREDICATE` and for extended predicates.
+    /// Nil if `filterBy` cannot express the predicate: for `FALSEPREDICATE`, for extended predicates, and for a list of
+    /// bytes and other values.
     package var filterBy: String? {
         guard !isNever, alternatives.isEmpty else { return nil }
         var buffer = ByteBuffer()
@@ -57,7 +58,7 @@ extension Clause {
         buffer.append("type", type)
     }
 
-    /// Nil for a list with several types.
+    /// Nil for an empty list and for a list with several types.
     private var type: String? {
         if comparator.isWordSearch { return "STRING" }
         let types = Set(values.map(\.type))

@@ -5,7 +5,7 @@ import JSON
 enum Literal {
     case value(FieldValue)
     case list([FieldValue])
-    case place(Place)
+    case location(Coordinate)
     /// JSON's null.
     case nothing
 }
@@ -57,10 +57,14 @@ enum LiteralReader {
     private static func type(_ fieldValue: JSONValue, path: @autoclosure () -> String) throws(PredicateError) -> String?
     {
         guard let type = fieldValue["type"] else { return nil }
-        guard let name = type.string, known.contains(name.strippingList) else {
+        guard let name = type.string else {
+            throw PredicateError(
+                code: "predicate.type", path: path() + ".type", reason: "a type is a string, not \(type.kindName)")
+        }
+        guard known.contains(name.strippingList) else {
             throw PredicateError(
                 code: "predicate.type", path: path() + ".type",
-                reason: "a type is one of \(known.joined(separator: ", "))")
+                reason: "\"\(name.prefix(64))\" is not a type: use one of \(known.joined(separator: ", "))")
         }
         return name
     }
@@ -86,7 +90,7 @@ extension LiteralReader {
         case .reference(let name):
             try expect(type, ["REFERENCE"])
             return .value(.reference(name.withUTF8 { Array($0) } ?? []))
-        case .object(let object): return .place(try place(object, type))
+        case .object(let object): return .location(try location(object, type))
         case .list, .nothing: throw incomparable
         }
     }
@@ -103,19 +107,19 @@ extension LiteralReader {
         return .bytes(bytes)
     }
 
-    /// The only text that is a `TIMESTAMP`.
+    /// The only string that may have the type `TIMESTAMP`.
     static let now = Array("now()".utf8)
 
-    private static func place(_ object: JSONValue, _ type: String?) throws(BrokenRule) -> Place {
+    private static func location(_ object: JSONValue, _ type: String?) throws(BrokenRule) -> Coordinate {
         if type == "ASSET" || type == "ASSETID" {
             throw BrokenRule("assets cannot be compared: to find records with an asset, use NOT_EQUALS null")
         }
         guard object["latitude"] != nil || object["longitude"] != nil || type == "LOCATION" else { throw incomparable }
         try expect(type, ["LOCATION"])
-        guard let place = Place(object) else {
+        guard let coordinate = Coordinate(object) else {
             throw BrokenRule("a location has a latitude from -90 to 90 and a longitude from -180 to 180")
         }
-        return place
+        return coordinate
     }
 
     private static func expect(_ type: String?, _ fitting: [String]) throws(BrokenRule) {

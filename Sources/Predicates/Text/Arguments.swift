@@ -1,6 +1,7 @@
 import JSON
 
-/// The arguments for `%@` and `%K`, taken in order. An error has the argument's path and its placeholder's offset.
+/// The arguments for `%@` and `%K`, taken in order. An error names the argument's path or the placeholder's offset, or
+/// both.
 struct Arguments {
     private var rest: JSONValue.Elements?
     private var taken = 0
@@ -15,9 +16,9 @@ struct Arguments {
         rest = list.elements
     }
 
-    mutating func literal(for place: Token) throws(PredicateError) -> Literal {
-        let (json, path) = try next(for: place)
-        do { return try Arguments.literal(json, path) } catch { throw error.at(place.offset) }
+    mutating func literal(for token: Token) throws(PredicateError) -> Literal {
+        let (json, path) = try next(for: token)
+        do { return try Arguments.literal(json, path) } catch { throw error.at(token.offset) }
     }
 
     private static func literal(_ json: JSONValue, _ path: String) throws(PredicateError) -> Literal {
@@ -26,17 +27,17 @@ struct Arguments {
         return try LiteralReader.at(path) { () throws(BrokenRule) in try LiteralReader.literal(json) }
     }
 
-    mutating func name(for place: Token) throws(PredicateError) -> String {
-        let (json, path) = try next(for: place)
+    mutating func name(for token: Token) throws(PredicateError) -> String {
+        let (json, path) = try next(for: token)
         guard let name = json.string else {
             throw PredicateError(
-                code: "predicate.arguments", path: path, offset: place.offset,
+                code: "predicate.arguments", path: path, offset: token.offset,
                 reason: "the argument for %K must be a field's name, as a string")
         }
         guard SystemField(inText: name) == nil else { return name }
         do { try FieldName.check(name) } catch {
             throw PredicateError(
-                code: "predicate.arguments", path: path, offset: place.offset, reason: error.reason)
+                code: "predicate.arguments", path: path, offset: token.offset, reason: error.reason)
         }
         return name
     }
@@ -49,12 +50,12 @@ struct Arguments {
             reason: "the predicate has only \(taken) placeholders: take out the other arguments")
     }
 
-    private mutating func next(for place: Token) throws(PredicateError) -> (JSONValue, String) {
+    private mutating func next(for token: Token) throws(PredicateError) -> (JSONValue, String) {
         guard let json = rest?.next() else {
             throw PredicateError(
-                code: "predicate.arguments", offset: place.offset,
+                code: "predicate.arguments", offset: token.offset,
                 reason:
-                    "\(place.name) has no argument: add the query's \"arguments\", one for each placeholder, in order")
+                    "\(token.name) has no argument: add the query's \"arguments\", one for each placeholder, in order")
         }
         taken += 1
         return (json, "arguments[\(taken - 1)]")

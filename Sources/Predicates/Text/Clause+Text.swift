@@ -1,6 +1,7 @@
 extension RecordPredicate {
-    /// The predicate as the text of an `NSPredicate`. The text reads back as the same predicate, but if the predicate has
-    /// alternatives, only in the extended dialect. Strings that are compared ignoring case are in lower case.
+    /// The predicate as the text of an `NSPredicate`. The text reads back as the same predicate. The text of an
+    /// extended predicate reads back only in the extended dialect. Strings that are compared ignoring case are in lower
+    /// case.
     package var text: String {
         var parts = clauses.map { $0.text(listedMax: .max) }
         for alternative in alternatives { parts.append(alternative.text(listedMax: .max)) }
@@ -15,7 +16,7 @@ extension Condition {
 
     func text(listedMax: Int) -> String { text { $0.text(listedMax: listedMax) } }
 
-    /// The condition as text without its values.
+    /// The condition as text with each comparison as its ``Clause/shape``.
     package var shape: String { text(\.shape) }
 
     private func text(_ clauseText: (Clause) -> String) -> String {
@@ -35,7 +36,8 @@ extension Clause {
 
     func text(listedMax: Int) -> String { text(list(listedMax)) }
 
-    /// The comparison as text without its values, such as `state != …`.
+    /// The comparison as text with `…` for its values, such as `state != …`. Only a circle and the words of a search
+    /// are written in full.
     package var shape: String { text("…") }
 
     private func text(_ list: String) -> String {

@@ -1,7 +1,7 @@
 extension RecordPredicate {
-    /// Replaces each string literal in a text, but not dates and options of functions.
+    /// Replaces each string literal in a predicate's text, except dates and the options of functions.
     ///
-    /// - Throws: The first invalid token. The text need not be a valid predicate.
+    /// - Throws: An error for the first invalid token. The text need not be a valid predicate.
     package static func replacingStrings(
         in text: String, _ replace: (String) -> String
     ) throws(PredicateError) -> String {
@@ -10,7 +10,7 @@ extension RecordPredicate {
         while true {
             let token = try lexer.next()
             if token.kind == .end { break }
-            guard literals.isData(token), case .string(let literal) = token.kind else { continue }
+            guard literals.advance(to: token), case .string(let literal) = token.kind else { continue }
             result += bytes[copied..<token.offset]
             result += quoted(replace(literal), bytes[token.offset])
             copied = lexer.position
@@ -18,7 +18,7 @@ extension RecordPredicate {
         return String(decoding: result + bytes[copied...], as: UTF8.self)
     }
 
-    /// The numbers of the placeholders that are `%K`, from 0.
+    /// The index of each `%K` among all placeholders, from 0. The search ends at the first invalid token.
     package static func namePlaceholders(in text: String) -> Set<Int> {
         var (lexer, names, count) = (Lexer(text), Set<Int>(), 0)
         do throws(PredicateError) {
@@ -49,8 +49,10 @@ private struct Literals {
     private enum Place { case open, inCast, inTokenize, afterText }
     private var place = Place.open
 
-    /// Whether a string at this token is data. Call it for every token in order.
-    mutating func isData(_ token: Token) -> Bool {
+    /// Call this function for every token, in order.
+    ///
+    /// - Returns: Whether a string at this token is data.
+    mutating func advance(to token: Token) -> Bool {
         if token.isSign(")") { place = .open }
         if token.isKeyword("CAST") { place = .inCast }
         if token.isKeyword("TOKENIZE") { place = .inTokenize }

@@ -13,7 +13,8 @@ extension TextParser {
             return try near(start, subject, centre, try comparisonOperator(), nil, isNegated: isNegated)
         case .words: throw refused("write ANY or ALL before tokenize, and IN self after it", at: start)
         case .list: throw refused("write the field first, then IN or BETWEEN, then the list", at: start)
-        case .place: throw refused("write a location in distanceToLocation:fromLocation:(field, location)", at: start)
+        case .location:
+            throw refused("write a location in distanceToLocation:fromLocation:(field, location)", at: start)
         case .nothing: throw noNull(at: start)
         }
     }
@@ -64,7 +65,8 @@ extension TextParser {
         let bounds = try list()
         guard bounds.count == 2 else {
             throw PredicateError(
-                code: "predicate.syntax", offset: start.offset, reason: "BETWEEN takes two values: {lower, upper}")
+                code: "predicate.syntax", offset: start.offset,
+                reason: "BETWEEN needs two values, {lower, upper}, not \(bounds.count)")
         }
         let parts = [
             try clause(found, .greaterThanOrEquals, [bounds[0]], at: start),
@@ -101,7 +103,8 @@ extension TextParser {
 // MARK: - Elements of lists
 
 extension TextParser {
-    /// Reads `ANY field == value`, `ANY field IN {…}`, `ANY field BEGINSWITH 'x'` or `ANY tokenize(…) IN self`.
+    /// Reads `ANY field == value`, `ANY field IN {…}`, `ANY field BEGINSWITH 'x'`, or `ANY tokenize(…) IN` with `self`
+    /// or a field.
     private mutating func any(isNegated: Bool) throws(PredicateError) -> Condition {
         let start = try take()
         let subject: Clause.Subject
@@ -121,7 +124,7 @@ extension TextParser {
         }
     }
 
-    /// Reads `ALL tokenize(…) IN self`, and in the extended dialect also `ALL field < value`.
+    /// Reads `ALL tokenize(…) IN` with `self` or a field. In the extended dialect, also reads `ALL field < value`.
     private mutating func all(isNegated: Bool) throws(PredicateError) -> Condition {
         let start = try take()
         guard isExtended || token.isKeyword("TOKENIZE") else {
@@ -165,7 +168,7 @@ extension TextParser {
         guard !found.isNegated else { throw refusedNegation(of: "a search for words", at: place) }
         let textPlace = token
         guard case .text(let text) = try value() else {
-            throw wrongType("a search for words takes a string", at: textPlace)
+            throw wrongType("a search for words needs a string", at: textPlace)
         }
         let words = try at(textPlace) { () throws(BrokenRule) in
             try Words.checked(String(decoding: text, as: UTF8.self))
@@ -187,9 +190,9 @@ extension TextParser {
         return try clause(comparison, all ? .containsAllWords : .containsAnyWord, words, at: start)
     }
 
-    /// - Parameter metres: The distance, if it came first; nil to read it now.
+    /// - Parameter metres: The distance if it precedes the operator; nil if it follows the operator.
     private mutating func near(
-        _ start: Token, _ subject: Clause.Subject, _ centre: Place, _ operation: Operation, _ metres: FieldValue?,
+        _ start: Token, _ subject: Clause.Subject, _ centre: Coordinate, _ operation: Operation, _ metres: FieldValue?,
         isNegated: Bool
     ) throws(PredicateError) -> Condition {
         guard !isNegated else { throw refusedNegation(of: "a distance", at: start) }

@@ -6,9 +6,9 @@ extension TextParser {
         case subject(Clause.Subject)
         case value(FieldValue)
         case list([FieldValue])
-        case place(Place)
+        case location(Coordinate)
         case nothing
-        case distance(Clause.Subject, Place)
+        case distance(Clause.Subject, Coordinate)
         case words([FieldValue])
     }
 
@@ -75,7 +75,7 @@ extension TextParser.Operand {
             switch literal {
             case .value(let value): .value(value)
             case .list(let values): .list(values)
-            case .place(let place): .place(place)
+            case .location(let coordinate): .location(coordinate)
             case .nothing: .nothing
             }
     }
@@ -84,7 +84,7 @@ extension TextParser.Operand {
 // MARK: - Functions
 
 extension TextParser {
-    /// Reads a function after its name; nil if the name is a field's name.
+    /// Reads a function after its name; nil if the name and the next token do not start a known function.
     private mutating func function(_ name: String, at place: Token) throws(PredicateError) -> Operand? {
         let isCalled = token.isSign("(")
         guard isCalled || token.isSign(":") else { return nil }
@@ -97,7 +97,7 @@ extension TextParser {
         case "NOW" where isCalled: return .value(try now())
         case "REFERENCE" where isCalled: return .value(.reference(Array(try onlyString().utf8)))
         case "BYTES" where isCalled: return .value(try bytes())
-        case "LOCATION" where isCalled: return .place(try location())
+        case "LOCATION" where isCalled: return .location(try location())
         case "TOKENIZE" where isCalled || token.isSign(":"): return .words(try tokenize())
         case "DISTANCETOLOCATION" where token.isSign(":"): return try distance()
         default: return nil
@@ -134,14 +134,14 @@ extension TextParser {
         return .bytes(text)
     }
 
-    private mutating func location() throws(PredicateError) -> Place {
+    private mutating func location() throws(PredicateError) -> Coordinate {
         let place = token
         try expect(sign: "(")
         let latitude = try number()
         try expect(sign: ",")
         let longitude = try number()
         try expect(sign: ")")
-        guard let location = Place(latitude: latitude, longitude: longitude) else {
+        guard let location = Coordinate(latitude: latitude, longitude: longitude) else {
             throw wrongType("a location has a latitude from -90 to 90 and a longitude from -180 to 180", at: place)
         }
         return location
@@ -186,7 +186,7 @@ extension TextParser {
         return try at(place) { () throws(BrokenRule) in try Words.checked(text) }
     }
 
-    /// Reads `distanceToLocation:fromLocation:(field, place)`. Field and place may be in either order.
+    /// Reads `distanceToLocation:fromLocation:(field, location)`. The field and the location may be in either order.
     private mutating func distance() throws(PredicateError) -> Operand {
         try selector("FROMLOCATION")
         try expect(sign: "(")
@@ -196,7 +196,7 @@ extension TextParser {
         let other = try operand()
         try expect(sign: ")")
         switch (one, other) {
-        case (.subject(let subject), .place(let centre)), (.place(let centre), .subject(let subject)):
+        case (.subject(let subject), .location(let centre)), (.location(let centre), .subject(let subject)):
             return .distance(subject, centre)
         default:
             throw wrongType(
@@ -204,7 +204,7 @@ extension TextParser {
         }
     }
 
-    /// Reads `:second:` of a function's name.
+    /// Reads the second part of a function's name, such as `:fromLocation:`.
     private mutating func selector(_ second: String) throws(PredicateError) {
         try expect(sign: ":")
         guard token.isKeyword(second) else { throw unexpected("'\(second.lowercased()):'") }

@@ -1,7 +1,7 @@
 extension TextParser {
     struct Operation {
         let place: Token
-        /// The operator's comparator; nil for BETWEEN, which has two.
+        /// The operator's comparator; nil for BETWEEN, which stands for two comparisons.
         let comparator: Clause.Comparator?
         let isOpposite: Bool
         /// Whether the operator has the option `[n]`, which compares strings exactly.
@@ -15,7 +15,7 @@ extension TextParser {
         return Operation(place: place, comparator: comparator, isOpposite: isOpposite, isExact: isExact)
     }
 
-    /// Reads options such as `[cd]`.
+    /// Reads an operator's options, such as `[n]` or `[cdl]`. Each letter must be in `allowed`.
     mutating func options(allowed: String) throws(PredicateError) -> Bool {
         let place = try take()
         guard case .word(let options, isQuoted: false) = token.kind,
@@ -89,7 +89,9 @@ extension TextParser {
         case .value(let value): return value
         case .nothing: throw noNull(at: place)
         case .list: throw wrongType("one value is needed here, not a list", at: place)
-        case .place: throw refused("a location can only be compared by its distance", at: place)
+        case .location:
+            throw refused(
+                "a location can only be compared by its distance: use distanceToLocation:fromLocation:", at: place)
         case .subject, .distance, .words:
             throw refused("a field can only be compared with a value: write a string in quotes", at: place)
         }

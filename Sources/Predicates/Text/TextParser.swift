@@ -7,7 +7,8 @@ import JSON
 ///     product    = term { ("AND" | "&&") term }
 ///     term       = { "NOT" | "!" } ( "(" sum ")" | "TRUEPREDICATE" | "FALSEPREDICATE" | comparison )
 ///     comparison = subject operator value | subject "IN" list | subject "BETWEEN" pair | subject "CONTAINS" value
-///                | subject "!=" "nil" | value operator subject | value "IN" subject | distance ("<" | "<=") value
+///                | subject "CONTAINS" "ALL" list | subject "!=" "nil" | value operator subject | value "IN" subject
+///                | distance ("<" | "<=") value | value (">" | ">=") distance
 ///                | ("ANY" | "SOME") subject ("==" | "IN" | "BEGINSWITH") … | "ALL" subject operator …  (extended only)
 ///                | "self" "CONTAINS" string | words-of "TOKENMATCHES[cdl]" string
 ///                | ("ANY" | "SOME" | "ALL") "tokenize" "(" string "," "'Cdl'" ")" "IN" words-of
@@ -18,7 +19,7 @@ struct TextParser {
     struct Places {
         /// The offset of each comparison, in the order of the condition.
         var clauses: [Int] = []
-        /// The offset of the first `FALSEPREDICATE`, `NOT TRUEPREDICATE` or distance less than 0.
+        /// The offset of the first part that is never true: `FALSEPREDICATE`, `NOT TRUEPREDICATE` or `distance < 0`.
         var never: Int?
     }
 
@@ -158,7 +159,10 @@ extension TextParser {
 
     /// The error for a NOT that neither dialect accepts, because the index cannot use it.
     func refusedNegation(of what: String, at place: Token) -> PredicateError {
-        let extended = isExtended ? "; extended predicates take NOT before all other comparisons, AND, OR and ALL" : ""
+        let extended =
+            isExtended
+            ? "; extended predicates accept NOT before all other comparisons, also with ALL, and before groups with AND "
+                + "and OR" : ""
         return refused(
             "CloudKit has no NOT before \(what)\(extended): let the app set a field for it, as in is_other == 1",
             at: place)
@@ -178,7 +182,7 @@ extension TextParser {
         var isExact = false
     }
 
-    /// - Parameter place: The first token of the values.
+    /// - Parameter place: The token at which an error about the values is reported.
     mutating func clause(
         _ comparison: Comparison, _ comparator: Clause.Comparator, _ values: [FieldValue], at place: Token
     ) throws(PredicateError) -> Condition {

@@ -69,11 +69,11 @@ package enum Words {
     private static func append(_ scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
         if Diacritics.isMark(scalar) { return }
         let base = Diacritics.bases[scalar] ?? scalar
-        if isLetter(base) { bytes.append(contentsOf: base.utf8) } else { bytes.append(separator) }
+        if isWordCharacter(base) { bytes.append(contentsOf: base.utf8) } else { bytes.append(separator) }
     }
 
     /// Whether a character can be part of a word.
-    package static func isLetter(_ scalar: Unicode.Scalar) -> Bool {
+    package static func isWordCharacter(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.properties.isAlphabetic { return true }
         return switch scalar.properties.generalCategory {
         case .decimalNumber, .letterNumber, .otherNumber, .nonspacingMark, .spacingMark: true
@@ -82,7 +82,7 @@ package enum Words {
     }
 }
 
-/// Searches several texts for words.
+/// Searches several strings for words.
 struct WordSearch {
     private let sought: [FieldValue]
     private let wantsAll: Bool

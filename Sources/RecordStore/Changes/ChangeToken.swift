@@ -16,9 +16,9 @@ struct ChangeToken: Hashable, Sendable {
 
     /// A read from the newest change back to `position`.
     struct Reverse: Hashable, Sendable {
-        /// The next page has changes before this one.
+        /// The next page has the changes before this sequence.
         var below: UInt64
-        /// The end of the log at the first page. Later changes are read afterwards.
+        /// The end of the log when the first page was read. The client reads later changes after the read in reverse.
         var top: UInt64
     }
 

@@ -6,7 +6,7 @@ struct ChangesRead {
     private let applied: UInt64
     private let reverse: ChangeToken.Reverse?
     private var hasMore = false
-    private var isBehind = false
+    private var hasChangesAfterTop = false
     /// The sequence of the last row on the page.
     private var last: UInt64?
 
@@ -16,7 +16,8 @@ struct ChangesRead {
         reverse = isReverse ? from.reverse ?? ChangeToken.Reverse(below: applied + 1, top: applied) : nil
     }
 
-    /// Calls `body` for each changed record until `body` returns false. That record then comes on the next page.
+    /// Calls `body` for at most `limit` changed records, until `body` returns false. The record for which it returned
+    /// false comes on the next page.
     mutating func rows(
         of zone: Int64, limit: Int, _ db: Database, _ body: (RecordRow) throws -> Bool
     ) throws {
@@ -37,18 +38,18 @@ struct ChangesRead {
             (count, last) = (count + 1, row.sequence(4))
             return true
         }
-        if !hasMore, let reverse { try look(for: reverse.top, in: zone, db) }
+        if !hasMore, let reverse { try findChanges(after: reverse.top, in: zone, db) }
     }
 
     /// Looks for changes that came after the first page of a read in reverse.
-    private mutating func look(for top: UInt64, in zone: Int64, _ db: Database) throws {
-        isBehind =
+    private mutating func findChanges(after top: UInt64, in zone: Int64, _ db: Database) throws {
+        hasChangesAfterTop =
             try db.prepared("SELECT 1 FROM records WHERE zone = ? AND sequence > ? LIMIT 1").first([
                 .int(zone), .sequence(top),
             ]) { _ in true } ?? false
     }
 
-    var moreComing: Bool { hasMore || isBehind }
+    var moreComing: Bool { hasMore || hasChangesAfterTop }
 
     /// The token for the changes after this page.
     var next: ChangeToken {

@@ -11,8 +11,9 @@ extension RecordStore {
     /// - Parameters:
     ///   - token: Nil for all living records.
     ///   - recordTypes: `desiredRecordTypes`; nil for all.
-    ///   - isReverse: Newest first. The token of the last page then leads to changes that came after the first page.
-    /// - Throws: ``RecordReadError`` for a zone that does not exist, or an invalid token.
+    ///   - isReverse: Whether the newest changes come first. The token of the last page then leads to changes that came
+    ///     after the first page.
+    /// - Throws: ``RecordReadError`` for a zone that does not exist, or an invalid or expired token.
     package func changes(
         of zone: ZoneKey, in database: DatabaseID, since token: String?, limit: Int = changesMax,
         recordTypes: Set<String>? = nil, isReverse: Bool = false
@@ -86,7 +87,7 @@ extension RecordStore {
 
     // MARK: Tokens
 
-    /// - Parameter made: The number of the zone, if the zone may have been deleted and made again.
+    /// - Parameter made: The sequence of the event that made the zone; nil for the default zone and for a database.
     private func start(
         _ text: String?, _ zone: ZoneKey?, _ database: DatabaseID, madeAt made: Int64?, _ db: Database
     ) throws -> ChangeToken {

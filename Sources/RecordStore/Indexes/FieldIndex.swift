@@ -9,7 +9,8 @@ struct FieldIndex: Hashable, Sendable {
     let subject: Clause.Subject
 }
 
-/// A row of `fieldIndexes`: an index, and how much of it is built. Its entries, a key for each record, are the list.
+/// A row of `fieldIndexes`: an index, and how much of it is built. The list consists of the index's entries: a key for
+/// each record.
 struct FieldList {
     let id: Int64
     let index: FieldIndex
@@ -40,7 +41,7 @@ struct FieldList {
     }
 }
 
-/// All lists, by their zone, as the writer knows them.
+/// The writer's copy of all lists, by zone.
 struct FieldListCache {
     private(set) var byZone: [Int64: [FieldList]] = [:]
     private var isLoaded = false
@@ -51,7 +52,7 @@ struct FieldListCache {
         isLoaded = true
     }
 
-    /// Makes the next transaction read the lists anew.
+    /// Makes the next transaction read the lists again.
     mutating func reload() { isLoaded = false }
 
     func hasLists(zone: Int64) -> Bool { !byZone.isEmpty && byZone[zone] != nil }
@@ -68,7 +69,7 @@ struct IndexedRecord {
     let fields: [UInt8]
 }
 
-/// A record whose keys are added to the lists. Valid as long as its event.
+/// A record whose keys are added to the lists. Valid only while its event is applied.
 struct NewEntry {
     let id: Int64
     let type: String
@@ -89,7 +90,7 @@ extension RecordWriter {
         }
     }
 
-    /// The key of the record in each list; nil for a list without it.
+    /// The key of the record in each list; nil for a list without the record.
     private func oldKeys(_ old: OldRecord?, _ lists: [FieldList]) throws -> [[UInt8]?] {
         guard let old, let indexed = old.indexed else { return lists.map { _ in nil } }
         return try indexed.fields.withUnsafeBytes { bytes in
@@ -100,7 +101,7 @@ extension RecordWriter {
 }
 
 extension FieldList {
-    /// Nil for a record that is not in the list.
+    /// The record's key in the list; nil if the list does not contain the record.
     fileprivate func key(_ id: Int64, _ type: String, _ fields: JSONValue?, _ system: SystemValues) -> [UInt8]? {
         guard index.type == type, id <= builtTo else { return nil }
         return OrderKey.of(index.subject, fields, system)

@@ -10,12 +10,12 @@ struct KeyRange: Hashable, Sendable {
     /// All keys that begin with these bytes.
     static func prefix(_ start: [UInt8]) -> KeyRange { KeyRange(lower: start, upper: start.successor) }
 
-    /// The ranges that hold the keys of all records for which the comparison is true. They may hold other records too,
-    /// so the predicate is evaluated for each. Nil for a comparison that no range of keys can stand for.
+    /// The ranges that contain the keys of all records for which the comparison is true. They may also contain the keys
+    /// of other records, so the predicate is evaluated for each record. Nil if ranges cannot express the comparison.
     ///
     /// - Parameter now: The value of `now()`, in milliseconds since 1970.
     static func ranges(_ clause: Clause, now: Int64) -> [KeyRange]? {
-        guard !clause.isNegated, !clause.foldsCase, clause.subject.hasKeys else { return nil }
+        guard !clause.isNegated, !clause.foldsCase, clause.subject.hasComparableKeys else { return nil }
         let keys = clause.values.compactMap { $0.orderKey(now: now) }
         guard keys.count == clause.values.count else { return nil }
         switch clause.comparator {
@@ -30,10 +30,10 @@ struct KeyRange: Hashable, Sendable {
 
 extension Clause.Subject {
     /// Whether equal values always have equal keys.
-    var hasKeys: Bool {
+    var hasComparableKeys: Bool {
         switch self {
         case .field: true
-        // Its key is a number, and a predicate compares it as text.
+        // The key of a change tag is a number, but predicates compare change tags as text.
         case .system(let field): field != .recordChangeTag
         case .allText: false
         }
@@ -59,7 +59,7 @@ extension Clause.Subject {
 }
 
 extension FieldValue {
-    /// Nil for a value that has no order, or that equals values of several kinds.
+    /// The key of the value; nil if the value has no order, or can be equal to values of several kinds.
     fileprivate func orderKey(now: Int64) -> [UInt8]? {
         switch self {
         case .integer(let number): OrderKey.of(number)

@@ -2,18 +2,18 @@ import CloudKitModel
 import JSON
 import Predicates
 
-/// The bytes by which records are ordered: less for a value that comes first.
+/// The bytes by which records are ordered. A value that comes earlier has a smaller key.
 ///
 /// Values of different types come in the order of ``Kind``; a record without the field comes before all others. Numbers
 /// are compared exactly, as predicates compare them. Strings, bytes and references are compared by their first
-/// ``textBytesMax`` bytes. Locations, assets and lists are equal to each other. Records with equal keys come in the
-/// order of their creation.
+/// ``textBytesMax`` bytes. All locations, assets and lists have the same key. Records with equal keys come in the order
+/// of their creation.
 enum OrderKey {
     enum Kind: UInt8 {
         case missing, number, text, bytes, reference, other
     }
 
-    /// Bytes of UTF-8, or of Base64 text.
+    /// The number of compared bytes of UTF-8, or of Base64 text.
     static let textBytesMax = 256
 
     static let missing: [UInt8] = [Kind.missing.rawValue]
@@ -66,7 +66,7 @@ enum OrderKey {
         return text.withUTF8 { [Kind.bytes.rawValue] + $0.prefix(textBytesMax).map(base64Order) } ?? missing
     }
 
-    /// Base64 digits sort like the bytes that they stand for.
+    /// The rank of a Base64 digit. With ranks in place of digits, Base64 sorts like the bytes that it encodes.
     private static func base64Order(_ digit: UInt8) -> UInt8 {
         switch digit {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"): digit - UInt8(ascii: "A") + 1
@@ -80,7 +80,7 @@ enum OrderKey {
 
     // MARK: Numbers
 
-    /// The nearest double, then the distance from it: at most 512 for 64 bits.
+    /// The key consists of the nearest double and the number's distance from this double, which is at most 512.
     static func of(_ number: Int64) -> [UInt8] {
         let nearest = Double(number)
         let rest = Int64(exactly: nearest).map { number - $0 } ?? number - Int64.max - 1

@@ -7,12 +7,12 @@ package struct FieldIndexReport: Hashable, Sendable {
     package let recordType: String
     /// The field's name. The name of a system field begins with an underscore.
     package let field: String
-    /// False while it is being built: queries do not use it yet.
+    /// False while the index is being built. Queries do not use it until it is complete.
     package let isComplete: Bool
 }
 
 extension RecordStore {
-    /// All indexes, by database, zone, type and field.
+    /// All indexes of living zones, sorted by database, zone, type and field.
     package func indexes() throws(RecordStoreError) -> [FieldIndexReport] {
         try read { db in
             try db.prepared(

@@ -2,7 +2,7 @@ import GRDB
 import Predicates
 
 extension RecordWriter {
-    /// The most indexes of one store.
+    /// The largest number of indexes in one store.
     private static let indexesMax = 10_000
 
     /// Does a part of the work in the background: builds indexes that queries asked for, and removes the rows of
@@ -47,7 +47,8 @@ extension RecordWriter {
         try lists.load(db)
     }
 
-    /// Adds the next records to a list. Meanwhile the writer keeps the records that the list has up to date.
+    /// Adds the next records to a list. Until the list is complete, events update the entries of the records that are
+    /// already in it.
     private func build(_ list: FieldList, _ rowsMax: Int, _ db: Database) throws -> Bool {
         let add = try statements(db).addEntry
         var (last, count) = (list.builtTo, 0)

@@ -1,9 +1,9 @@
 import Events
 import JSON
 
-/// What the fields of a record refer to.
+/// The records and assets to which the fields of a record refer.
 struct RecordLinks {
-    /// The kinds of links that a record has. Its row has them too.
+    /// The kinds of links that a record has. The column `links` contains them.
     struct Kinds: OptionSet {
         let rawValue: Int64
 
@@ -16,17 +16,17 @@ struct RecordLinks {
     /// The checksums of assets, as JSON strings.
     private(set) var checksums: [JSONValue] = []
 
-    /// - Parameter fields: Valid as long as its text.
+    /// - Parameter fields: The field dictionaries by name. The links are valid as long as the text of `fields` is.
     init(of fields: JSONValue?, in zone: ZoneRow) {
         guard let fields else { return }
         for (_, field) in fields.members {
             guard let value = field[.value] else { continue }
-            if value.isObject { look(value, zone) }
-            for element in value.elements where element.isObject { look(element, zone) }
+            if value.isObject { addLinks(of: value, in: zone) }
+            for element in value.elements where element.isObject { addLinks(of: element, in: zone) }
         }
     }
 
-    private mutating func look(_ value: JSONValue, _ zone: ZoneRow) {
+    private mutating func addLinks(of value: JSONValue, in zone: ZoneRow) {
         if let checksum = value["fileChecksum"], checksum.isString { checksums.append(checksum) }
         guard value[.action]?.equals("DELETE_SELF") == true else { return }
         if let target = RecordTarget.bytes(of: value, in: zone) { targets.append(target) }

@@ -5,14 +5,14 @@ package struct RecordAddress: Hashable, Sendable {
     package let database: DatabaseID
     package let zone: ZoneKey
     package let name: String
-    /// The record's newest save.
+    /// The sequence of the record's newest save.
     package let sequence: UInt64
 }
 
 extension RecordStore {
-    /// The living records with a DELETE_SELF reference to a record that was deleted, by itself or with its zone. They
-    /// must be deleted too. The oldest come first, from every database.
-    package func orphans(limit: Int = 200) throws(RecordStoreError) -> [RecordAddress] {
+    /// The living records, in all databases, with a DELETE_SELF reference to a record that was deleted, by itself or
+    /// with its zone. These records must be deleted too. The oldest records come first.
+    package func recordsWithBrokenReferences(limit: Int = 200) throws(RecordStoreError) -> [RecordAddress] {
         try read { db in
             try db.prepared(
                 """
@@ -23,7 +23,7 @@ extension RecordStore {
         }
     }
 
-    /// The living records that a delete of a record would delete, by their DELETE_SELF references to it.
+    /// The living records with a DELETE_SELF reference to a record. They are deleted when the record is deleted.
     package func dependents(
         of name: String, in zone: ZoneKey, of database: DatabaseID, limit: Int = 1_000
     ) throws(RecordReadError) -> [RecordAddress] {
@@ -62,7 +62,8 @@ extension RecordStore {
         }
     }
 
-    /// Whether a living record of the database refers to the asset: only then may its reader have the file.
+    /// Whether a living record of the database refers to the asset. Only then may a reader of the database get the
+    /// asset's file.
     package func hasAsset(_ checksum: String, in database: DatabaseID) throws(RecordStoreError) -> Bool {
         try read { db in
             guard let id = try StoredZone.database(database, db) else { return false }

@@ -15,7 +15,7 @@ enum RecordTarget {
         prefix(name: zone.name, owner: zone.owner ?? "") + Array(recordName.utf8)
     }
 
-    /// The target of a reference in a record of `zone`.
+    /// The target of a reference in a record of `zone`; nil if the reference has no record name.
     static func bytes(of reference: JSONValue, in zone: ZoneRow) -> [UInt8]? {
         guard let name = reference[.recordName], name.isString else { return nil }
         guard let zoneID = reference[.zoneID], zoneID.isObject else { return bytes(zone.targetPrefix, name) }

@@ -1,4 +1,4 @@
-/// The text of a position in a query's results. It is opaque, and another query refuses it.
+/// The text of a position in a query's results. The text is opaque to clients, and valid only for the same query.
 enum QueryMarker {
     private static let version: UInt8 = 1
 

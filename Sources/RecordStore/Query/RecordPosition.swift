@@ -1,29 +1,31 @@
-/// The place of a record in the order of a query.
+/// The position of a record in the order of a query.
 struct RecordPosition: Hashable, Sendable {
     /// A key for each element of `sortBy`.
     let keys: [[UInt8]]
     let id: Int64
 }
 
-/// The order of a query's results: by its keys, then by creation, in the direction of the first key.
+/// The order of a query's results: by the sort keys, then by creation. The order by creation has the direction of the
+/// first key.
 struct RecordOrder: Sendable {
-    let directions: [Bool]
+    /// For each sort key, whether it is ascending.
+    let areAscending: [Bool]
 
-    var isAscending: Bool { directions.first ?? true }
+    var isAscending: Bool { areAscending.first ?? true }
 
     func precedes(_ left: RecordPosition, _ right: RecordPosition) -> Bool {
-        for (index, isAscending) in directions.enumerated() {
+        for (index, isAscending) in areAscending.enumerated() {
             let order = RecordOrder.compare(left.keys[index], right.keys[index])
             if order != 0 { return (order < 0) == isAscending }
         }
         return left.id != right.id && (left.id < right.id) == isAscending
     }
 
-    /// Whether a record with this first key and number may come before the position. The other keys decide.
+    /// Whether a record with this first key and ID can come before the position. Its other keys are not known.
     func mayPrecede(firstKey key: [UInt8], id: Int64, _ position: RecordPosition) -> Bool {
-        let order = directions.isEmpty ? 0 : RecordOrder.compare(key, position.keys[0])
+        let order = areAscending.isEmpty ? 0 : RecordOrder.compare(key, position.keys[0])
         if order != 0 { return (order < 0) == isAscending }
-        return directions.count > 1 || (id != position.id && (id < position.id) == isAscending)
+        return areAscending.count > 1 || (id != position.id && (id < position.id) == isAscending)
     }
 
     private static func compare(_ left: [UInt8], _ right: [UInt8]) -> Int {
@@ -32,13 +34,13 @@ struct RecordOrder: Sendable {
     }
 }
 
-/// Of all records that are offered, the first ones after a position.
+/// The first positions after a start, out of all positions that were offered.
 struct FirstPositions {
     let order: RecordOrder
     let limit: Int
-    /// Only records after this position are kept.
+    /// Only positions after this position are kept; nil to keep positions from the beginning.
     let start: RecordPosition?
-    /// In order.
+    /// The kept positions, in order.
     private(set) var positions: [RecordPosition] = []
 
     init(_ order: RecordOrder, limit: Int, after start: RecordPosition?) {
@@ -53,10 +55,10 @@ struct FirstPositions {
             guard order.precedes(position, last) else { return }
             positions.removeLast()
         }
-        positions.insert(position, at: place(of: position))
+        positions.insert(position, at: insertionIndex(of: position))
     }
 
-    private func place(of position: RecordPosition) -> Int {
+    private func insertionIndex(of position: RecordPosition) -> Int {
         var (low, high) = (0, positions.count)
         while low < high {
             let middle = (low + high) / 2
@@ -65,7 +67,8 @@ struct FirstPositions {
         return low
     }
 
-    /// Whether neither this record, nor any record whose first key is later, can come into the list.
+    /// Whether the list is complete for this record and for all records whose first keys come later: none of them can
+    /// enter the list.
     func isClosed(toFirstKey key: [UInt8], id: Int64) -> Bool {
         guard isFull, let last = positions.last else { return false }
         return !order.mayPrecede(firstKey: key, id: id, last)

@@ -22,19 +22,19 @@ package struct RecordQuery: Sendable {
     let sort: [SortKey]
     let limit: Int
     let marker: String?
-    /// The query in its canonical form: a marker belongs to one query.
+    /// The query in its canonical form, which makes a marker valid only for the same query.
     let canonical: [UInt8]
 
     /// - Parameters:
     ///   - query: `{"recordType":…,"filterBy":…,"sortBy":…}`; its `predicate` and `arguments` may replace `filterBy`.
-    ///   - limit: `resultsLimit`; nil for the most.
+    ///   - limit: `resultsLimit`; nil for the maximum.
     ///   - marker: `continuationMarker`, if the request has one.
     /// - Throws: The first rule that the query breaks.
     package init(
         _ query: JSONValue, in zones: Zones = .one(.defaultZone), limit: Int? = nil, marker: String? = nil,
         reader: PredicateReader = PredicateReader()
     ) throws(QueryRefusal) {
-        guard query.isObject else { throw QueryRefusal("query.type", at: "query", "a query is an object") }
+        guard query.isObject else { throw QueryRefusal("query.type", at: "query", "the query is not an object") }
         guard let type = query[.recordType]?.string, NameRule.recordType.accepts(type) else {
             throw QueryRefusal("query.type", at: "query.recordType", NameRule.recordType.rule)
         }
@@ -42,7 +42,8 @@ package struct RecordQuery: Sendable {
         sort = try SortReader.keys(query["sortBy"])
         guard (1...RecordQuery.resultsMax).contains(limit ?? 1) else {
             throw QueryRefusal(
-                "query.limit", at: "resultsLimit", "resultsLimit is a number from 1 to \(RecordQuery.resultsMax)")
+                "query.limit", at: "resultsLimit",
+                "resultsLimit is \(limit ?? 1); it must be from 1 to \(RecordQuery.resultsMax)")
         }
         (self.zones, recordType, self.marker) = (zones, type, marker)
         self.limit = limit ?? RecordQuery.resultsMax
@@ -50,7 +51,7 @@ package struct RecordQuery: Sendable {
     }
 
     /// The order of the results.
-    var order: RecordOrder { RecordOrder(directions: sort.map(\.isAscending)) }
+    var order: RecordOrder { RecordOrder(areAscending: sort.map(\.isAscending)) }
 }
 
 /// One page of a query's results.

@@ -6,10 +6,11 @@ extension RecordStore {
     ///
     /// Matching records come in the order of `sortBy`: see ``OrderKey`` for values of several types and for records
     /// without the field. Records with equal keys, and all records of a query without `sortBy`, come in the order of
-    /// their creation; with a descending first key in the opposite order.
+    /// their creation. If the first key is descending, records with equal keys come in the opposite order.
     ///
     /// - Parameter now: The value of `now()` in predicates.
-    /// - Throws: ``RecordReadError/zoneNotFound(_:)``, or ``RecordReadError/badQuery(_:)`` for a marker.
+    /// - Throws: ``RecordReadError/zoneNotFound(_:)``, or ``RecordReadError/badQuery(_:)`` if the marker does not
+    ///   belong to the query.
     package func query(
         _ query: RecordQuery, in database: DatabaseID, now: Instant
     ) throws(RecordReadError) -> QueryPage {
@@ -57,7 +58,7 @@ private struct QueryRun {
         var test = RecordTest(query, now: now)
         for zone in zones where !query.predicate.isNever {
             var search = try ZoneSearch(query, zone: zone.id, now: now, limits, db)
-            lacking += try search.run(&test, into: &found)
+            lacking += try search.run(with: &test, into: &found)
         }
         positions = found.positions
     }

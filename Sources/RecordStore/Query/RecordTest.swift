@@ -2,12 +2,12 @@ import Events
 import JSON
 import Predicates
 
-/// Decides whether rows match a query, and where they stand in its order.
+/// Decides whether rows match a query, and finds the positions of the matching rows in the query's order.
 struct RecordTest: ~Copyable {
     private let predicate: RecordPredicate
     private let sort: [SortKey]
     private let now: Int64
-    /// Whether the predicate looks at system fields.
+    /// Whether the predicate may look at system fields.
     private let looksAtSystem: Bool
     private var parser = JSONParser(limits: StoredJSON.limits)
     private var systemParser = JSONParser()
@@ -21,7 +21,7 @@ struct RecordTest: ~Copyable {
             || query.predicate.clauses.contains { if case .system = $0.subject { true } else { false } }
     }
 
-    /// Nil for a record that the predicate does not match.
+    /// The record's position; nil if the predicate does not match the record.
     mutating func position(of row: RecordRow) throws -> RecordPosition? {
         let fields = try parser.parse(row.fields)
         let system = looksAtSystem || !sort.isEmpty ? row.system : nil
@@ -30,7 +30,7 @@ struct RecordTest: ~Copyable {
         return RecordPosition(keys: system.map { system in sort.map { $0.key(fields, system) } } ?? [], id: row.id)
     }
 
-    /// The record dictionary as predicates look at it.
+    /// A record dictionary with the system fields at which predicates look.
     private mutating func dictionary(_ system: SystemValues) throws -> JSONValue {
         buffer.removeAll()
         buffer.object {

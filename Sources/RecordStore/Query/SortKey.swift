@@ -6,12 +6,12 @@ import Predicates
 struct SortKey: Sendable {
     let subject: Clause.Subject
     let isAscending: Bool
-    /// Sorts locations by their distance from here.
+    /// The point from which the distances of locations are measured; nil if records are not sorted by distance.
     let centre: Circle?
 
     func key(_ fields: JSONValue?, _ system: SystemValues) -> [UInt8] {
         guard let centre else { return OrderKey.of(subject, fields, system) }
-        guard case .field(let name) = subject, let place = FieldView(field: fields?.member(name)).place else {
+        guard case .field(let name) = subject, let place = FieldView(field: fields?.member(name)).coordinate else {
             return OrderKey.missing
         }
         return OrderKey.of(centre.distance(latitude: place.latitude, longitude: place.longitude))
@@ -20,13 +20,14 @@ struct SortKey: Sendable {
 
 /// Reads `sortBy` (CloudKit Web Services Reference: Sort Descriptor Dictionary).
 enum SortReader {
-    // Belfry's own: each key makes the marker longer.
+    // Belfry's own limit: each key makes the marker longer.
     private static let keysMax = 10
 
     static func keys(_ sortBy: JSONValue?) throws(QueryRefusal) -> [SortKey] {
         guard let sortBy, !sortBy.isNull else { return [] }
         guard sortBy.isArray, sortBy.count <= keysMax else {
-            throw QueryRefusal("query.sort", at: "query.sortBy", "sortBy is an array of at most \(keysMax) descriptors")
+            throw QueryRefusal(
+                "query.sort", at: "query.sortBy", "sortBy is not an array of at most \(keysMax) sort descriptors")
         }
         var keys: [SortKey] = []
         for descriptor in sortBy.elements { keys.append(try key(descriptor, "query.sortBy[\(keys.count)]")) }
@@ -36,7 +37,9 @@ enum SortReader {
     private static let members: [StaticString] = ["fieldName", "systemFieldName", "ascending", "relativeLocation"]
 
     private static func key(_ descriptor: JSONValue, _ path: String) throws(QueryRefusal) -> SortKey {
-        guard descriptor.isObject else { throw QueryRefusal("query.sort", at: path, "a sort descriptor is an object") }
+        guard descriptor.isObject else {
+            throw QueryRefusal("query.sort", at: path, "the sort descriptor is not an object")
+        }
         for (key, _) in descriptor.members where !members.contains(where: { key.equals($0) }) {
             let name = String((key.string ?? "").prefix(64))
             throw QueryRefusal(
@@ -45,7 +48,7 @@ enum SortReader {
         }
         let ascending = descriptor["ascending"]
         guard ascending == nil || ascending?.bool != nil else {
-            throw QueryRefusal("query.sort", at: "\(path).ascending", "ascending is true or false")
+            throw QueryRefusal("query.sort", at: "\(path).ascending", "ascending is neither true nor false")
         }
         let subject = try subject(descriptor, path)
         return SortKey(
@@ -55,12 +58,16 @@ enum SortReader {
     private static func subject(_ descriptor: JSONValue, _ path: String) throws(QueryRefusal) -> Clause.Subject {
         let (field, system) = (descriptor["fieldName"], descriptor["systemFieldName"])
         guard (field == nil) != (system == nil) else {
-            throw QueryRefusal("query.sort", at: path, "a sort descriptor has a fieldName or a systemFieldName")
+            throw QueryRefusal(
+                "query.sort", at: path,
+                "the sort descriptor has \(field == nil ? "neither fieldName nor" : "both fieldName and") systemFieldName; "
+                    + "give one of them")
         }
         if let system {
             guard let found = system.string.flatMap({ SystemField(inFilter: $0) }) else {
                 let names = SystemField.allCases.map(\.filterName).joined(separator: ", ")
-                throw QueryRefusal("query.sort", at: "\(path).systemFieldName", "a system field is one of \(names)")
+                throw QueryRefusal(
+                    "query.sort", at: "\(path).systemFieldName", "there is no such system field; use one of \(names)")
             }
             return .system(found)
         }
@@ -80,10 +87,11 @@ enum SortReader {
         _ descriptor: JSONValue, _ subject: Clause.Subject, _ path: String
     ) throws(QueryRefusal) -> Circle? {
         guard let location = descriptor["relativeLocation"], !location.isNull else { return nil }
-        guard case .field = subject, let place = FieldView(value: location["value"] ?? location).place else {
+        guard case .field = subject, let place = FieldView(value: location["value"] ?? location).coordinate else {
             throw QueryRefusal(
                 "query.sort", at: "\(path).relativeLocation",
-                "relativeLocation is {\"value\":{\"latitude\":…,\"longitude\":…}} and goes with a field")
+                "relativeLocation must be {\"value\":{\"latitude\":…,\"longitude\":…}}, and the descriptor must have a "
+                    + "fieldName")
         }
         return Circle(latitude: place.latitude, longitude: place.longitude, radius: 0)
     }

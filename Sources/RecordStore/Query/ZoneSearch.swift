@@ -5,11 +5,12 @@ import Predicates
 package struct SearchLimits: Sendable {
     /// A query that looks at more rows than this asks for an index.
     var rowsWithoutIndex = 1_000
-    /// Up to this number, records are sorted in memory, even if there is an index in the wanted order.
+    /// Up to this number, the records that an index finds are sorted in memory, even if another index has the wanted
+    /// order.
     var rowsToSort = 2_000
-    /// Up to this number, the IDs of the records that may match are kept in memory while the index in the wanted order
-    /// is read.
-    var numbers = 50_000
+    /// How many record IDs a search may keep in memory. An index on a compared field is not used if it leaves more
+    /// records than this.
+    var candidatesInMemory = 50_000
 
     package init() {}
 }
@@ -32,12 +33,12 @@ struct ZoneSearch {
     }
 
     /// - Returns: The indexes that would have made the search faster.
-    mutating func run(_ test: inout RecordTest, into found: inout FirstPositions) throws -> [FieldIndex] {
-        let numbers = try narrowest()
-        if let list = sortList, numbers.map({ $0.count > limits.rowsToSort }) ?? true {
-            try walk(list, among: numbers, &test, &found)
-        } else if let numbers {
-            try look(at: numbers, &test, &found)
+    mutating func run(with test: inout RecordTest, into found: inout FirstPositions) throws -> [FieldIndex] {
+        let candidates = try narrowest()
+        if let list = sortList, candidates.map({ $0.count > limits.rowsToSort }) ?? true {
+            try walk(list, among: candidates, &test, &found)
+        } else if let candidates {
+            try look(at: candidates, &test, &found)
         } else {
             try scan(&test, &found)
         }
@@ -61,25 +62,25 @@ struct ZoneSearch {
     }
 
     /// The IDs of the records that the most selective comparison leaves, in ascending order. Nil if no comparison has
-    /// an index, or if each leaves more than ``SearchLimits/numbers`` records.
+    /// an index, or if each leaves more than ``SearchLimits/candidatesInMemory`` records.
     private func narrowest() throws -> [Int64]? {
         var best: (count: Int, list: Int64, ranges: [KeyRange])?
         for clause in query.predicate.clauses {
             guard let list = lists[clause.subject], let ranges = KeyRange.ranges(clause, now: now) else { continue }
-            let count = try count(ranges, list, upTo: best?.count ?? limits.numbers + 1)
-            if count < best?.count ?? limits.numbers + 1 { best = (count, list, ranges) }
+            let count = try count(ranges, list, upTo: best?.count ?? limits.candidatesInMemory + 1)
+            if count < best?.count ?? limits.candidatesInMemory + 1 { best = (count, list, ranges) }
         }
         guard let best else { return nil }
-        var numbers: [Int64] = []
-        numbers.reserveCapacity(best.count)
+        var candidates: [Int64] = []
+        candidates.reserveCapacity(best.count)
         let entries = try db.prepared("SELECT record FROM fieldEntries WHERE list = ? AND key >= ? AND key < ?")
         for range in best.ranges {
             try entries.each([.int(best.list), .blob(range.lower), .blob(range.upper)]) {
-                numbers.append($0.int(0))
+                candidates.append($0.int(0))
                 return true
             }
         }
-        return numbers.sorted()
+        return candidates.sorted()
     }
 
     private func count(_ ranges: [KeyRange], _ list: Int64, upTo limit: Int) throws -> Int {
@@ -117,9 +118,9 @@ struct ZoneSearch {
 
     /// Looks at records by their IDs.
     private mutating func look(
-        at numbers: [Int64], _ test: inout RecordTest, _ found: inout FirstPositions
+        at candidates: [Int64], _ test: inout RecordTest, _ found: inout FirstPositions
     ) throws {
-        for number in numbers {
+        for number in candidates {
             if query.sort.isEmpty {
                 if let start = found.start?.id, number <= start { continue }
                 if found.isClosed(toFirstKey: [], id: number) { return }
@@ -130,7 +131,7 @@ struct ZoneSearch {
 
     /// Looks at records in the order of the first key.
     private mutating func walk(
-        _ list: Int64, among numbers: [Int64]?, _ test: inout RecordTest, _ found: inout FirstPositions
+        _ list: Int64, among candidates: [Int64]?, _ test: inout RecordTest, _ found: inout FirstPositions
     ) throws {
         let isAscending = query.order.isAscending
         let (key, id) = walkStart(found.start, isAscending)
@@ -141,15 +142,16 @@ struct ZoneSearch {
             """
         ).each([.int(list), .blob(key), .int(id)]) { row in
             let number = row.int(1)
-            if let numbers, !numbers.isSortedAndContains(number) { return true }
+            if let candidates, !candidates.sortedContains(number) { return true }
             if found.isClosed(toFirstKey: Array(row.bytes(0)), id: number) { return false }
             try look(at: number, &test, &found)
             return true
         }
     }
 
-    /// The key at which reading the index begins. It is the marker's first key, because records with that key may come
-    /// after the marker by their other keys.
+    /// The entry after which reading the index begins. With one sort key, it is the marker's entry. With more sort
+    /// keys, reading begins before all entries with the marker's first key, because the other keys may put their
+    /// records after the marker.
     private func walkStart(_ start: RecordPosition?, _ isAscending: Bool) -> ([UInt8], Int64) {
         guard let start else { return isAscending ? ([], .min) : ([0xFF], .max) }
         guard query.sort.count > 1 else { return (start.keys[0], start.id) }
@@ -176,8 +178,8 @@ struct ZoneSearch {
 }
 
 extension [Int64] {
-    /// For an array in ascending order.
-    fileprivate func isSortedAndContains(_ number: Int64) -> Bool {
+    /// Whether an array that is in ascending order contains the number.
+    fileprivate func sortedContains(_ number: Int64) -> Bool {
         var (low, high) = (0, count)
         while low < high {
             let middle = (low + high) / 2

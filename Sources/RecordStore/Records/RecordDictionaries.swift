@@ -2,7 +2,7 @@ import CloudKitModel
 import Events
 import JSON
 
-/// Writes records as CloudKit Web Services answers them (Record Dictionary).
+/// Writes records in the form that CloudKit Web Services returns (Record Dictionary).
 package struct RecordDictionaries: ~Copyable {
     /// The fields to write; nil for all.
     private let desiredKeys: Set<ExactText>?
@@ -11,17 +11,17 @@ package struct RecordDictionaries: ~Copyable {
     private let assetURL: AssetURL?
     private var parser = JSONParser(limits: StoredJSON.limits)
 
-    /// Makes the address of the file that has a checksum.
+    /// Makes the download URL of the asset with a checksum.
     package typealias AssetURL = @Sendable (_ checksum: String) -> String
 
-    /// - Parameter assetURL: Makes the `downloadURL` of assets; nil: they get none.
+    /// - Parameter assetURL: Makes the `downloadURL` of assets; nil if assets are written as they are stored.
     package init(desiredKeys: [String]? = nil, numbersAsStrings: Bool = false, assetURL: AssetURL? = nil) {
         self.desiredKeys = desiredKeys.map { Set($0.map { ExactText($0) }) }
         self.numbersAsStrings = numbersAsStrings
         self.assetURL = assetURL
     }
 
-    /// Appends the record, or `{"recordName":…,"deleted":true,"zoneID":…}` for a deleted one.
+    /// Appends the record, or `{"recordName":…,"deleted":true,"zoneID":…}` for a deleted record.
     package mutating func append(_ record: StoredRecord, to buffer: inout ByteBuffer) {
         buffer.append("{")
         buffer.append(.recordName, record.name)
@@ -112,7 +112,7 @@ extension JSONValue {
         }
     }
 
-    /// Whether a field's value is an asset, or a list with one.
+    /// Whether a field's value is an asset, or a list with an asset.
     fileprivate var holdsAssets: Bool {
         self[checksumKey] != nil || elements.contains { $0[checksumKey] != nil }
     }

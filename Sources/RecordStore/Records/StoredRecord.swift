@@ -2,7 +2,7 @@ import CloudKitModel
 
 /// When and by whom a record was created or modified.
 package struct RecordStamp: Hashable, Sendable {
-    /// Since 1970.
+    /// The time in milliseconds since 1970.
     package var milliseconds: Int64
     /// The user of the event's `origin`, or else the owner of the database; nil if the event names neither.
     package var user: String?
@@ -12,7 +12,7 @@ package struct RecordStamp: Hashable, Sendable {
 /// The values of a record that the store keeps in columns of their own.
 struct SystemValues: Hashable, Sendable {
     var name: String
-    /// The newest save or delete.
+    /// The sequence of the newest save or delete.
     var sequence: UInt64
     var created: RecordStamp
     var modified: RecordStamp

@@ -14,7 +14,7 @@ struct Prepared {
         try each(values) { _ in false }
     }
 
-    /// - Returns: What `read` makes of the first row; nil without a row.
+    /// - Returns: The result of `read` for the first row; nil if there is no row.
     func first<Value>(_ values: [SQLValue] = [], _ read: (SQLRow) throws -> Value) throws -> Value? {
         var found: Value?
         try each(values) {
@@ -24,7 +24,7 @@ struct Prepared {
         return found
     }
 
-    /// - Returns: What `read` makes of each row.
+    /// - Returns: The results of `read` for all rows.
     func all<Value>(_ values: [SQLValue] = [], _ read: (SQLRow) throws -> Value) throws -> [Value] {
         var found: [Value] = []
         try each(values) {
@@ -34,7 +34,7 @@ struct Prepared {
         return found
     }
 
-    /// Calls `body` for each row until it returns false.
+    /// Calls `body` for each row until `body` returns false.
     func each(_ values: [SQLValue] = [], _ body: (SQLRow) throws -> Bool) throws {
         let handle = statement.sqliteStatement
         defer {
@@ -81,7 +81,7 @@ struct SQLRow {
 
     func text(_ column: Int) -> String { String(decoding: bytes(column), as: UTF8.self) }
 
-    /// Nil for null.
+    /// Nil if the column is NULL.
     func textIfAny(_ column: Int) -> String? { isNull(column) ? nil : text(column) }
 }
 

@@ -22,7 +22,7 @@ enum Schema {
     /// - Throws: ``RecordStoreError``, if the file is not a store of this version.
     static func check(_ db: Database, path: String) throws {
         guard try number("application_id", db) == applicationID else {
-            throw RecordStoreError.damaged(path: path, reason: "it is no record store")
+            throw RecordStoreError.damaged(path: path, reason: "it is not a record store")
         }
         let found = try number("user_version", db)
         guard found == version else {
@@ -46,16 +46,16 @@ enum Schema {
     }
 
     /// - `zones.id`: the sequence of the event that created the zone. A zone that is made again has another ID.
-    ///   `changed` is the sequence of its newest change. `deleted` is null while the zone lives. A deleted zone
-    ///   `isReplaced` once another zone with its name exists.
-    /// - `records.id`: the sequence of the first save since the record's last delete, so IDs are in the order of
-    ///   creation. `sequence` is the sequence of the newest save or delete. A deleted record keeps its row, without
-    ///   `fields`.
+    ///   `changed` is the sequence of the zone's newest change. `deleted` is the sequence of the zone's deletion; null
+    ///   while the zone lives. A deleted zone `isReplaced` after a zone with the same name was made.
+    /// - `records.id`: the sequence of the first save since the record was last deleted or its type last changed, so
+    ///   IDs are in the order of creation. `sequence` is the sequence of the newest save or delete. A deleted record
+    ///   keeps its row, without `fields`.
     /// - `records.links`: ``RecordLinks/Kinds``. `others`: members of the record that Belfry does not use.
     /// - `deleteReferences`: references with the action DELETE_SELF, by their target. A reference `isBroken` after its
     ///   target was deleted.
     /// - `fieldIndexes`: the indexes, whose entries are in `fieldEntries`. `builtTo` is the ID of the last record in
-    ///   the index.
+    ///   the index, or ``FieldList/complete``.
     private static let tables = """
         CREATE TABLE facts(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
         CREATE TABLE databases(
@@ -109,7 +109,7 @@ enum Facts: String {
     case log
     /// The sequence of the last event that is in the tables.
     case applied
-    /// The time of that event's batch, in microseconds.
+    /// The time of that event's batch, in microseconds since 1970.
     case appliedTime
     /// Deletions up to this sequence may be forgotten.
     case floor

@@ -3,7 +3,7 @@ import GRDB
 import JSON
 import Time
 
-/// An event that is being applied. Valid as long as its line.
+/// An event that is being applied. Valid only while its line is in memory.
 struct ChangeEvent {
     let event: JSONValue
     let sequence: UInt64
@@ -22,13 +22,14 @@ struct ChangeEvent {
 
     func neededText(_ member: Member, in object: JSONValue? = nil) throws -> JSONValue {
         let value = try needed(member, in: object)
-        guard value.isString else { throw bad("\(member) is no string") }
+        guard value.isString else { throw bad("\(member) is not a string") }
         return value
     }
 
     private func bad(_ reason: String) -> RecordStoreError { .badEvent(sequence: sequence, reason: reason) }
 
-    /// The user and device of the event's `origin`.
+    /// The time of the event, and the user and device of its `origin`. If the origin names no user, the user is the
+    /// owner of the database.
     var stamp: RecordStamp {
         let origin = event[.origin]
         return RecordStamp(

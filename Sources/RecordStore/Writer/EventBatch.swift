@@ -12,7 +12,7 @@ package struct EventBatch: Sendable {
     }
 }
 
-/// An event whose command had a `request`, now in the store.
+/// An applied event whose command had a `request`.
 package struct AppliedRequest: Sendable, Hashable {
     package let sequence: UInt64
     package let request: String
@@ -20,7 +20,7 @@ package struct AppliedRequest: Sendable, Hashable {
     package let type: String
     /// Nil for events that concern no zone.
     package let zone: ZoneKey?
-    /// The record's name, the subscription's ID or the device's name.
+    /// The record's name, the subscription's ID or the device's name; nil for the events of zones.
     package let name: String?
     /// The record after a `record.save`; nil for other events.
     package let record: StoredRecord?

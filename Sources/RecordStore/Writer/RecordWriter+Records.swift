@@ -9,14 +9,14 @@ extension RecordWriter {
         let isDeleted: Bool
         let links: RecordLinks.Kinds
         let type: String
-        /// Nil for a deleted record, and in a zone without indexes.
+        /// Nil if the record is deleted, or its zone has no indexes.
         let indexed: IndexedRecord?
     }
 
     func save(_ change: ChangeEvent) throws {
         let record = try change.needed(.record)
         let type = try change.neededText(.recordType, in: record)
-        let zone = try places.zone(record[.zoneID], of: change.event, madeBy: change.sequence, change.db)
+        let zone = try rowCache.zone(record[.zoneID], of: change.event, madeBy: change.sequence, change.db)
         changedZones[zone.id] = change.sequence
         try rememberUsers(of: change)
         let old = try find(record, zone, change)
@@ -30,7 +30,7 @@ extension RecordWriter {
 
     private func rememberUsers(of change: ChangeEvent) throws {
         for user in [change.event[.owner], change.event[.origin]?[.user]] {
-            if let user { try places.account(user, of: change.event, change.db) }
+            if let user { try rowCache.account(user, of: change.event, change.db) }
         }
     }
 
@@ -39,7 +39,7 @@ extension RecordWriter {
         let record = try change.needed(.record)
         let name = try change.neededText(.recordName, in: record)
         let key = ZoneKey(record[.zoneID])
-        guard let zone = try places.livingZone(record[.zoneID], of: change.event, change.db),
+        guard let zone = try rowCache.livingZone(record[.zoneID], of: change.event, change.db),
             let database = DatabaseID(of: change.event)
         else { return nil }
         return try change.statements.findRecord.first([.int(zone.id), .json(name)]) { row in
@@ -68,7 +68,7 @@ extension RecordWriter {
             [.int(id), .int(zone.id), .json(name), .json(type), .int(id)] + change.stampValues + change.stampValues
                 + [record.othersValue, record.fieldsValue, .int(links.kinds.rawValue)])
         try add(links, of: id, in: zone, change)
-        try change.statements.mendReferences.run([
+        try change.statements.restoreReferences.run([
             .int(zone.database), .blob(RecordTarget.bytes(zone.targetPrefix, name)),
         ])
         guard lists.hasLists(zone: zone.id) else { return }
@@ -91,19 +91,19 @@ extension RecordWriter {
         try reindex(zone, old, NewEntry(id: old.id, type: old.type, system: system, fields: fields), change)
     }
 
-    /// Removes the row of a deleted record that is created again.
+    /// Removes the row of a record that is created again: a deleted record, or a record whose type changes.
     private func remove(_ old: OldRecord, _ zone: ZoneRow, _ change: ChangeEvent) throws {
         try removeLinks(of: old, change)
         try reindex(zone, old, nil, change)
         try change.statements.removeRecord.run([.int(old.id)])
     }
 
-    /// A delete changes nothing if the record does not exist or the event names another type. Ingest follows the same
+    /// A delete changes no record if the record does not exist or the event names another type. Ingest follows the same
     /// rule.
     func delete(_ change: ChangeEvent) throws {
         let record = try change.needed(.record)
         try rememberUsers(of: change)
-        guard let zone = try places.livingZone(record[.zoneID], of: change.event, change.db),
+        guard let zone = try rowCache.livingZone(record[.zoneID], of: change.event, change.db),
             let old = try find(record, zone, change), !old.isDeleted,
             (record[.recordType] ?? change.event[.recordType])?.equals(old.type) ?? true
         else { return }
@@ -111,7 +111,7 @@ extension RecordWriter {
         hasDeleted = true
         try removeLinks(of: old, change)
         try reindex(zone, old, nil, change)
-        try change.statements.buryRecord.run([.sequence(change.sequence)] + change.stampValues + [.int(old.id)])
+        try change.statements.markRecordDeleted.run([.sequence(change.sequence)] + change.stampValues + [.int(old.id)])
         let target = RecordTarget.bytes(zone.targetPrefix, try change.neededText(.recordName, in: record))
         try change.statements.breakReferences.run([.int(zone.database), .blob(target)])
     }

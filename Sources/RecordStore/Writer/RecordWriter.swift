@@ -11,12 +11,12 @@ package final class RecordWriter {
     /// Parses the fields that a record had before an event.
     var oldParser = JSONParser(limits: StoredJSON.limits)
     private var prepared: WriterStatements?
-    var places = PlaceCache()
+    var rowCache = RowCache()
     var lists = FieldListCache()
-    /// The newest change of each zone that this transaction changes.
+    /// The sequence of the newest change of each zone that this transaction changes, by the zone's ID.
     var changedZones: [Int64: UInt64] = [:]
     private var requests: [AppliedRequest] = []
-    /// Whether the newest call of ``apply(_:)`` deleted a record or a zone.
+    /// Whether the last call of ``apply(_:)`` deleted a record or a zone.
     package internal(set) var hasDeleted = false
 
     package init(_ store: RecordStore) { self.store = store }
@@ -38,7 +38,7 @@ package final class RecordWriter {
         }
     }
 
-    /// Runs a transaction. If it fails, everything remembered about the tables is forgotten.
+    /// Runs a transaction. If it fails, the caches of the tables are emptied.
     func transaction<Value>(_ body: (Database) throws -> Value) throws(RecordStoreError) -> Value {
         do {
             return try store.pool.write { db in
@@ -46,7 +46,7 @@ package final class RecordWriter {
                 return try body(db)
             }
         } catch {
-            (places, lists, changedZones) = (PlaceCache(), FieldListCache(), [:])
+            (rowCache, lists, changedZones) = (RowCache(), FieldListCache(), [:])
             throw RecordStoreError(error, path: store.path)
         }
     }

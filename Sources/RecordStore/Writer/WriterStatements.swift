@@ -6,10 +6,10 @@ struct WriterStatements {
     let findRecord: Prepared
     let insertRecord: Prepared
     let updateRecord: Prepared
-    let buryRecord: Prepared
+    let markRecordDeleted: Prepared
     let removeRecord: Prepared
     let breakReferences: Prepared
-    let mendReferences: Prepared
+    let restoreReferences: Prepared
     let addReference: Prepared
     let brokenTargets: Prepared
     let removeReferences: Prepared
@@ -28,14 +28,14 @@ struct WriterStatements {
             UPDATE records SET sequence = ?, modifiedTime = ?, modifiedBy = ?, modifiedOn = ?, others = ?, fields = ?,
                 links = ? WHERE id = ?
             """)
-        buryRecord = try make(
+        markRecordDeleted = try make(
             """
             UPDATE records SET sequence = ?, modifiedTime = ?, modifiedBy = ?, modifiedOn = ?, others = NULL,
                 fields = NULL, links = 0 WHERE id = ?
             """)
         removeRecord = try make("DELETE FROM records WHERE id = ?")
         breakReferences = try make("UPDATE deleteReferences SET isBroken = 1 WHERE database = ? AND target = ?")
-        mendReferences = try make(
+        restoreReferences = try make(
             "UPDATE deleteReferences SET isBroken = 0 WHERE database = ? AND target = ? AND isBroken = 1")
         addReference = try make("INSERT OR IGNORE INTO deleteReferences VALUES (?, ?, ?, ?, ?)")
         brokenTargets = try make("SELECT target FROM deleteReferences WHERE record = ? AND isBroken = 1")

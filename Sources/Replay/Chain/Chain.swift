@@ -30,7 +30,7 @@ package final class Chain {
     private var time = Instant.epoch
 
     /// - Parameters:
-    ///   - stages: Names of the stages to run, with the source; nil for all.
+    ///   - stages: Names of the stages to run, including the source; nil for all.
     ///   - seed: The log identities are derived from this seed, unless the file has its own seed.
     package init(
         _ file: PipelineFile, stages: Set<String>? = nil, registry: Registry, seed: String = "belfry run"
@@ -55,7 +55,7 @@ package final class Chain {
 
     /// Sends one command at `moment`, or at the current time if that is later. Ignores the command's `"time"`.
     ///
-    /// - Returns: Whether the source accepted it.
+    /// - Returns: Whether the source accepted the command.
     package func send(_ command: String, at moment: Instant) throws -> Bool {
         line += 1
         time = max(time, moment)

@@ -65,7 +65,7 @@ package struct ReplayFocus: Hashable, Sendable {
     }
 }
 
-/// Parses an event and reads something from it; nil when the line is not JSON.
+/// Parses an event and reads a value from it. Nil when the line is not JSON, or when `read` returns nil.
 func readEvent<Value>(_ line: UnsafeRawBufferPointer, _ read: (JSONValue) -> Value?) -> Value? {
     var parser = JSONParser(limits: EventReader.linkLimits)
     do throws(JSONError) { return read(try parser.parse(line)) } catch { return nil }

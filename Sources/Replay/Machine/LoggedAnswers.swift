@@ -34,7 +34,7 @@ final class LoggedAnswers: AnswerSource {
             found += answers.read(batch, after: last)
             last = max(last, batch.header.nextSequence - 1)
         }
-        part = BatchAnswers(found, handsOut: header?.cursor.handsOut ?? false)
+        part = BatchAnswers(found, handsOut: header?.cursor.hasUnansweredPushes ?? false)
     }
 
     func answer(to delivery: Delivery) -> TransportAnswer? { part.atOnce(delivery.id) }

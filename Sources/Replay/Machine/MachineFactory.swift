@@ -9,7 +9,7 @@ package struct MachineFactory: Sendable {
     /// The programs that replace stages, with their arguments, by stage name.
     package var programs: [String: [String]] = [:]
     /// How long a program may take for one answer.
-    package var patience = Duration.seconds(60)
+    package var answerTimeout = Duration.seconds(60)
 
     package init(registry: Registry, programs: [String: [String]] = [:]) {
         self.registry = registry
@@ -32,10 +32,10 @@ package struct MachineFactory: Sendable {
     ) throws -> any StageMachine {
         if let program = programs[stage.name] {
             return try ProgramMachine(
-                program, WorkerBeginning(stage, context, history), answers: answers, patience: patience)
+                program, WorkerBeginning(stage, context, history), answers: answers, answerTimeout: answerTimeout)
         }
         guard stage.command.isEmpty else {
-            return try PluginMachine(stage, context: context, patience: patience)
+            return try PluginMachine(stage, context: context, answerTimeout: answerTimeout)
         }
         return try swiftMachine(stageType(stage), stage, context, answers, history)
     }

@@ -17,7 +17,7 @@ final class PluginMachine: StageMachine {
     var deadline: Instant? { nil }
     private let stage: String
     private let context: StageContext
-    private let patience: Duration
+    private let answerTimeout: Duration
     private let socket: ZMQSocket
     private let poller = ZMQPoller()
     private let program: PluginProgram
@@ -27,8 +27,8 @@ final class PluginMachine: StageMachine {
     private var events = EventReader(limits: JSONLimits(bytesMax: EventLogLimits.eventBytesMax - 1))
     private var peer: [UInt8]?
 
-    init(_ stage: PipelineStage, context: StageContext, patience: Duration) throws {
-        (self.stage, self.context, self.patience) = (stage.name, context, patience)
+    init(_ stage: PipelineStage, context: StageContext, answerTimeout: Duration) throws {
+        (self.stage, self.context, self.answerTimeout) = (stage.name, context, answerTimeout)
         socket = try ZMQSocket(try HostContext().zmq, .router)
         poller.add(socket)
         let path = NSTemporaryDirectory() + "belfry-" + UUID().uuidString.prefix(8)
@@ -66,10 +66,10 @@ final class PluginMachine: StageMachine {
     }
 
     private func next(doing: String) throws -> (type: String?, through: UInt64?) {
-        let limit = ContinuousClock.now + patience
+        let limit = ContinuousClock.now + answerTimeout
         while try socket.receive(into: message, wait: false) == .empty {
             if let exit = program.exit { throw failure("\(exit) when it had to \(doing)") }
-            guard .now < limit else { throw failure("did not \(doing) within \(patience)") }
+            guard .now < limit else { throw failure("did not \(doing) within \(answerTimeout)") }
             _ = try poller.poll(timeoutMilliseconds: 50)
         }
         guard message.count >= 2 else { throw failure("sent a message without a frame") }

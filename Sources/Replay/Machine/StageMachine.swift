@@ -6,7 +6,7 @@ import Time
 
 /// Runs a stage over recorded events, and collects its outputs.
 ///
-/// Belongs to one thread. Each call takes many events, so that dynamic dispatch does not cost time for each event.
+/// Belongs to one thread. Each call accepts many events, so that dynamic dispatch does not cost time for each event.
 ///
 /// To make a batch of the stage's log again: call ``begin(_:)``, feed the events up to the batch's cursor, then call
 /// ``advance(to:)`` with the batch's time, and ``settle()``.

@@ -6,7 +6,8 @@ import Time
 
 /// Rebuilds the states that a pipeline's stages had at a moment.
 ///
-/// Each state starts from the stage's newest snapshot before the moment, and is fed the logged events after it.
+/// Each state starts from the stage's newest snapshot before the moment, and is fed the logged events after the
+/// snapshot.
 package struct PipelineState: Sendable {
     let recorded: RecordedPipeline
     private let factory: MachineFactory

@@ -28,7 +28,7 @@ struct StageApproach {
 
     mutating func run(to target: StageTarget) throws {
         while let header, isBefore(target, header) {
-            while let action = past.next(fedThrough: fed), action != .readBatch { try take(action) }
+            while let action = past.next(fedThrough: fed), action != .readBatch { try perform(action) }
             try step()
         }
         let end = header == nil ? recorded.lastSafeInput(after: past.cursor) : .max
@@ -39,7 +39,7 @@ struct StageApproach {
         }
     }
 
-    private mutating func take(_ action: RecordedPast.Action) throws {
+    private mutating func perform(_ action: RecordedPast.Action) throws {
         switch action {
         case .feed(let last):
             try feed(through: last, until: .distantFuture)

@@ -111,7 +111,7 @@ struct SnapshotSearch: Sendable {
         return StageStart(header)
     }
 
-    /// Restores a machine from the newest wanted snapshot. Without one the machine stays at the beginning.
+    /// Restores a machine from the newest wanted snapshot. Without such a snapshot the machine stays at the beginning.
     ///
     /// - Parameter problem: Called for each unusable snapshot.
     func restore(

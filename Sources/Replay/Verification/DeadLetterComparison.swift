@@ -68,7 +68,7 @@ struct DeadLetterComparison {
     }
 }
 
-/// Reads a dead-letter log, one letter at a time.
+/// Reads the letters of a dead-letter log one after the other.
 private final class LogLines {
     struct Line {
         var sequence: UInt64

@@ -15,8 +15,8 @@ package struct PipelineReplay: Sendable {
         package var log: String
         /// Input events that were fed; for a source, events of its log that were read back.
         package var events: UInt64
-        /// Input events that the stage had not processed when its log ends.
-        package var untaken: UInt64
+        /// Input events that the stage had not processed at the end of its log.
+        package var unprocessed: UInt64
         package var isSource: Bool
         /// Whether only a part of the log was compared, or the log's beginning is gone.
         package var isPartial: Bool
@@ -37,9 +37,10 @@ package struct PipelineReplay: Sendable {
             return compared.count == 0 && (isPartial || events == 0) ? .nothing : .identical
         }
 
-        /// Adds the result of a span. Spans finish in any order, so it keeps the difference with the lowest sequence.
+        /// Adds the result of a span. Spans finish in any order, so the result keeps the difference with the lowest
+        /// sequence.
         fileprivate mutating func add(_ span: SpanResult) {
-            untaken += span.untaken
+            unprocessed += span.unprocessed
             compared.add(span.compared)
             guard let found = span.difference else { return }
             if found.sequence < difference?.sequence ?? .max { difference = found }
@@ -119,7 +120,7 @@ package struct PipelineReplay: Sendable {
 
     private func emptyResult(_ stage: RecordedStage) throws -> StageResult {
         StageResult(
-            stage: stage.name, log: stage.log.name, events: 0, untaken: 0, isSource: stage.isSource,
+            stage: stage.name, log: stage.log.name, events: 0, unprocessed: 0, isSource: stage.isSource,
             isPartial: focus != nil || parts[stage.name] != nil || stage.isTrimmed)
     }
 
@@ -130,8 +131,9 @@ package struct PipelineReplay: Sendable {
         return stage
     }
 
-    /// Cuts a stage's history into spans. It remains one span if only a part is replayed, if there is a watch or a focus, or
-    /// if there are no snapshots.
+    /// Cuts the history of a built-in stage into spans. The history is one span if its beginning is gone, if only a
+    /// part is replayed, if there is a watch or a focus, or if there are no snapshots. A source, a plugin and a stage
+    /// that a program replaces have one span, too.
     private func spans(of stage: RecordedStage) throws -> [StageSpan] {
         guard let upstream = stage.upstream, !stage.isTrimmed, parts[stage.name] == nil, watch == nil, focus == nil,
             stage.stage.command.isEmpty, factory.programs[stage.name] == nil,
@@ -170,14 +172,14 @@ package struct PipelineReplay: Sendable {
             stage, machine, part: part, start: start, course: course, focus: focus, progress: progress)
         replay.watch = watch
         let difference = try replay.run { try snapshot($0, of: stage) }
-        return SpanResult(difference: difference, untaken: replay.untaken, compared: replay.compared)
+        return SpanResult(difference: difference, unprocessed: replay.unprocessed, compared: replay.compared)
     }
 
     private func restore(_ machine: any StageMachine, _ header: SnapshotHeader, of stage: RecordedStage) throws
         -> StageStart
     {
         guard let machine = machine as? any RestorableMachine, let snapshot = try snapshot(header, of: stage) else {
-            throw ReplayError.unreadable(stage.log.directory, "a snapshot was deleted during the replay")
+            throw ReplayError.snapshotDeleted(log: stage.log.directory, at: header.position)
         }
         try machine.restore(snapshot.state, header)
         return StageStart(header)
@@ -228,7 +230,7 @@ package struct PipelineReplay: Sendable {
 
 private struct SpanResult: Sendable {
     var difference: ReplayDifference?
-    var untaken: UInt64 = 0
+    var unprocessed: UInt64 = 0
     var compared = ComparedEvents()
 }
 

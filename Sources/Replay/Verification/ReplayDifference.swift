@@ -2,7 +2,7 @@ import JSON
 import PipelineRuntime
 import Time
 
-/// The first place where a stage's replay differs from its log.
+/// The first difference between a stage's replay and its log.
 package struct ReplayDifference: Hashable, Sendable {
     /// What led to the event.
     package enum Cause: Hashable, Sendable {
@@ -19,9 +19,10 @@ package struct ReplayDifference: Hashable, Sendable {
     package var sequence: UInt64
     /// JSON pointer (RFC 6901) to the first member that differs; nil when only one side has the event.
     package var pointer: String?
-    /// The text of the member, or of the whole event if ``pointer`` is nil. Nil when the log does not have it.
+    /// The text of the member, or of the whole event if ``pointer`` is nil. Nil when the log does not have the member
+    /// or the event.
     package var recorded: String?
-    /// The text from the replay; nil when the replay does not have it.
+    /// The text from the replay; nil when the replay does not have the member or the event.
     package var replayed: String?
     package var cause: Cause
 

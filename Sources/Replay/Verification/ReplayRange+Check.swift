@@ -3,7 +3,8 @@ import EventLog
 extension ReplayRange {
     /// Checks that the source's log holds an event of the range.
     ///
-    /// - Throws: ``ReplayError/backwards``, ``ReplayError/beyond(_:)`` or ``ReplayError/dropped(log:first:)``.
+    /// - Throws: ``ReplayError/backwards(from:until:)``, ``ReplayError/beyond(_:)`` or
+    ///   ``ReplayError/dropped(log:first:)``.
     package func check(_ recorded: RecordedPipeline) throws {
         let changes = recorded.stages[0].log
         try checkOrder()
@@ -39,11 +40,13 @@ extension ReplayRange {
     }
 
     private func checkOrder() throws(ReplayError) {
+        guard let from, let until else { return }
         switch (from, until) {
-        case (.sequence(let first), .sequence(let last)) where first > last: throw .backwards
-        case (.time(let first), .time(let last)) where first > last: throw .backwards
-        default: break
+        case (.sequence(let first), .sequence(let last)) where first > last: break
+        case (.time(let first), .time(let last)) where first > last: break
+        default: return
         }
+        throw .backwards(from: from.text, until: until.text)
     }
 }
 

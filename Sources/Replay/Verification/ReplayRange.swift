@@ -39,7 +39,7 @@ package struct ReplayRange: Hashable, Sendable {
             if !hasBegun, begins(stage, header, cursor + begun, input) {
                 (part.first, hasBegun) = (header.firstSequence, true)
             }
-            let done = header.cursor.firstOut.map { min(cursor, $0 - 1) } ?? cursor
+            let done = header.cursor.firstUnanswered.map { min(cursor, $0 - 1) } ?? cursor
             if let last = ends(stage, header, done, input, isInWake: unfinished?.kind == .wake) {
                 part.last = last
                 break

@@ -105,10 +105,10 @@ final class SpanCourse {
         (self.history, self.span, self.following, self.leave) = (history, span, following, leave)
     }
 
-    /// Goes on to the next span.
+    /// Moves to the next span.
     ///
     /// - Returns: False when the course ends: another thread has the next span, or the history is over.
-    func goOn() -> Bool {
+    func moveToNextSpan() -> Bool {
         guard let next = following() else { return false }
         span = next
         return true

@@ -7,7 +7,7 @@ import Time
 /// Feeds a stage's recorded input to a machine, wakes it at the recorded times, and compares its outputs with the log.
 ///
 /// The batches of the stage's own log decide when this happens. A batch's cursor tells which input came before the batch,
-/// and its `now` tells the time of the stage's clock. Input after the last batch had not been processed when the logs end.
+/// and its `now` tells the time of the stage's clock. The stage may not have processed the input after the last batch.
 final class StageReplay {
     private let recorded: RecordedStage
     private let machine: any StageMachine
@@ -57,14 +57,14 @@ final class StageReplay {
             guard !start.includes(batch.header) else { continue }
             while let end = course.span.end, !StageStart(end).includes(batch.header) {
                 if let difference = try compareState(with: snapshot(end)) { return difference }
-                guard course.goOn() else { return nil }
+                guard course.moveToNextSpan() else { return nil }
             }
-            if let difference = try take(batch) { return difference }
+            if let difference = try replay(batch) { return difference }
             if progress.isCancelled { return nil }
         }
         while let end = course.span.end {
             if let difference = try compareState(with: snapshot(end)) { return difference }
-            guard course.goOn() else { return nil }
+            guard course.moveToNextSpan() else { return nil }
         }
         return try finish()
     }
@@ -90,7 +90,7 @@ final class StageReplay {
             recorded: "the state in \(snapshot.path)", replayed: "another state", cause: .unknown)
     }
 
-    private func take(_ batch: EventLogReader.Batch) throws -> ReplayDifference? {
+    private func replay(_ batch: EventLogReader.Batch) throws -> ReplayDifference? {
         let header = batch.header
         past.begin(header)
         try machine.begin(header)
@@ -110,7 +110,7 @@ final class StageReplay {
         return compare(batch, isSkipped: isSkipped).map(difference)
     }
 
-    /// Makes the machine do what the stage did for the current batch.
+    /// Repeats with the machine the steps that made the current batch.
     private func reenact(limit: Int) throws {
         while let action = past.next(fedThrough: feed.next - 1) {
             switch action {
@@ -170,31 +170,32 @@ final class StageReplay {
             return difference(surplus)
         }
         if focused == nil, let difference = try deadLetters.surplus(through: past.cursor) { return difference }
-        try countUntaken()
+        try countUnprocessed()
         return nil
     }
 
     /// Counts the input after the last batch, beginning with the first event that leads to an output. The stage cannot
-    /// have processed this event, because its output is not in the log. Input without outputs leaves no trace in the log, so it counts as processed.
-    private func countUntaken() throws {
+    /// have processed this event, because its output is not in the log. Input without outputs leaves no trace in the
+    /// log, so it counts as processed.
+    private func countUnprocessed() throws {
         machine.output.removeAll()
         try machine.begin(nil)
         let end = recorded.upstream?.lastSequence ?? past.cursor
         let last = min(end, recorded.lastSafeInput(after: past.cursor))
-        untaken = end - last
+        unprocessed = end - last
         while let run = try feed.run(through: last) {
             try machine.receive(run.lines, first: run.first, at: run.now)
             guard machine.output.count == 0 else {
                 let first = machine.output.marks.first?.input ?? run.first
-                untaken = end - first + 1
+                unprocessed = end - first + 1
                 return progress.add(events: Int(first - run.first), bytes: run.lines.count)
             }
             progress.add(events: run.count, bytes: run.lines.count)
         }
     }
 
-    /// Input events that the stage had not processed when the logs end; 0 when the replay ends before the logs do.
-    private(set) var untaken: UInt64 = 0
+    /// Input events that the stage had not processed at the end of the logs; 0 when the replay ends before that.
+    private(set) var unprocessed: UInt64 = 0
 
     private func difference(_ mismatch: OutputComparison.Mismatch) -> ReplayDifference {
         ReplayDifference(

@@ -4,7 +4,7 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// The commands of a what-if, which replace recorded ones.
+/// The commands of a what-if, which replace recorded commands.
 ///
 /// A command applies from its `time` on; without a `time`, from the beginning. It replaces all later recorded commands about
 /// the same subscription or device.

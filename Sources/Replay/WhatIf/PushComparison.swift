@@ -67,7 +67,7 @@ struct PushKey: Hashable {
 /// A parsed push.
 struct ComparedPush {
     let key: PushKey
-    /// Sequences of the changes that the push tells about.
+    /// Sequences of the changes that led to the push.
     let causes: [UInt64]
     private let line: [UInt8]
 

@@ -31,12 +31,12 @@ package final class SharedAnswers {
     private var waiting: [PushKey: [Delivery.ID]] = [:]
     private var laterAnswers: [LaterAnswer] = []
     /// Pushes of the recorded stage and of the variant that are still in flight according to their first answer.
-    private var (recordedUnderWay, variantUnderWay): ([Delivery.ID: PushKey], [PushKey: [Delivery.ID]]) = ([:], [:])
+    private var (recordedInFlight, variantInFlight): ([Delivery.ID: PushKey], [PushKey: [Delivery.ID]]) = ([:], [:])
     /// The final answers to such pushes, until the variant has the first answer too.
     private var finalAnswers: [PushKey: [TransportAnswer]] = [:]
 
-    /// How many stored answers are kept. The variant is never further behind the recorded stage, so it has no push for
-    /// an older answer.
+    /// At least this many of the newest answers are kept. The variant is never further behind the recorded stage, so it
+    /// has no push for an older answer.
     private static let answersMax = 65_536
 
     package static func pair(
@@ -72,17 +72,17 @@ package final class SharedAnswers {
             unansweredCounts[key, default: 0] += 1
             return
         }
-        recordedUnderWay[delivery.id] = answer.isUnderWay ? key : nil
+        recordedInFlight[delivery.id] = answer.isUnderWay ? key : nil
         store(answer, key)
     }
 
     private func noteLater(_ answer: TransportAnswer) {
         if let key = unanswered.removeValue(forKey: answer.id) {
             unansweredCounts[key] = unansweredCounts[key].flatMap { $0 > 1 ? $0 - 1 : nil }
-            recordedUnderWay[answer.id] = answer.isUnderWay ? key : nil
+            recordedInFlight[answer.id] = answer.isUnderWay ? key : nil
             store(answer, key)
             if waiting[key] != nil { laterAnswers.append(.stored(key)) }
-        } else if let key = recordedUnderWay.removeValue(forKey: answer.id) {
+        } else if let key = recordedInFlight.removeValue(forKey: answer.id) {
             if finalAnswers.count == SharedAnswers.answersMax { finalAnswers = [:] }
             finalAnswers[key, default: []].append(answer)
             matchFinalAnswer(key)
@@ -91,8 +91,8 @@ package final class SharedAnswers {
 
     /// Gives the variant the final answer to a push, if there is one and the variant has got the first answer.
     private func matchFinalAnswer(_ key: PushKey) {
-        guard variantUnderWay[key] != nil, var answer = finalAnswers.removeFirst(of: key),
-            let id = variantUnderWay.removeFirst(of: key)
+        guard variantInFlight[key] != nil, var answer = finalAnswers.removeFirst(of: key),
+            let id = variantInFlight.removeFirst(of: key)
         else { return }
         answer.id = id
         laterAnswers.append(.final(answer))
@@ -131,7 +131,7 @@ package final class SharedAnswers {
         guard var answer = answers.removeFirst(of: key)?.answer else { return nil }
         answer.id = id
         if answer.isUnderWay {
-            variantUnderWay[key, default: []].append(id)
+            variantInFlight[key, default: []].append(id)
             matchFinalAnswer(key)
         }
         return answer

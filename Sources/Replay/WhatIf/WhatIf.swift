@@ -28,8 +28,8 @@ package struct WhatIf: Sendable {
     /// Compares only pushes about this subject; nil compares every push.
     package var focus: ReplayFocus?
 
-    /// - Throws: ``ReplayError/unsupported(_:)`` when the changed file has other stages;
-    ///   ``ReplayError/badCommand(line:_:)``.
+    /// - Throws: ``ReplayError/unsupported(_:)`` when the changed file lacks a recorded stage, or gives it another kind
+    ///   or upstream stage; ``ReplayError/badCommand(line:_:)`` for an invalid command.
     package init(_ recorded: RecordedPipeline, _ change: WhatIfChange, registry: Registry) throws {
         self.recorded = recorded
         self.change = change
@@ -38,8 +38,9 @@ package struct WhatIf: Sendable {
             guard let other = change.file.stage(named: stage.name), other.from == stage.stage.from,
                 other.kind == stage.stage.kind
             else {
+                let upstream = stage.stage.from.map { "reads from \($0)" } ?? "is a source"
                 throw ReplayError.unsupported(
-                    "the other pipeline needs a stage \(stage.name) of the same kind with the same upstream stage")
+                    "the changed pipeline has no stage \(stage.name) of kind \(stage.stage.kind) that \(upstream)")
             }
         }
         idleness =

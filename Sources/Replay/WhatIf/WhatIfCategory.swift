@@ -10,7 +10,7 @@ package enum WhatIfCategory: String, CaseIterable, Sendable {
     case fields = "desired fields"
     case pruned
     case headers
-    /// The push tells about other changes.
+    /// Other changes led to the push.
     case coalescing = "coalesced differently"
     case other
 

@@ -37,7 +37,7 @@ package struct WhatIfReport: Sendable {
     package var changed: Int { byKey.values.reduce(0) { $0 + $1.changed } }
     package var isSame: Bool { byKey.isEmpty }
 
-    /// How many pushes differ in each category. One push may count in several.
+    /// How many pushes differ in each category. One push may count in several categories.
     package var categories: [WhatIfCategory: Int] {
         byKey.values.reduce(into: [:]) { $0.merge($1.categories, uniquingKeysWith: +) }
     }

@@ -14,10 +14,12 @@ final class ProgramMachine: StageMachine {
     /// The version of the snapshots that the program can restore; nil if it cannot restore any.
     private var snapshotVersion: Int?
 
-    init(_ command: [String], _ beginning: WorkerBeginning, answers: any AnswerSource, patience: Duration) throws {
+    init(
+        _ command: [String], _ beginning: WorkerBeginning, answers: any AnswerSource, answerTimeout: Duration
+    ) throws {
         self.answers = answers
         stage = beginning.stage
-        worker = try WorkerProcess(command, stage: beginning.stage, patience: patience)
+        worker = try WorkerProcess(command, stage: beginning.stage, answerTimeout: answerTimeout)
         try start(.begin(beginning), "begin")
     }
 

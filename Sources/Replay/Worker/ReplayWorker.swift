@@ -105,7 +105,7 @@ extension WorkerBeginning {
         let reader = try Array(settings.utf8).withUnsafeBytes {
             SettingsReader(record: try parser.parse($0), file: "settings", folder: "/", keyPath: kind)
         }
-        guard let reader else { throw ReplayError.unreadable("settings", "not a JSON object") }
+        guard let reader else { throw ReplayError.unreadable("settings", "they are not a JSON object") }
         return reader
     }
 }

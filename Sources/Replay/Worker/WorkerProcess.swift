@@ -11,20 +11,20 @@ final class WorkerProcess {
     private let program: String
     private let child: ChildProcess
     private let socket: Int32
-    private let patience: Duration
+    private let answerTimeout: Duration
 
     private static let grace = DispatchTimeInterval.seconds(2)
 
-    /// - Parameter patience: How long the program may take for one reply.
-    init(_ command: [String], stage: String, patience: Duration) throws {
-        (self.stage, self.patience, program) = (stage, patience, command.first ?? "")
+    /// - Parameter answerTimeout: How long the program may take for one reply.
+    init(_ command: [String], stage: String, answerTimeout: Duration) throws {
+        (self.stage, self.answerTimeout, program) = (stage, answerTimeout, command.first ?? "")
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
             throw ReplayError.worker(stage: stage, "cannot make a socket: \(String(cString: strerror(errno)))")
         }
         socket = ends[0]
         pipe = WorkerPipe(input: ends[0], output: ends[0], isSocket: true)
-        WorkerProcess.wait(ends[0], atMost: patience)
+        WorkerProcess.setTimeouts(of: ends[0], to: answerTimeout)
         // An open copy of the program's end would hide that the program has closed it.
         defer { close(ends[1]) }
         do throws(ChildProcessError) { child = try ChildProcess(command, standard: .descriptor(ends[1])) } catch {
@@ -38,8 +38,8 @@ final class WorkerProcess {
         child.signal(SIGTERM)
     }
 
-    private static func wait(_ socket: Int32, atMost patience: Duration) {
-        let (seconds, attoseconds) = patience.components
+    private static func setTimeouts(of socket: Int32, to timeout: Duration) {
+        let (seconds, attoseconds) = timeout.components
         var time = timeval(tv_sec: Int(seconds), tv_usec: Int(attoseconds / 1_000_000_000_000))
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
             setsockopt(socket, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
@@ -65,7 +65,7 @@ final class WorkerProcess {
         case .ended: return "ended: it \(exit)"
         case .timedOut:
             child.signal(SIGKILL)
-            return "did not reply within \(patience), and was killed"
+            return "did not reply within \(answerTimeout), and was killed"
         case .failed(let code): return "cannot be reached: \(String(cString: strerror(code)))"
         case .invalidMessage(let reason):
             child.signal(SIGKILL)

@@ -69,7 +69,7 @@ extension WorkerRequest {
         header.append(.reason, answer.reason)
         header.append("until", answer.until?.microseconds)
         header.append("since", answer.since?.microseconds)
-        header.append("taken", answer.taken?.microseconds)
+        header.append("taken", answer.receivedAt?.microseconds)
         if answer.mayRepeat { header.append("mayRepeat", true) }
         if answer.isUnderWay { header.append("underWay", true) }
         header.append(.receipt, answer.receipt)
@@ -99,7 +99,7 @@ extension WorkerRequest {
             try Delivery.ID(json), outcome, status: json[.status]?.int64.map { Int($0) }, reason: json.text(.reason),
             attempts: json[.attempts]?.int64.map { Int($0) } ?? 1, until: json.time("until"),
             since: json.time("since"), mayRepeat: json["mayRepeat"]?.bool ?? false, receipt: json.text(.receipt),
-            taken: json.time("taken"))
+            receivedAt: json.time("taken"))
         answer.isUnderWay = json["underWay"]?.bool ?? false
         return answer
     }

@@ -20,7 +20,7 @@ package struct Certificate: Sendable {
         (validSince, validUntil) = try owned.with { certificate throws(SigningError) in
             guard X509_get0_pubkey(certificate) != nil,
                 X509_get_signature_info(certificate, nil, nil, nil, nil) == 1
-            else { throw .unreadable(reason: "the certificate is of an unknown kind of key or signature") }
+            else { throw .unreadable(reason: "the certificate has a key or a signature of an unknown kind") }
             return (
                 try Certificate.seconds(X509_get0_notBefore(certificate)),
                 try Certificate.seconds(X509_get0_notAfter(certificate))
@@ -33,7 +33,7 @@ package struct Certificate: Sendable {
     package init(pem: String) throws(SigningError) {
         let block = try PEMBlock(within: pem)
         guard block.label == Certificate.label else {
-            throw .unreadable(reason: "PEM of a \(block.label) instead of a certificate")
+            throw .unreadable(reason: "the PEM block is a \(block.label), not a certificate")
         }
         try self.init(der: block.bytes)
     }
@@ -47,7 +47,7 @@ package struct Certificate: Sendable {
     /// The certificate as PEM, without a line feed at the end.
     package var pem: String { PEMBlock(label: Certificate.label, bytes: der).text }
 
-    package func isFor(_ key: PublicKey) -> Bool {
+    package func hasPublicKey(_ key: PublicKey) -> Bool {
         defer { ERR_clear_error() }
         return certificate.with { certificate in key.with { EVP_PKEY_eq(X509_get0_pubkey(certificate), $0) == 1 } }
     }
@@ -63,10 +63,11 @@ package struct Certificate: Sendable {
         }
     }
 
-    /// The values of one attribute of the subject, in order.
+    /// The values of one attribute of the subject, in order. Only values of the types UTF8String, PrintableString and
+    /// IA5String are included.
     ///
     /// - Parameter id: The attribute's object identifier, in dotted decimal.
-    package func subjectTexts(_ id: String) -> [String] {
+    package func subjectValues(of id: String) -> [String] {
         certificate.with { X509Name.texts(of: X509_get_subject_name($0), id) }
     }
 

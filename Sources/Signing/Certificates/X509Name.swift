@@ -2,7 +2,7 @@ import COpenSSL
 
 /// Reads and writes the names of subjects and issuers.
 enum X509Name {
-    /// - Returns: nil if `name` is nil.
+    /// - Returns: nil if `name` is nil, or if libcrypto fails.
     static func der(of name: OpaquePointer?) -> [UInt8]? {
         do throws(SigningError) { return try DER.bytes { i2d_X509_NAME(name, $0) } } catch { return nil }
     }
@@ -19,7 +19,7 @@ enum X509Name {
         }
     }
 
-    /// - Returns: nil for the obsolete string types of ASN.1.
+    /// - Returns: nil for any type but UTF8String, PrintableString and IA5String.
     private static func text(_ value: UnsafePointer<ASN1_STRING>?) -> String? {
         guard [V_ASN1_UTF8STRING, V_ASN1_PRINTABLESTRING, V_ASN1_IA5STRING].contains(ASN1_STRING_type(value)) else {
             return nil
@@ -27,7 +27,7 @@ enum X509Name {
         return String(decoding: DER.bytes(of: value), as: UTF8.self)
     }
 
-    /// Adds an attribute in UTF-8. The length limits of X.520 are not enforced, because topics are longer.
+    /// Adds an attribute in UTF-8. The length limits of X.520 are not enforced, because a topic may be longer.
     static func add(_ text: String, _ id: String, to name: OpaquePointer) throws(SigningError) {
         let bytes = Array(text.utf8)
         try SigningError.check(

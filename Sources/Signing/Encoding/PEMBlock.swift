@@ -33,7 +33,9 @@ extension PEMBlock {
         guard let last = body.last, (1...PEMBlock.lineCharacters).contains(last.utf8.count),
             body.dropLast().allSatisfy({ $0.utf8.count == PEMBlock.lineCharacters }),
             let bytes = Data(base64Encoded: body.joined()), !bytes.isEmpty
-        else { throw .unreadable(reason: "the PEM block is not Base64 in lines of \(PEMBlock.lineCharacters)") }
+        else {
+            throw .unreadable(reason: "the PEM block is not Base64 in lines of \(PEMBlock.lineCharacters) characters")
+        }
         self.init(label: label, bytes: Array(bytes))
     }
 

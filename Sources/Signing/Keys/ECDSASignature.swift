@@ -10,8 +10,9 @@ struct ECDSASignature {
 
     /// - Parameter raw: r and s, 32 bytes each.
     init(raw: [UInt8]) throws(SigningError) {
-        guard raw.count == 2 * ECDSASignature.numberBytes else {
-            throw .unreadable(reason: "a signature has \(raw.count) bytes")
+        let bytes = 2 * ECDSASignature.numberBytes
+        guard raw.count == bytes else {
+            throw .unreadable(reason: "the signature has \(raw.count) bytes instead of \(bytes)")
         }
         signature = try Owned(ECDSA_SIG_new(), freedBy: ECDSA_SIG_free)
         let numbers = [raw.prefix(ECDSASignature.numberBytes), raw.suffix(ECDSASignature.numberBytes)].map {

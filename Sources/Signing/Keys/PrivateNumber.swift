@@ -15,7 +15,7 @@ struct PrivateNumber {
         switch block.label {
         case PrivateNumber.pkcs8Label: bytes = PrivateNumber.read(pkcs8: block.bytes)
         case "EC PRIVATE KEY": bytes = PrivateNumber.read(sec1: block.bytes)
-        default: throw .unreadable(reason: "PEM of a \(block.label) instead of a private key")
+        default: throw .unreadable(reason: "the PEM block is a \(block.label), not a private key")
         }
         guard let bytes else { throw .unreadable(reason: "there is no private key on the curve P-256") }
         self.bytes = bytes

@@ -1,9 +1,9 @@
 import COpenSSL
 
-/// SubjectPublicKeyInfo (RFC 5480, section 2), with the point uncompressed: what `openssl ec -pubout` writes.
+/// SubjectPublicKeyInfo (RFC 5480, section 2), with the point uncompressed, as `openssl ec -pubout` writes it.
 extension PublicKey {
     private static let label = "PUBLIC KEY"
-    /// All bytes before the point: its length is fixed, so these bytes are.
+    /// All bytes before the point. They are always the same, because the point's length is fixed.
     private static let header: [UInt8] =
         [DERElement.Identifier.sequence, 0x59, DERElement.Identifier.sequence, 0x13]
         + PrivateNumber.ecPublicKey + PrivateNumber.p256 + [DERElement.Identifier.bitString, 0x42, 0x00]
@@ -22,11 +22,11 @@ extension PublicKey {
     package init(pem: String) throws(SigningError) {
         let block = try PEMBlock(pem)
         guard block.label == PublicKey.label else {
-            throw .unreadable(reason: "PEM of a \(block.label) instead of a \(PublicKey.label)")
+            throw .unreadable(reason: "the PEM block is a \(block.label), not a \(PublicKey.label)")
         }
         try self.init(der: block.bytes)
     }
 
-    /// Without a line feed at the end.
+    /// The key as PEM, without a line feed at the end.
     package var pem: String { PEMBlock(label: PublicKey.label, bytes: der).text }
 }

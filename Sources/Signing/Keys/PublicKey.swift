@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// A P-256 public key. Two are equal if they are the same point of the curve.
+/// A P-256 public key. Two keys are equal if they are the same point of the curve.
 package struct PublicKey: Sendable {
     private let key: Frozen
     /// The point of the curve, uncompressed (SEC 1, section 2.3.3).

@@ -12,7 +12,7 @@ package enum BuildKind {
 
     package static var word: String { isDebug ? "debug" : "release" }
 
-    package static func warn() {
+    package static func warnIfDebug() {
         guard isDebug else { return }
         StandardError.write("warning: this is a debug build, so its numbers mean nothing; use swift build -c release")
     }

@@ -8,7 +8,7 @@ package struct ProgressLine: Sendable {
     private var next: ContinuousClock.Instant
     private var isOnLine = false
 
-    /// - Parameter delay: The line does not show the progress of work that is shorter than this.
+    /// - Parameter delay: The line does not show the progress of work that is shorter than this delay.
     package init(after delay: Duration = .seconds(1), isShown: Bool = StandardError.isTerminal) {
         self.isShown = isShown
         next = .now.advanced(by: delay)

@@ -29,7 +29,7 @@ package enum StopSignals {
         fileprivate let previousAction: sigaction
         fileprivate let readEnd: Int32
 
-        /// Restores the previous action of the signal, and raises the signal again if it came meanwhile.
+        /// Restores the previous action of the signal, and raises the signal again if it came while it was held back.
         package func release() {
             var action = previousAction
             sigaction(number, &action, nil)
@@ -91,6 +91,7 @@ package enum StopSignals {
     }
 }
 
-/// The write end and the read end of the pipe for all signals. They are globals, because a signal handler can use nothing else.
+/// The write end and the read end of the pipe for all signals. The ends are globals, because a signal handler cannot
+/// capture values.
 private let signalPipe = Atomic<Int32>(-1)
 private let signalPipeEnd = Atomic<Int32>(-1)

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The terminal that a program was started from. When the terminal is closed, it sends SIGHUP. Such a SIGHUP does not ask
-/// for a reload.
+/// The terminal that a program was started from. When the terminal is closed, it sends SIGHUP. Such a SIGHUP does not
+/// ask for a reload.
 package struct Terminal: Sendable {
     private let descriptors: [Int32]
 

@@ -28,7 +28,7 @@ package struct TextTable {
 }
 
 extension Double {
-    /// Text with a fixed number of decimals: `1.50`. Thousands are grouped: `12,345`.
+    /// Text with a fixed number of decimals: `1.50`. Thousands are grouped: `12,345`. Infinity and NaN are `-`.
     package func text(decimals: Int) -> String {
         guard isFinite else { return "-" }
         guard decimals > 0 else { return Int64(rounded()).grouped }
@@ -41,7 +41,7 @@ extension Double {
 }
 
 extension [String?] {
-    /// The texts that are not empty, in one line; nil if there are none.
+    /// The strings that are neither nil nor empty, in one line; nil if there is no such string.
     package func joined(by separator: String = " ") -> String? {
         let texts = compactMap(\.self).filter { !$0.isEmpty }
         return texts.isEmpty ? nil : texts.joined(separator: separator)

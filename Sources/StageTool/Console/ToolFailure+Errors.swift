@@ -5,13 +5,14 @@ import PipelineRuntime
 import Replay
 import ZeroMQ
 
-/// An error that knows its exit status. It is for errors of modules that this module does not import.
+/// An error with its own exit status, for errors of modules that this module does not import.
 package protocol ErrorWithStatus: Error, CustomStringConvertible {
     var status: ToolStatus { get }
 }
 
 extension ToolFailure {
-    /// The exit status and message for an error of Belfry's; nil for other errors, such as the argument parser's.
+    /// The exit status and message for an error that Belfry defines. Nil for other errors, such as an error of the
+    /// argument parser.
     package init?(explaining error: any Error) {
         switch error {
         case let failure as ToolFailure: self = failure
@@ -31,8 +32,8 @@ extension ToolFailure {
         }
     }
 
-    /// Turns the error about a wrong setting into a usage failure, for a setting given as an option. Returns other
-    /// errors unchanged.
+    /// Turns a configuration error into a usage error, for a setting that was given as an option. Returns other errors
+    /// unchanged.
     package static func usage(explaining error: any Error) -> any Error {
         guard let failure = ToolFailure(explaining: error), failure.status == .configuration else { return error }
         return ToolFailure(.usage, failure.message)
@@ -45,7 +46,7 @@ extension ToolFailure {
 
     private static func status(of error: ReplayError) -> ToolStatus {
         switch error {
-        case .unreadable, .ahead, .trimmed, .lost, .dropped, .badCommand: .badData
+        case .unreadable, .snapshotDeleted, .ahead, .trimmed, .lost, .dropped, .badCommand: .badData
         case .beyond: .noInput
         case .unknownStage: .configuration
         case .worker: .unavailable
@@ -75,7 +76,7 @@ extension ToolFailure {
         switch error {
         case .refused(_, "door.owner", _), .refused(_, "door.secret", _): .noPermission
         case .notLetIn(_, .keyNotListed, _), .notLetIn(_, .keyRequired, _): .noPermission
-        case .notLetIn(_, .keysNotTaken, _): .configuration
+        case .notLetIn(_, .serverHasNoKeys, _): .configuration
         case .refused, .silent, .notLetIn: .unavailable
         case .otherUpstream: .configuration
         case .upstreamLost: .badData

@@ -11,19 +11,19 @@ struct LineSpan: Hashable, Sendable {
 }
 
 extension [LineSpan] {
-    /// The source of the line with this number at the door, and its number in the source. The line may be after the last
-    /// span.
+    /// The source of the line with this number at the door, and the line's number in that source. The line may be after
+    /// the last span. Nil if the line is before the first span.
     func place(of number: UInt64) -> (source: String, line: UInt64)? {
         last { $0.first <= number }.map { ($0.source, $0.line + number - $0.first) }
     }
 }
 
-/// The places of the lines that the door accepted. Each accepted line became one event.
+/// The source and number of each line that the door accepted. Each accepted line became one event.
 package struct AcceptedLines: Hashable, Sendable {
     /// The lines of one ``LineSender``.
     fileprivate struct Part: Hashable {
         var spans: [LineSpan] = []
-        /// The numbers of refused lines, in ascending order.
+        /// The numbers of the refused lines at the door, in ascending order.
         var refused: [UInt64] = []
         var accepted: UInt64 = 0
     }
@@ -54,7 +54,7 @@ package struct AcceptedLines: Hashable, Sendable {
     }
 
     /// - Parameter event: The event's number, counted from 1.
-    /// - Returns: `FILE:LINE`; nil if the place is not known.
+    /// - Returns: The line that became the event, as `FILE:LINE`; nil if the line is not known.
     package func place(ofEvent event: UInt64) -> String? {
         guard isComplete else { return nil }
         var index = event

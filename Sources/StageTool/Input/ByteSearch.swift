@@ -3,7 +3,7 @@ import Glibc
 /// Searches bytes for a text, without looking at most of them (Horspool 1980).
 package struct ByteSearch: Sendable {
     private let text: [UInt8]
-    /// For each value of the byte that is under the text's last byte: how far the text can move.
+    /// How far the text can move, for each value of the byte at the position of the text's last byte.
     private let steps: [Int]
 
     package init(_ text: String) {

@@ -17,7 +17,7 @@ package struct InputSource: Hashable, Sendable {
     /// Opens the source for reading.
     ///
     /// - Parameter isPolled: Whether the reader uses `poll`. Then a named pipe is opened without waiting for a writer.
-    /// - Throws: ``ToolFailure`` with 66 if the source is missing, closed, a directory or not readable.
+    /// - Throws: ``ToolFailure`` with status 66 if the source is missing, closed, a directory or not readable.
     package func open(isPolled: Bool = false) throws(ToolFailure) -> Int32 {
         if isStandardInput { return try InputSource.openStandardInput() }
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | (isPolled ? O_NONBLOCK : 0))
@@ -45,8 +45,8 @@ package struct InputSource: Hashable, Sendable {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO && access(path, R_OK) == 0
     }
 
-    /// If the shell closed standard input (`<&-`), its number belongs to the first descriptor that this process opened.
-    /// That descriptor is not a file, and reading from it would never return.
+    /// If the shell closed standard input (`<&-`), the first descriptor that this process opens gets the number of
+    /// standard input. That descriptor is not a file, and reading from it would never return.
     private static func openStandardInput() throws(ToolFailure) -> Int32 {
         let descriptor = StandardDescriptors.current.input
         var status = stat()
@@ -69,7 +69,7 @@ package struct InputSource: Hashable, Sendable {
 
 /// A pipeline file named on the command line.
 package enum PipelineArgument {
-    /// - Throws: ``ToolFailure`` with 66 if there is no file to read.
+    /// - Throws: ``ToolFailure`` with status 66 if the file is missing, a directory or not readable.
     package static func check(_ path: String) throws(ToolFailure) {
         var status = stat()
         guard stat(path, &status) == 0 else {

@@ -2,7 +2,7 @@ import Glibc
 
 /// Reads the lines of several inputs, one after the other, without blocking.
 ///
-/// Skips blank lines. A line that is too long for the door is not kept in memory.
+/// Skips blank lines. A line longer than ``lineBytesMax`` is not kept in memory.
 package final class LineReader {
     /// Consecutive lines of one input, each ended by a line feed.
     package struct Block {
@@ -11,21 +11,22 @@ package final class LineReader {
         package var firstLine: UInt64
         package var count = 0
         package var bytes: [UInt8] = []
-        /// The length of a line that is too long to send. It is the only line of its block, and `bytes` is empty.
+        /// The length of a line that is too long to send. This line is the only line of its block, and `bytes` is
+        /// empty. Nil for any other block.
         package var tooLong: Int?
-        /// Whether the block replaces a ``restartLine``. It has no lines then.
-        package var restarts = false
+        /// Whether the block is a ``restartLine``. Such a block has no lines.
+        package var isRestart = false
     }
 
     /// Makes `belfry run` stop all stages and start them again.
     package static let restartLine = #"{"type":"restart"}"#
 
-    /// The reader refuses longer lines. The door's own limit is lower (`JSONLimits`).
+    /// The reader refuses longer lines. The limits of the door are lower (``DoorLimits``).
     package static let lineBytesMax = 4 << 20
     package static let blockLinesMax = 1_000
     package static let blockBytesMax = 256 << 10
 
-    private let takesRestarts: Bool
+    private let recognizesRestarts: Bool
     private var sources: ArraySlice<InputSource>
     private var current: (source: InputSource, descriptor: Int32)?
     private var line: UInt64 = 0
@@ -34,10 +35,11 @@ package final class LineReader {
     private var buffer = [UInt8](repeating: 0, count: 64 << 10)
     private var blocks: [Block] = []
 
-    /// - Parameter takesRestarts: Whether ``restartLine`` makes a block of its own instead of being sent to the door.
-    package init(_ sources: [InputSource], takesRestarts: Bool = false) {
+    /// - Parameter recognizesRestarts: Whether ``restartLine`` makes a block of its own. Otherwise it is sent to the
+    ///   door as any other line.
+    package init(_ sources: [InputSource], recognizesRestarts: Bool = false) {
         self.sources = sources[...]
-        self.takesRestarts = takesRestarts
+        self.recognizesRestarts = recognizesRestarts
     }
 
     deinit { closeCurrent() }
@@ -45,7 +47,7 @@ package final class LineReader {
     package var isAtEnd: Bool { current == nil && sources.isEmpty && blocks.isEmpty }
 
     /// The descriptor to wait for; nil if ``next()`` has lines, or all inputs are read.
-    package var waitsFor: Int32? {
+    package var awaitedDescriptor: Int32? {
         guard blocks.isEmpty, let current, !isReady(current.descriptor) else { return nil }
         return current.descriptor
     }
@@ -108,8 +110,8 @@ package final class LineReader {
             return blocks.append(Block(source: source.name, firstLine: line, count: 1, tooLong: partialBytes))
         }
         guard !partial.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) else { return }
-        guard !takesRestarts || !asksForRestart else {
-            return blocks.append(Block(source: source.name, firstLine: line, restarts: true))
+        guard !recognizesRestarts || !asksForRestart else {
+            return blocks.append(Block(source: source.name, firstLine: line, isRestart: true))
         }
         if !continuesBlock(source) { blocks.append(Block(source: source.name, firstLine: line)) }
         blocks[blocks.count - 1].bytes += partial

@@ -1,22 +1,22 @@
 import PipelineRuntime
 
-/// Sends lines to a door and reports the place and reason of each refused line. Belongs to one thread.
+/// Sends lines to a door and reports the source, line number and reason of each refusal. Belongs to one thread.
 package final class LineSender {
     package struct Totals: Equatable {
-        /// The lines that this run sent or refused.
+        /// The lines that this run sent to the door, or refused because they were too long to send.
         package var lines: UInt64 = 0
         package var accepted: UInt64 = 0
         package var refused: UInt64 = 0
-        /// The lines that the door has from an earlier run.
+        /// The lines that this run skipped, because the door has them from an earlier run.
         package var known: UInt64 = 0
-        /// How many of the known lines were refused; nil if the door does not know.
+        /// How many of the skipped lines were refused; nil if that number is not known.
         package var knownRefused: UInt64? = 0
-        /// The places of the accepted lines, if ``LineSender/tracksLines`` is set.
+        /// The source and number of each accepted line. Empty unless ``LineSender/tracksLines`` is set.
         package var acceptedLines = AcceptedLines()
 
         package init() {}
 
-        /// The refused lines of this run and of earlier runs, as far as the door knows.
+        /// The refused lines of this run and, if their number is known, of earlier runs.
         package var allRefused: UInt64 { refused + (knownRefused ?? 0) }
     }
 
@@ -30,14 +30,14 @@ package final class LineSender {
     private let producer: Producer
     private let reader: LineReader
     private let complain: (String) -> Void
-    /// The sent lines. It includes all lines that the door has not answered yet.
+    /// The sent lines, from the span with the last answered line on.
     private var spans: [LineSpan] = []
     private var next: UInt64 = 1
     private var skip: UInt64 = 0
     private var skipped = LineChecksum()
     private var lastSource = "the input"
     private var hasGreeted = false
-    /// The last line that the door has answered, by its number at the door.
+    /// The number, at the door, of the last line that the door has answered.
     private var through: UInt64 = 0
     package private(set) var totals = Totals()
     /// Whether the sender stopped at a ``LineReader/restartLine``.
@@ -46,11 +46,12 @@ package final class LineSender {
     /// The lines that the door accepted or refused, but whose answers were lost when it restarted.
     private var unanswered: (count: UInt64, from: String, through: String)?
     private var refusedWithoutAnswerBefore: UInt64?
-    /// Whether ``Totals/acceptedLines`` is filled. It needs some bytes for each block and each refusal.
+    /// Whether to fill ``Totals/acceptedLines``, which needs some bytes for each block and each refusal.
     package var tracksLines = false
-    /// Called after every step. Sending stops when it returns false.
+    /// Called before every step, and repeatedly until the door answers the greeting. Sending stops when it returns
+    /// false.
     package var mayContinue: (Totals) -> Bool = { _ in true }
-    /// Called for each saved subscription, in order. Warnings are reported in any case.
+    /// Called for each saved subscription, in order. The sender itself reports the warnings.
     package var onSaved: (Saved) -> Void = { _ in }
 
     package convenience init(_ producer: Producer, _ sources: [InputSource], complain: @escaping (String) -> Void) {
@@ -66,13 +67,14 @@ package final class LineSender {
         refusedWithoutAnswerBefore = producer.refusedWithoutAnswer
     }
 
-    /// Sends all lines, or the lines before a restart, and returns when the door has answered them.
+    /// Sends all lines, or the lines before a restart. Returns when the door has answered them, or when ``mayContinue``
+    /// returns false.
     ///
     /// - Parameters:
     ///   - patience: How long the door may be silent while an answer is due.
     ///   - resumes: Whether to skip the lines that the door already has from this producer.
-    /// - Throws: ``LinkError/silent(endpoint:waited:)``; ``ToolFailure`` if an input cannot be read, or does not begin
-    ///   with the lines that the door has.
+    /// - Throws: ``LinkError`` if the door does not answer or refuses the producer; ``ToolFailure`` if an input cannot
+    ///   be read, or does not begin with the lines that the door has.
     package func run(patience: Duration, resumes: Bool) throws -> Totals {
         guard let known = try producer.greet(timeout: patience, while: { mayContinue(totals) }) else { return totals }
         skip = resumes ? known : 0
@@ -96,11 +98,11 @@ package final class LineSender {
         }
         if producer.isDone { lastAnswer = .now }
         guard .now - lastAnswer < patience else { throw producer.silence(waited: patience) }
-        try producer.pump(wait: .milliseconds(100), input: wantsMore ? reader.waitsFor : nil)
+        try producer.pump(wait: .milliseconds(100), input: wantsMore ? reader.awaitedDescriptor : nil)
     }
 
     private func send(_ block: LineReader.Block) throws {
-        if block.restarts {
+        if block.isRestart {
             restarts = true
             return
         }
@@ -118,8 +120,8 @@ package final class LineSender {
     private func refuse(_ block: LineReader.Block, _ bytes: Int) {
         totals.lines += 1
         totals.refused += 1
-        let limit = LineReader.lineBytesMax
-        complain("\(block.source):\(block.firstLine): \(bytes) bytes, over the limit of \(limit) (json.too_long)")
+        let limits = "\(DoorLimits.lineBytesMax), or of \(DoorLimits.modifyBytesMax) for records.modify"
+        complain("\(block.source):\(block.firstLine): \(bytes) bytes, over the limit of \(limits) (json.too_long)")
     }
 
     /// The part of a block that the door does not have from an earlier run.
@@ -158,8 +160,8 @@ package final class LineSender {
         return ToolFailure(
             .badData,
             """
-            \(lastSource) does not begin with the \(known) that producer \(producer.name.printable) has sent before. \
-            Nothing was sent; send other input under another producer name, or without one
+            \(lastSource) does not begin with the \(known) that producer \(producer.name.printable) sent in earlier \
+            runs. Nothing was sent; to send \(lastSource), give another producer name, or none
             """)
     }
 
@@ -217,14 +219,14 @@ package final class LineSender {
 
     private func text(_ line: UInt64, _ kind: String, _ path: String, _ reason: String, _ code: String) -> String {
         let path = path.isEmpty ? "" : "\(path.printable): "
-        // The reason for a predicate is followed by a line with its text and a line with a caret.
+        // If a predicate is wrong, the reason has two more lines: the predicate, and a caret below the error.
         let lines = reason.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).withoutControls }
         let notJSON = LineSender.syntaxCodes.contains(code) ? "not JSON: " : ""
         let head = "\(place(line)): \(kind)\(path)\(notJSON)\(lines.first ?? "") (\(code))"
         return ([head] + lines.dropFirst().map { "    " + $0 }).joined(separator: "\n")
     }
 
-    /// After a failure: how many lines were accepted, and how to continue.
+    /// The message after a failure: how many lines were accepted, and how to continue.
     package func progress(producer name: String?) -> String {
         let done = totals.accepted + totals.known
         let unanswered = hasGreeted ? next - 1 - through : 0
@@ -238,7 +240,7 @@ package final class LineSender {
         }
         if let name {
             return text + "; send the same input again with --producer \(name): it continues after "
-                + (through > 0 ? place(through) : "the last accepted line")
+                + (through > 0 ? place(through) : "the last line that the door accepted or refused")
         }
         guard unanswered > 0 else { return text + "; send the rest from \(place(through + 1)) on" }
         return text

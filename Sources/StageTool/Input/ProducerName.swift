@@ -2,12 +2,12 @@ import Glibc
 import PipelineRuntime
 import Time
 
-/// Names for producers. The door remembers for each name how many lines it has.
+/// Names for producers. For each name, the door remembers how many lines it has answered.
 package enum ProducerName {
     private static let bytesMax = 200
 
-    /// The name for an input. A file has the same name in every run, so that a restarted program continues after the last
-    /// accepted line.
+    /// The name for an input. A file has the same name in every run, so that a restarted program continues after the
+    /// last line that the door has answered.
     package static func of(_ source: InputSource) -> String {
         source.isStandardInput ? "standard input" : file(absolute(source.path))
     }
@@ -24,8 +24,9 @@ package enum ProducerName {
         return String(cString: resolved)
     }
 
-    /// A unique name for a producer that does not resume. The door forgets names that begin with `~` first.
-    package static var passing: String {
+    /// A unique name for a producer that does not resume. The name begins with `~`, so the door may forget it to make
+    /// room for other names.
+    package static func unique() -> String {
         var host = [CChar](repeating: 0, count: 65)
         gethostname(&host, 64)
         let name = host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }

@@ -28,14 +28,16 @@ package struct CheckedPipeline {
         }
     }
 
-    /// - Throws: ``ToolFailure`` that lists the stages.
+    /// - Throws: ``ToolFailure`` if there is no stage of this name. The message lists the stages.
     package func stage(_ name: String) throws(ToolFailure) -> PipelineStage {
         if let stage = file.stage(named: name) { return stage }
         let names = file.stagesInOrder.map(\.name).joined(separator: ", ")
         throw ToolFailure(.usage, "there is no stage \(name) in \(path); its stages: \(names)")
     }
 
-    /// The only built-in stage of a kind.
+    /// The only stage of a kind. Stages with a command, which run plugin programs, do not count.
+    ///
+    /// - Throws: ``ToolFailure`` if there is no such stage, or if there are several.
     package func stage(ofKind kind: String) throws(ToolFailure) -> PipelineStage {
         let stages = file.stagesInOrder.filter { $0.kind == kind && $0.command.isEmpty }
         guard let first = stages.first else {
@@ -52,13 +54,16 @@ package struct CheckedPipeline {
 extension PipelineText {
     /// Reads a file that was named on the command line.
     ///
-    /// - Throws: ``ToolFailure`` with 66 if there is no file; ``PipelineFileError`` if it is not text, or contains commands.
+    /// - Throws: ``ToolFailure`` with status 66 if the file is missing, a directory or not readable;
+    ///   ``PipelineFileError`` if the file is not text, or contains commands.
     package init(argument path: String) throws {
         try PipelineArgument.check(path)
         try self.init(path: path)
         if beginsWithCommand {
             throw PipelineFileError([
-                SettingsError(file: path, reason: "looks like commands", hint: "the pipeline file comes first")
+                SettingsError(
+                    file: path, reason: "begins with an ingest command, so it is not a pipeline file",
+                    hint: "name the pipeline file first, then the files of commands")
             ])
         }
     }
@@ -73,8 +78,8 @@ extension PipelineText {
         }
     }
 
-    /// Reads a file for a process that keeps running. Its relative paths stay valid if a link in the file's path is changed
-    /// later, so that no stage gets another log.
+    /// Reads the file of a process that keeps running. Links in the path of the file's folder are resolved now. If such
+    /// a link is changed later, relative paths in the file still lead to the same logs.
     package init(running path: String) throws {
         let file = try PipelineText(argument: path)
         let real = realpath(file.folder, nil)

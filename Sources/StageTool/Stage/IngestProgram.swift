@@ -10,10 +10,10 @@ struct IngestProgram<Kind: StageKind>: AsyncParsableCommand, ReloadsOnHangup {
             commandName: "belfry-ingest",
             abstract: "Accepts commands at the door: record changes, subscriptions, devices.",
             discussion: """
-                Opens the door of the pipeline file for `belfry send` and other producers, and writes accepted commands to \
-                its log. Input files go through the same door: each refused line is reported with its place and reason, and \
-                all other lines are accepted. After a restart, a file continues after its last accepted line. SIGHUP makes \
-                it read the pipeline file again.
+                Opens the door of the pipeline file for `belfry send` and other producers, and writes accepted \
+                commands to its log. Input files go through the same door: each refused line is reported with its \
+                place and reason, and all other lines are accepted. After a restart, a file continues after the last \
+                line that was accepted or refused. SIGHUP makes ingest read the pipeline file again.
 
                   belfry-ingest -p Pipelines/quickstart.yaml
                   belfry-ingest -p Pipelines/quickstart.yaml monday.ndjson tuesday.ndjson
@@ -59,10 +59,10 @@ struct IngestFeed: Sendable {
     let context: HostContext
     let sources: [InputSource]
 
-    /// How long the door may be silent. The door is in this process, and this is long enough for a slow disk.
+    /// How long the door may be silent. The door is in this process, so only a slow disk can delay its answers.
     private static let patience = Duration.seconds(60)
 
-    /// - Returns: The number of refused lines.
+    /// - Returns: The number of refused lines of this run and, if it is known, of earlier runs.
     func run() async throws -> UInt64 {
         guard !sources.isEmpty else { return 0 }
         return try await SocketThread.run(name: "inputs") { try sendAll() }
@@ -70,19 +70,19 @@ struct IngestFeed: Sendable {
 
     private func sendAll() throws -> UInt64 {
         var refused: UInt64 = 0
-        for source in sources where stage.isGoingOn { refused += try send(source).allRefused }
+        for source in sources where stage.isRunning { refused += try send(source).allRefused }
         return refused
     }
 
     private func send(_ source: InputSource) throws -> LineSender.Totals {
         let host = stage.host
-        let socket = try ProducerSocket.make(host.plan, context)
+        let socket = try ToolSocket.make(host.plan, context)
         defer { socket.close() }
         let door = host.control.report.door ?? host.plan.door ?? ""
         let producer = try Producer(
             socket, endpoint: door, name: ProducerName.of(source), secret: host.plan.producerSecret())
         let sender = LineSender(producer, [source]) { StandardError.write($0) }
-        sender.mayContinue = { [stage] _ in stage.isGoingOn }
+        sender.mayContinue = { [stage] _ in stage.isRunning }
         let totals = try sender.run(patience: IngestFeed.patience, resumes: !source.isStandardInput)
         StandardError.write("\(source.name): \(totals.text)")
         return totals

@@ -4,7 +4,8 @@ import Glibc
 package struct SiblingProgram {
     package let path: String
 
-    /// - Throws: ``ToolFailure`` with 69 if the program is missing. The message contains the command that builds it.
+    /// - Throws: ``ToolFailure`` with status 69 if the program is missing or not executable. The message contains the
+    ///   command that builds the program.
     package init(_ name: String, beside program: String = SiblingProgram.running) throws(ToolFailure) {
         let folder = program.lastIndex(of: "/").map { program[..<$0] } ?? "."
         path = "\(folder)/\(name)"

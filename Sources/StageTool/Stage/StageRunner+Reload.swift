@@ -34,11 +34,11 @@ extension StageRunner {
         let stage = host.plan.stage
         let isReloaded = await succeeds {
             guard let preparedReload = try await self.preparedReload(of: PipelineText(running: pipeline)) else {
-                return StandardError.write("\(stage): \(pipeline) has nothing new")
+                return StandardError.write("\(stage): \(pipeline) has no changes for this stage")
             }
             try await take(preparedReload)
         }
-        if !isReloaded, running.isGoingOn { StandardError.write("\(stage): keeps its previous settings") }
+        if !isReloaded, running.isRunning { StandardError.write("\(stage): keeps its previous settings") }
     }
 
     private func preparedReload(of file: PipelineText) async throws -> ReloadableStage.PreparedReload? {
@@ -51,7 +51,8 @@ extension StageRunner {
 
     private func take(_ preparedReload: ReloadableStage.PreparedReload) async throws {
         try await running.take(preparedReload)
-        StandardError.write("\(host.plan.stage): reloaded \(pipeline): \(preparedReload.said.joined(separator: "; "))")
+        let descriptions = preparedReload.descriptions.joined(separator: "; ")
+        StandardError.write("\(host.plan.stage): reloaded \(pipeline): \(descriptions)")
     }
 
     /// - Returns: Whether `body` succeeded. A failure is reported, unless the stage has ended.
@@ -63,7 +64,7 @@ extension StageRunner {
             return false
         } catch {
             let stage = host.plan.stage
-            let failure = StageRunner.naming(stage, error) as? ToolFailure
+            let failure = StageRunner.error(error, naming: stage) as? ToolFailure
             StandardError.write(failure?.message ?? "\(stage): \(error)")
             return false
         }

@@ -26,7 +26,7 @@ package struct StageRunner {
 
     /// - Parameters:
     ///   - pipeline: The path of the pipeline file.
-    ///   - read: Checks the file; called again for every reload.
+    ///   - read: Checks the file and finds the stage in it; called again for every reload.
     package init(
         _ registry: Registry, _ pipeline: String, read: @escaping @Sendable (PipelineText) throws -> LoadedStage
     ) throws {
@@ -41,7 +41,7 @@ package struct StageRunner {
         (self.pipeline, self.read) = (pipeline, read)
     }
 
-    /// The pipeline file. A process that `belfry up` started gets its text from there.
+    /// The pipeline file. A process that `belfry up` started gets the file's text from `belfry up`.
     package static func file(_ pipeline: String) throws -> PipelineText {
         guard isSupervised else { return try PipelineText(running: pipeline) }
         guard case .file(let folder, let text) = SupervisorLine.ofThisProcess.next() else {
@@ -55,11 +55,12 @@ package struct StageRunner {
     /// Whether `belfry up` started this process.
     package static var isSupervised: Bool { getenv("BELFRY_SUPERVISED") != nil }
 
-    /// Returns when the stage has stopped and its output is durable.
+    /// Runs the stage. Returns when the stage has stopped and its output is durable.
     ///
     /// - Parameter work: Runs beside the stage, once the stage is running.
     package func run(_ work: @escaping @Sendable () async throws -> Void = {}) async throws {
-        // `belfry up` waits for an answer to each of its requests, so all are kept. For several signals one reload is enough.
+        // `belfry up` waits for an answer to each of its requests, so all requests are kept. Several signals need only
+        // one reload.
         let (requests, request) = AsyncStream.makeStream(
             of: Request.self, bufferingPolicy: StageRunner.isSupervised ? .unbounded : .bufferingNewest(1))
         watchSignals(request)
@@ -75,7 +76,7 @@ package struct StageRunner {
         async let announcing: Void = announce(first)
         async let reloading: Void = answer(requests)
         defer { request.finish() }
-        do { try await running.run() } catch { throw StageRunner.naming(host.plan.stage, error) }
+        do { try await running.run() } catch { throw StageRunner.error(error, naming: host.plan.stage) }
         request.finish()
         await announcing
         await reloading
@@ -101,7 +102,7 @@ package struct StageRunner {
             "\(host.plan.stage): send SIGHUP to belfry up, process \(getppid()), which reloads the file for all stages")
     }
 
-    /// Reports that a stage started by hand is running or waiting; `belfry up` does that for its own stages.
+    /// Reports that a stage started by hand is running or waiting; `belfry up` reports this for its own stages.
     private func announce(_ host: StageHost) async {
         guard !StageRunner.isSupervised else { return }
         let waiting = Task { [plan = host.plan, control = host.control, upstream] in
@@ -128,8 +129,9 @@ package struct StageRunner {
         }
     }
 
-    /// Adds the stage's name to an error, since several stages may share one terminal.
-    package static func naming(_ stage: String, _ error: any Error) -> any Error {
+    /// Adds the stage's name to an error, since several stages may share one terminal. Adds no name to errors in the
+    /// pipeline file, and to errors that Belfry does not define.
+    package static func error(_ error: any Error, naming stage: String) -> any Error {
         guard let failure = ToolFailure(explaining: error) else { return error }
         return failure.status == .configuration && error is PipelineFileError
             ? failure : ToolFailure(failure.status, "\(stage): \(failure.message)")

@@ -4,7 +4,7 @@ import PipelineKit
 package struct CoalesceSettings: PluginSettings {
     /// The policy that decides how long each notification is held.
     package var policy = PluginChoice(Latest.kind)
-    /// How long a notification waits for a newer one to replace it. If the window is zero, nothing is held.
+    /// How long a notification waits for a newer one to replace it. If the window is zero, no notification is held.
     ///
     /// The default of one second is enough for the saves of one editing step to arrive, and short enough to feel immediate.
     package var window = Duration.seconds(1)

@@ -41,8 +41,8 @@ package struct CoalesceStage: Stage {
 
     package mutating func proceed(at now: Instant, into out: inout Outbox) { release(dueAt: now, into: &out) }
 
-    /// Releases due notifications until the outbox is full. There may be many at a time: a change in a public database may
-    /// have notifications for a hundred thousand users.
+    /// Releases due notifications until the outbox is full. Many notifications may be due at once: a change in a public
+    /// database may have notifications for a hundred thousand users.
     private mutating func release(dueAt now: Instant, into out: inout Outbox) {
         while !out.isFull, let notification = held.removeFirst(dueAt: now, isRemembered: memory > .zero) {
             out.append { notification.write(into: &$0) }
@@ -83,7 +83,7 @@ package struct CoalesceStage: Stage {
         }
     }
 
-    /// Makes a key only if it is needed, because making one costs as much as all other steps together.
+    /// Makes a key only if it is needed, because making a key costs as much as all other steps together.
     private mutating func takeReplaceable(_ match: Match, at now: Instant, into out: inout Outbox) {
         let key = held.isEmpty ? nil : HoldKey(match)
         let slot = key.flatMap { held.slot(of: $0) }

@@ -2,10 +2,11 @@ import Events
 import JSON
 import Time
 
-/// The newest of several matches that replaced each other, and the changes that it stands for.
+/// A held notification: the newest of the matches that replaced each other, and the changes that the notification
+/// stands for.
 struct HeldNotification {
-    /// The most changes that one notification lists. A notification with that many leaves at once, so its event stays
-    /// small.
+    /// The most changes that one notification lists. A notification that reaches this number leaves at once, so its
+    /// event stays small.
     static let causesMax = 10_000
 
     /// When the first match came.
@@ -30,7 +31,8 @@ struct HeldNotification {
         newest = HeldMatch(match)
     }
 
-    /// Writes the newest match as a notification. It names the origin only if all changes have the same origin.
+    /// Writes the newest match as a notification. The notification names the origin only if all changes have the same
+    /// origin.
     func write(into buffer: inout ByteBuffer) {
         buffer.appendNotification(causes: causes, atLimit: atLimit)
         newest.writeMembers(withOrigin: isOriginShared, into: &buffer)

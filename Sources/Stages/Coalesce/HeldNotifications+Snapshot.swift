@@ -93,10 +93,12 @@ extension HeldNotification {
 
 extension AtLimit {
     fileprivate init(_ snapshot: inout SnapshotReader) throws(SnapshotError) {
-        guard let word = AtLimit(rawValue: try snapshot.text()) else {
-            throw snapshot.error("the word for atLimit is unknown")
+        let word = try snapshot.text()
+        guard let atLimit = AtLimit(rawValue: word) else {
+            let words = AtLimit.allCases.map(\.rawValue).joined(separator: ", ")
+            throw snapshot.error("atLimit is \"\(word.printable)\", which is none of \(words)")
         }
-        self = word
+        self = atLimit
     }
 }
 
@@ -159,7 +161,7 @@ extension HeldNotification {
 }
 
 extension ByteBuffer {
-    /// Appends `"key":value,` unless the value is missing, null or empty.
+    /// Appends `"key":value,` unless the value is missing, null, false or empty.
     fileprivate mutating func append(pair key: Member, _ value: JSONValue?) {
         guard let value, !value.isUnset else { return }
         append("\"")

@@ -2,7 +2,7 @@ import Time
 
 /// All held notifications by key and by deadline, and for each key the time at which its last notification left.
 ///
-/// Every operation takes logarithmic time at most.
+/// Holding, moving or removing one notification takes logarithmic time at most.
 struct HeldNotifications {
     /// A key with a held notification, with a notification that left recently, or with both.
     private struct Slot {
@@ -36,7 +36,7 @@ struct HeldNotifications {
 
     func lastLeft(_ slot: Int) -> Instant? { slots[slot]?.lastLeft }
 
-    /// All slots with a held notification, in no order.
+    /// All slots with a held notification, in no particular order.
     var heldSlots: [Int] { slots.indices.filter { isHeld($0) } }
 
     subscript(slot: Int) -> HeldNotification {
@@ -61,10 +61,10 @@ struct HeldNotifications {
 
     mutating func move(_ slot: Int, to due: Instant) { deadlines.move(slot, to: due) }
 
-    /// Removes the next notification that is due by `now`. Of several with the same time, the one that was held first
-    /// leaves first.
+    /// Removes the next notification that is due by `now`. Of notifications with the same due time, the notification
+    /// that was held first leaves first.
     ///
-    /// - Parameter isRemembered: Whether to record when it left.
+    /// - Parameter isRemembered: Whether to record when the notification left.
     mutating func removeFirst(dueAt now: Instant, isRemembered: Bool) -> HeldNotification? {
         guard let first = deadlines.first, first.due <= now, let key = slots[first.slot]?.key,
             let notification = slots[first.slot]?.held
@@ -91,6 +91,8 @@ struct HeldNotifications {
 
     // MARK: Times at which notifications left
 
+    /// Records that a notification of the key left.
+    ///
     /// - Parameter slot: The slot of the key; nil if the key has no slot.
     mutating func note(_ slot: Int?, _ key: HoldKey, leftAt now: Instant) {
         let slot = slot ?? self.slot(for: key)

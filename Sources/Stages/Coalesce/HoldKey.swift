@@ -3,14 +3,15 @@ import JSON
 
 /// The key of a held notification. A newer notification with the same key replaces it.
 ///
-/// The key consists of container, environment and user, and then of the collapse ID. A silent notification has database and
-/// subscription ID instead of the collapse ID. The key contains the decoded texts, so JSON escapes make no difference.
+/// The key consists of the container, the environment, the user and the collapse ID. A silent notification without a
+/// collapse ID has the database and the subscription ID instead. The key contains the decoded strings, so JSON escapes
+/// make no difference.
 struct HoldKey: Hashable {
     let bytes: [UInt8]
 
     /// - Parameter match: A replaceable match.
     init(_ match: Match) {
-        // Each text follows its length, so that different lists of texts never have the same bytes.
+        // Each string follows its length, so that different lists of strings never have the same bytes.
         var bytes: [UInt8] = []
         bytes.reserveCapacity(160)
         bytes.append(text: match.container)
@@ -37,7 +38,7 @@ struct HoldKey: Hashable {
         self.bytes = bytes
     }
 
-    /// The user: the first three texts of the key.
+    /// The user, with container and environment: the first three strings of the key.
     var user: UserKey {
         let end = (0..<3).reduce(0) { end, _ in bytes.endOfText(from: end) ?? bytes.count }
         return UserKey(bytes: Array(bytes[..<end]))
@@ -74,7 +75,8 @@ struct OriginKey: Equatable {
 }
 
 extension [UInt8] {
-    /// Appends the length of the decoded text, and the text. A missing text differs from an empty text.
+    /// Appends the length of the decoded string, and the string. A missing string has the length `UInt32.max`, so it
+    /// differs from an empty string.
     fileprivate mutating func append(text: JSONValue?) {
         guard let text, text.isString else { return append(length: .max) }
         text.withUTF8 { utf8 in

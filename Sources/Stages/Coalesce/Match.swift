@@ -26,7 +26,8 @@ struct Match: ~Escapable {
         (self.json, self.sequence) = (json, sequence)
         guard let change = json[.change]?.int64, change > 0 else {
             throw Rejection(
-                code: "match.change", reason: "change must be the sequence of a change, from 1", path: "change")
+                code: "match.change", reason: "change is not a sequence: it must be a whole number from 1",
+                path: "change")
         }
         self.change = UInt64(change)
         container = try json.text(.container)
@@ -57,7 +58,7 @@ struct Match: ~Escapable {
         guard let collapseID = info?["collapseIDKey"], !collapseID.isUnset else { return nil }
         guard collapseID.isString else {
             throw Rejection(
-                code: "match.collapse_id", reason: "the collapse ID is not a text",
+                code: "match.collapse_id", reason: "the collapse ID is not a string",
                 path: "notificationInfo.collapseIDKey")
         }
         return collapseID
@@ -87,7 +88,7 @@ extension JSONValue {
 
     fileprivate func text(_ key: StaticString) throws(Rejection) -> JSONValue {
         guard let value = self[key], value.isString else {
-            throw Rejection(code: "match.member", reason: "the match has no text \"\(key)\"", path: "\(key)")
+            throw Rejection(code: "match.member", reason: "\(key) is missing, or is not a string", path: "\(key)")
         }
         return value
     }

@@ -1,4 +1,5 @@
-/// The slots of held notifications for each user, the oldest first.
+/// The slots of each user's held notifications, the oldest first. A notification that leaves because of the limit per
+/// user is not in the list.
 struct PendingByUser {
     private var chains: [UserKey: SlotChain] = [:]
     private var links = SlotLinks()

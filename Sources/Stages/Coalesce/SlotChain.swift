@@ -5,7 +5,7 @@ struct SlotChain {
     fileprivate(set) var count = 0
 }
 
-/// The links of doubly linked lists of slots. A slot is in one list at a time.
+/// The links of doubly linked lists of slots. A slot is in at most one list.
 struct SlotLinks {
     private struct Link {
         var previous: Int?

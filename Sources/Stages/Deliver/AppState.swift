@@ -13,18 +13,18 @@ struct AppKey: Hashable, Comparable {
         [transport, app.container, app.environment, app.topic ?? ""].map { ExactText($0) }
     }
 
-    /// The app for the operator: container, environment and topic.
+    /// The app's name in messages to the operator: container, environment and topic.
     var appText: String { [app.container, app.environment, app.topic].compactMap(\.self).joined(separator: " ") }
 }
 
 /// What deliver knows about an app at its transport.
 struct AppState {
-    /// Whether the transport has accepted a push of the app since its settings last changed.
+    /// Whether the transport has accepted a push of the app since the transport's settings last changed.
     var hasAccepted = false
     var hold: AppHold?
     /// The number of scheduled effects that will stop the app.
     var holdsComing = 0
-    /// Devices whose address is unknown to the transport, which has not accepted any push of the app yet.
+    /// Devices whose addresses the transport does not know. Empty once the transport has accepted a push of the app.
     var suspects: [Retirement] = []
 
     /// With this many suspects, the configuration must be wrong, not the addresses of the devices.
@@ -49,7 +49,7 @@ struct AppHold: Equatable {
     /// Whether a push waits that can be the next probe.
     var hasWaiting = true
 
-    /// When to send the next probe.
+    /// When to send the next probe. Nil if no push waits, or if a probe has no answer yet.
     var due: Instant? { hasWaiting && probe == nil ? probeAt : nil }
 
     init(at now: Instant) { probeAt = now.advanced(by: Self.firstInterval) }
@@ -106,7 +106,7 @@ struct Apps {
         held.removeAll { $0 == app }
     }
 
-    /// When to send the next probe.
+    /// When to send the next probe of any app. Nil if no app needs a probe.
     var due: Instant? { held.lazy.compactMap { states[$0].hold?.due }.min() }
 
     /// All apps, sorted by key.

@@ -49,7 +49,7 @@ extension DeliverStage {
             return Explanation(
                 DeliverStage.kind, .appStopped,
                 "transport \(device.transport) rejects every push of the app of \(device.name): Belfry sends one push "
-                    + "as a test at \(hold.probeAt.rfc3339)", details)
+                    + "as a probe at \(hold.probeAt.rfc3339)", details)
         }
         return Explanation(
             DeliverStage.kind, .transportKnown, "\(device.name) is reached through transport \(device.transport)",

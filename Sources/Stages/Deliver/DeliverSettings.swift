@@ -16,7 +16,8 @@ package struct DeliverSettings: PluginSettings {
     package let transports: [TransportBinding]
     /// The longest time for which a push waits after it came.
     package let retryFor: Duration
-    /// The most pushes that wait at a time. A push above the limit ends as `failed` with the limit as its reason.
+    /// The most pushes that may wait at the same time. A push above the limit ends as `failed` with the limit as its
+    /// reason.
     package let pendingMax: Int
     /// What happens to a push whose `apns-expiration` has passed before its first attempt.
     package let expired: Expired
@@ -24,7 +25,7 @@ package struct DeliverSettings: PluginSettings {
     package let retryTo: RetryTo
     /// Which tokens devices may register.
     package let tokens: Tokens
-    /// The transport that gets a notice of each retired device; nil if nobody gets notices.
+    /// The transport that gets a notice of each retired device; nil if the stage sends no notices.
     package let retired: TransportBinding?
 
     /// The name of ``retired`` among the transports.
@@ -87,7 +88,8 @@ package struct DeliverSettings: PluginSettings {
         guard var reader = try settings.mapping(retiredName) else { return nil }
         guard !transports.contains(where: { $0.name == retiredName }) else {
             throw settings.fail(
-                retiredName, "a transport has this name too", hint: "give the one under transports another name")
+                retiredName, "a transport also has the name \"\(retiredName)\"",
+                hint: "give that transport another name")
         }
         let kind = try reader.string("use", default: "webhook")
         return TransportBinding(name: retiredName, kind: kind, settings: reader)

@@ -77,27 +77,27 @@ extension DeliverStage {
     ) {
         var push = push
         push.add(answer)
-        let taken = answer.taken ?? now
+        let receivedAt = answer.receivedAt ?? now
         switch answer.outcome {
-        case .accepted: accept(answer, push, taken, into: &out)
-        case .failed: fail(answer, push, taken, into: &out)
-        case .deferred: postpone(answer, push, taken, into: &out)
-        case .unregistered: unregister(answer, push, taken, into: &out)
-        case .unknownAddress: suspect(answer, push, taken, into: &out)
-        case .stopped: stop(answer, push, taken, into: &out)
+        case .accepted: accept(answer, push, receivedAt, into: &out)
+        case .failed: fail(answer, push, receivedAt, into: &out)
+        case .deferred: postpone(answer, push, receivedAt, into: &out)
+        case .unregistered: unregister(answer, push, receivedAt, into: &out)
+        case .unknownAddress: suspect(answer, push, receivedAt, into: &out)
+        case .stopped: stop(answer, push, receivedAt, into: &out)
         }
     }
 
     private mutating func accept(
-        _ answer: TransportAnswer, _ push: PendingPush, _ taken: Instant, into out: inout Outbox
+        _ answer: TransportAnswer, _ push: PendingPush, _ receivedAt: Instant, into out: inout Outbox
     ) {
         var note = push.note(PushNote(.accepted), answered: answer)
         let app = push.device.appIndex
         if !registry.apps.isHealthy(app) {
             let state = registry.apps[app]
-            if state.hold != nil || state.holdsComing > 0 { schedule(.resume(app: app), taken, &note) }
+            if state.hold != nil || state.holdsComing > 0 { schedule(.resume(app: app), receivedAt, &note) }
             if state.hold != nil, state.isSuspicious { reportRecovery(of: app, into: &out) }
-            for suspect in state.suspects { schedule(.retire(suspect), taken, &note) }
+            for suspect in state.suspects { schedule(.retire(suspect), receivedAt, &note) }
             registry.apps[app].suspects = []
             registry.apps[app].hasAccepted = true
         }
@@ -105,28 +105,29 @@ extension DeliverStage {
     }
 
     private mutating func fail(
-        _ answer: TransportAnswer, _ push: PendingPush, _ taken: Instant, into out: inout Outbox
+        _ answer: TransportAnswer, _ push: PendingPush, _ receivedAt: Instant, into out: inout Outbox
     ) {
         var note = push.note(PushNote(.failed), answered: answer)
-        resumeIfProbed(by: push, taken, &note)
+        resumeIfProbed(by: push, receivedAt, &note)
         write(note, of: push, into: &out)
     }
 
     private mutating func postpone(
-        _ answer: TransportAnswer, _ push: PendingPush, _ taken: Instant, into out: inout Outbox
+        _ answer: TransportAnswer, _ push: PendingPush, _ receivedAt: Instant, into out: inout Outbox
     ) {
         var push = push
-        let until = max(answer.until ?? taken.advanced(by: Self.standardDelay), taken.advanced(by: Self.leastDelay))
+        let until = max(
+            answer.until ?? receivedAt.advanced(by: Self.standardDelay), receivedAt.advanced(by: Self.leastDelay))
         var note = PushNote(waiting: answer.outcome.rawValue)
-        note.taken = taken
+        note.receivedAt = receivedAt
         note.until = until
-        resumeIfProbed(by: push, taken, &note)
+        resumeIfProbed(by: push, receivedAt, &note)
         if push.headers.isForOneAttempt, push.attempts > 0 {
             var end = push.note(PushNote(.expired), answered: answer)
-            end.taken = note.taken
+            end.receivedAt = note.receivedAt
             return write(end, of: push, into: &out)
         }
-        push.due = min(until.wholeSecond, push.end(settings.retryFor, after: taken))
+        push.due = min(until.wholeSecond, push.end(settings.retryFor, after: receivedAt))
         wait(push, note, answered: answer, into: &out)
     }
 
@@ -135,30 +136,34 @@ extension DeliverStage {
     private static let leastDelay = Duration.seconds(1)
 
     private mutating func unregister(
-        _ answer: TransportAnswer, _ push: PendingPush, _ taken: Instant, into out: inout Outbox
+        _ answer: TransportAnswer, _ push: PendingPush, _ receivedAt: Instant, into out: inout Outbox
     ) {
         var note = push.note(PushNote(.unregistered), answered: answer)
         if answer.isWithdrawal {
-            resumeIfProbed(by: push, taken, &note)
+            resumeIfProbed(by: push, receivedAt, &note)
             return write(note, of: push, into: &out)
         }
-        let since = answer.since ?? taken
+        let since = answer.since ?? receivedAt
         note.registered = push.device.registered
-        note.since = cameUndatedAtRegistration(answer, push, taken) ? nil : since
+        note.since = cameUndatedAtRegistration(answer, push, receivedAt) ? nil : since
         // An answer without a time is about the address that the push was sent to, so it is later than the registration.
         let isLater = answer.since == nil || since > push.device.registered
         if isLater || push.handedOut >= push.device.registered.advanced(by: Self.registrationTrust) {
-            schedule(.retire(retirement(push, answer, since)), taken, &note)
+            schedule(.retire(retirement(push, answer, since)), receivedAt, &note)
         }
-        resumeIfProbed(by: push, taken, &note)
+        resumeIfProbed(by: push, receivedAt, &note)
         write(note, of: push, into: &out)
     }
 
-    /// Whether the answer has no time and came at the moment of the registration. Its outcome then has no `since`.
+    /// Whether the answer has no time of its own and came no later than the registration. Its outcome then has no
+    /// `since`.
     ///
-    /// Earlier versions wrote that moment as `since` and did not retire the device. A replay of their logs must do the same.
-    private func cameUndatedAtRegistration(_ answer: TransportAnswer, _ push: PendingPush, _ taken: Instant) -> Bool {
-        answer.since == nil && taken <= push.device.registered
+    /// Earlier versions wrote the answer's arrival as `since` and did not retire the device. A replay of their logs
+    /// must do the same.
+    private func cameUndatedAtRegistration(_ answer: TransportAnswer, _ push: PendingPush, _ receivedAt: Instant)
+        -> Bool
+    {
+        answer.since == nil && receivedAt <= push.device.registered
     }
 
     /// An answer may say that a token became invalid before the device was registered. The stage does not believe it if the
@@ -171,22 +176,22 @@ extension DeliverStage {
     }
 
     private mutating func suspect(
-        _ answer: TransportAnswer, _ push: PendingPush, _ taken: Instant, into out: inout Outbox
+        _ answer: TransportAnswer, _ push: PendingPush, _ receivedAt: Instant, into out: inout Outbox
     ) {
         let app = push.device.appIndex
         let hasAccepted = registry.apps[app].hasAccepted
         var note = push.note(PushNote(hasAccepted ? .unregistered : .failed), answered: answer)
-        note.taken = taken
+        note.receivedAt = receivedAt
         if hasAccepted {
-            (note.since, note.registered) = (taken, push.device.registered)
-            schedule(.retire(retirement(push, answer, taken)), taken, &note)
+            (note.since, note.registered) = (receivedAt, push.device.registered)
+            schedule(.retire(retirement(push, answer, receivedAt)), receivedAt, &note)
         } else {
-            registry.apps[app].suspect(retirement(push, answer, taken))
+            registry.apps[app].suspect(retirement(push, answer, receivedAt))
         }
         if registry.apps[app].isSuspicious {
-            hold(app, nil, Self.suspicion, push, taken, &note)
+            hold(app, nil, Self.suspicion, push, receivedAt, &note)
         } else {
-            resumeIfProbed(by: push, taken, &note)
+            resumeIfProbed(by: push, receivedAt, &note)
         }
         write(note, of: push, into: &out)
     }
@@ -195,32 +200,33 @@ extension DeliverStage {
         "\(AppState.suspectsMax) devices are unknown there and none was known yet: is it the wrong environment or topic?"
 
     private mutating func stop(
-        _ answer: TransportAnswer, _ push: PendingPush, _ taken: Instant, into out: inout Outbox
+        _ answer: TransportAnswer, _ push: PendingPush, _ receivedAt: Instant, into out: inout Outbox
     ) {
         var note = PushNote(waiting: PendingPush.heldWord)
-        hold(push.device.appIndex, answer.status, answer.reason, push, taken, &note)
+        hold(push.device.appIndex, answer.status, answer.reason, push, receivedAt, &note)
         wait(push, note, answered: answer, into: &out)
     }
 
     private mutating func hold(
-        _ app: Int, _ status: Int?, _ reason: String?, _ push: PendingPush, _ taken: Instant,
+        _ app: Int, _ status: Int?, _ reason: String?, _ push: PendingPush, _ receivedAt: Instant,
         _ note: inout PushNote
     ) {
         let wasProbe = registry.apps[app].hold?.probe == push.key
         registry.apps[app].holdsComing += 1
-        schedule(.hold(app: app, status: status, reason: reason, wasProbe: wasProbe), taken, &note)
+        schedule(.hold(app: app, status: status, reason: reason, wasProbe: wasProbe), receivedAt, &note)
     }
 
-    /// Ends the hold if the push was the app's probe. Every answer to a probe ends the hold, except `stopped`.
-    private mutating func resumeIfProbed(by push: PendingPush, _ taken: Instant, _ note: inout PushNote) {
+    /// Ends the hold if the push was the app's probe. Every answer to a probe ends the hold, except `stopped` and an
+    /// unknown address in a suspicious app.
+    private mutating func resumeIfProbed(by push: PendingPush, _ receivedAt: Instant, _ note: inout PushNote) {
         let app = push.device.appIndex
         guard registry.apps[app].hold?.probe == push.key else { return }
-        schedule(.resume(app: app), taken, &note)
+        schedule(.resume(app: app), receivedAt, &note)
     }
 
-    private mutating func schedule(_ effect: Effect, _ taken: Instant, _ note: inout PushNote) {
-        schedule(ScheduledEffect(effect, after: taken))
-        note.taken = taken
+    private mutating func schedule(_ effect: Effect, _ receivedAt: Instant, _ note: inout PushNote) {
+        schedule(ScheduledEffect(effect, after: receivedAt))
+        note.receivedAt = receivedAt
     }
 
     /// Inserts the effect after all effects that are due at the same time.
@@ -234,7 +240,7 @@ extension DeliverStage {
         out.append { push.outcome.write(note, at: push.device, push.id, to: &$0) }
     }
 
-    /// Makes the push wait, unless too many pushes wait already.
+    /// Makes the push wait, unless a newer push replaces it or too many pushes wait already.
     mutating func wait(
         _ push: PendingPush, _ note: PushNote, answered answer: TransportAnswer? = nil, into out: inout Outbox
     ) {
@@ -247,7 +253,7 @@ extension DeliverStage {
         guard pending.count < settings.pendingMax else { return refuse(push, text, answer, into: &out) }
         if note.word == PendingPush.heldWord {
             push.isHeld = true
-            push.due = push.end(settings.retryFor, after: note.taken)
+            push.due = push.end(settings.retryFor, after: note.receivedAt)
         }
         pending.insert(push)
         write(text, of: push, into: &out)
@@ -259,7 +265,7 @@ extension DeliverStage {
         into out: inout Outbox
     ) {
         var note = push.note(PushNote(.superseded), answered: answer)
-        (note.superseder, note.taken, note.until) = (newer, text.taken, text.until)
+        (note.superseder, note.receivedAt, note.until) = (newer, text.receivedAt, text.until)
         write(note, of: push, into: &out)
     }
 
@@ -269,7 +275,7 @@ extension DeliverStage {
         var refusal = push.note(PushNote(.failed), answered: answer)
         refusal.said = answer.map { $0.reason ?? "" }
         refusal.reason = "\(settings.pendingMax) pushes wait already: see pendingMax"
-        (refusal.taken, refusal.until) = (text.taken, text.until)
+        (refusal.receivedAt, refusal.until) = (text.receivedAt, text.until)
         write(refusal, of: push, into: &out)
     }
 }
@@ -279,7 +285,7 @@ extension PendingPush {
 }
 
 extension AppState {
-    /// Adds the device to the suspects, each device once.
+    /// Adds the device to the suspects, unless the device is a suspect already or the list is full.
     fileprivate mutating func suspect(_ retirement: Retirement) {
         guard suspects.count < AppState.suspectsMax,
             !suspects.contains(where: { $0.device.isSame(as: retirement.device) })

@@ -15,7 +15,7 @@ extension DeliverStage {
             "\(name): \(key.transport) rejects every push of \(key.appText): \(waiting.of("push")) waiting, "
                 + "next try at \(hold.probeAt)",
             fix: registry.apps[app].isSuspicious
-                ? "the transport has not accepted any of its devices yet: \(Self.remedyOfSuspicion)"
+                ? "the transport has not accepted any device of this app yet: \(Self.remedyOfSuspicion)"
                 : "belfry doctor apns says what is wrong; app.stopped in the log of \(name) has the answer",
             [
                 .init("stage", name), .init("app", key.appText), .init("transport", key.transport),
@@ -28,8 +28,8 @@ extension DeliverStage {
     func reportSuspicion(of app: Int, into out: inout Outbox) {
         let key = registry.apps.keys[app]
         out.tell(
-            "\(key.transport): \(key.appText): nothing more is sent: \(Self.suspicion) "
-                + "\(Self.remedyOfSuspicion). Its pushes wait and are tried again")
+            "\(key.transport): \(key.appText): Belfry stops sending: \(Self.suspicion) "
+                + "\(Self.remedyOfSuspicion). The app's pushes wait and are tried again")
     }
 
     func reportRecovery(of app: Int, into out: inout Outbox) {
@@ -39,6 +39,7 @@ extension DeliverStage {
 
     /// What to do if all devices of an app are unknown.
     private static let remedyOfSuspicion =
-        "Compare the transport's host and the app's environment and topic with those that the app is built for, and "
-        + "the tokens with those that the app received (a probe does not show which tokens are known)"
+        "Compare the transport's host and the app's environment and topic with the values in the app's build, and the "
+        + "registered tokens with the tokens that the app received (a probe does not show which tokens the transport "
+        + "knows)"
 }

@@ -16,9 +16,9 @@ extension DeliverStage {
             snapshot.write(transport.fingerprint)
         }
         snapshot.write(all: registry.apps.sortedIndices.filter { !registry.apps[$0].isInitial }) {
-            place, snapshot in
-            registry.apps.keys[place].write(into: &snapshot)
-            registry.apps[place].write(into: &snapshot)
+            app, snapshot in
+            registry.apps.keys[app].write(into: &snapshot)
+            registry.apps[app].write(into: &snapshot)
         }
         snapshot.write(all: pending.inOrder) { $0.write(into: &$1) }
         snapshot.write(all: ledger.inOrder) { $0.write(into: &$1) }
@@ -47,7 +47,7 @@ extension DeliverStage {
         }
         effects =
             released.sorted { registry.apps.keys[$0] < registry.apps.keys[$1] }.map {
-                ScheduledEffect(.release(app: $0), after: .epoch)
+                ScheduledEffect(.resumeAfterSettingsChange(app: $0), after: .epoch)
             } + effects
         updateDeadline()
     }
@@ -70,7 +70,7 @@ extension DeliverStage {
         for push in pending.inOrder { push.writeState(into: &lines) }
     }
 
-    /// The answer that an outcome or attempt records; nil if no transport was asked.
+    /// The answer that an outcome or attempt records; nil if the event records no answer of a transport.
     package static func answer(recordedIn event: borrowing InputEvent) -> TransportAnswer? {
         let isNotice = event.isOfType(EventName.noticeOutcome) || event.isOfType(EventName.noticeAttempt)
         guard isNotice || event.isOfType(EventName.outcome) || event.isOfType(EventName.attempt) else { return nil }
@@ -97,7 +97,7 @@ extension DeliverStage {
         if let said = json[.said]?.string { answer.reason = said.isEmpty ? nil : said }
         answer.until = json[.until]?.moment
         answer.since = json[.since]?.moment
-        answer.taken = json[.at]?.moment
+        answer.receivedAt = json[.at]?.moment
         answer.isUnderWay = json[.underWay]?.bool ?? false
         answer.mayRepeat = json[.repeatPossible]?.bool ?? false
         answer.receipt = json[.receipt]?.string
@@ -121,7 +121,7 @@ extension PendingPush {
         lines.append(status: status, reason: reason)
         lines.append(.attempts, attempts)
         if isUnderWay { lines.append(.underWay, true) }
-        lines.append("came", came)
+        lines.append("came", arrived)
         lines.append("due", due)
         lines.append("}\n")
     }

@@ -23,7 +23,8 @@ extension DeliverStage {
             case .hold(let app, let status, let reason, let wasProbe):
                 hold(app, status, reason, wasProbe, at: now, into: &out)
             case .resume(let app): resume(app, at: now, into: &out)
-            case .release(let app): schedule(ScheduledEffect(.resume(app: app), after: now.advanced(by: .seconds(1))))
+            case .resumeAfterSettingsChange(let app):
+                schedule(ScheduledEffect(.resume(app: app), after: now.advanced(by: .seconds(1))))
             }
         }
     }
@@ -110,8 +111,8 @@ extension DeliverStage {
 
     // MARK: Pushes
 
-    /// The push as it is sent to the present registration of its device. Nil if the device is gone or is registered for
-    /// another app.
+    /// The push, readdressed to the present registration of its device if `retryTo` allows that. Nil if the device is
+    /// gone or may not get the push because it is registered for another app, unless the transport still has the push.
     private func readdressed(_ push: PendingPush) -> PendingPush? {
         guard settings.retryTo != .first, !push.isNotice else { return push }
         guard let device = presentDevice(of: push) else { return push.isUnderWay ? push : nil }
@@ -194,8 +195,8 @@ extension DeliverStage {
         withdrawUndeliverable(into: &out)
     }
 
-    /// Withdraws deliveries to devices that are gone and to apps that are stopped. They were handed out before the restart,
-    /// and each still needs an answer on record.
+    /// Withdraws deliveries to devices that are gone and to apps that are stopped. The deliveries were handed out
+    /// before the restart, and each delivery still needs an answer on record.
     private func withdrawUndeliverable(into out: inout Outbox) {
         withdraw(as: .unregistered, reason: Self.goneMeanwhile, into: &out) { registry.current($0) == nil }
         guard !registry.apps.held.isEmpty else { return }

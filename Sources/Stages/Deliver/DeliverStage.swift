@@ -5,9 +5,10 @@ import Time
 
 /// Sends every push to the devices of its user and records an outcome for each device.
 ///
-/// Every push ends in exactly one outcome for each device that the user has when it arrives, or in one `no_device`. An
-/// outcome is written when the answer comes. If a push must be tried again, an `attempt` is written first, and the push
-/// waits in the stage's state. Its `apns-id` depends only on earlier events, so a repeat after a restart is recognisable.
+/// Every push ends in exactly one outcome for each device that the user has when the push arrives, or in one
+/// `no_device`. An outcome is written when the answer comes. If a push must be tried again, an `attempt` is written
+/// first, and the push waits in the stage's state. The `apns-id` depends only on earlier events, so a repeat after a
+/// restart is recognisable.
 ///
 /// If the settings ask for it, the app's backend gets a ``RetirementNotice`` for each retired device.
 package struct DeliverStage: Stage {
@@ -19,9 +20,9 @@ package struct DeliverStage: Stage {
     var registry: DeviceRegistry
     /// Pushes that were handed out for the first time and have no answer yet.
     var ledger = OutcomeLedger()
-    /// Pushes that wait for another attempt, or for the answer to one.
+    /// Pushes that wait for another attempt, for its answer, or until their app is resumed.
     var pending = PendingPushes()
-    /// The effects of answers that are not applied yet, in the order in which they are due.
+    /// Effects that are not applied yet, in the order in which they are due.
     var effects: [ScheduledEffect] = []
     /// The earliest time of the next wake, if one wake could not hand out all due pushes.
     var notBefore = Instant.epoch
@@ -63,7 +64,7 @@ package struct DeliverStage: Stage {
             } else if let missing = Self.unfinished.first(where: { event.value[.type]?.equals($0.type) ?? false }) {
                 throw Rejection(
                     code: "event.unfinished",
-                    reason: "a \(missing.type) has come this far: put a \(missing.stage) stage before deliver",
+                    reason: "deliver received a \(missing.type): put a \(missing.stage) stage before deliver",
                     path: "type")
             }
         } catch {
@@ -71,11 +72,11 @@ package struct DeliverStage: Stage {
         }
     }
 
-    package var firstOut: UInt64? { ledger.first }
+    package var firstUnanswered: UInt64? { ledger.first }
 
     /// Records the answer. Ignores an answer that the stage does not expect.
     package mutating func receive(_ answer: TransportAnswer, at now: Instant, into out: inout Outbox) {
-        if pending.takesAnswer(to: answer.id) {
+        if pending.expectsAnswer(to: answer.id) {
             fold(answer, toRepeatOf: PendingKey(answer.id), at: now, into: &out)
         } else if let settled = ledger.settle(answer.id) {
             for line in settled.lines { write(line, of: settled.origin, answer, at: now, into: &out) }
@@ -110,7 +111,7 @@ package struct DeliverStage: Stage {
         updateDeadline()
     }
 
-    /// Makes the ledger line of a push at a device, and hands the push out if a transport must be asked.
+    /// Makes the ledger line of a push at a device, and hands the push out if a transport must get it now.
     private func prepare(
         _ line: inout PushLine, _ origin: OutcomeLedger.Origin, _ device: Device, _ isExpired: Bool,
         into out: inout Outbox
@@ -126,7 +127,8 @@ package struct DeliverStage: Stage {
             device: device, id: id, delivery: delivery, result: isHeld ? .held : .out)
     }
 
-    /// Marks older pushes with the same collapse ID as superseded: they are not sent again.
+    /// Records the collapse key of a push at a device. Marks older pushes with the same key as superseded, so that they
+    /// are not sent again.
     private mutating func noteOrder(
         of line: inout OutcomeLedger.Line, _ origin: OutcomeLedger.Origin, _ collapseID: [UInt8], replacesOlder: Bool
     ) {

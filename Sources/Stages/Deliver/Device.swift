@@ -3,9 +3,9 @@ import JSON
 import PipelineKit
 import Time
 
-/// A registration of a device, with the texts that every push to it needs.
+/// A registration of a device, with the JSON members that every push to the device needs.
 ///
-/// A new registration makes a new object. Pushes in flight keep the old one.
+/// A new registration makes a new object. Pushes in flight keep the old object.
 final class Device: Sendable {
     let name: String
     let transport: String
@@ -76,7 +76,7 @@ final class Device: Sendable {
     /// A key that all pushes to this device with the collapse ID share.
     func collapseKey(_ collapseID: [UInt8]) -> [UInt8] { owner + name.utf8 + [0] + collapseID }
 
-    /// The size of the device's texts in a push.
+    /// The size of the device's members in a push.
     var textBytes: Int { text.count }
 
     /// Appends `,"device":…,"transport":…`.
@@ -87,7 +87,7 @@ final class Device: Sendable {
     @inline(__always)
     func writeNameAndToken(to buffer: inout ByteBuffer) { write(0..<topicStart, to: &buffer) }
 
-    /// Appends `,"apns-topic":…`, or nothing.
+    /// Appends `,"apns-topic":…` if there is a topic.
     @inline(__always)
     func writeTopic(to buffer: inout ByteBuffer) { write(topicStart..<text.count, to: &buffer) }
 

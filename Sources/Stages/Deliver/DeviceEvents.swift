@@ -42,13 +42,13 @@ struct Registration {
         self.transport = transport
         self.token = token
         self.topic = topic
-        let place = device.user.split(separator: 0).prefix(2).flatMap { $0 + [0] }
-        address = place + Self.key(transport) + Self.key(topic) + Self.key(token)
+        let addressStart = device.user.split(separator: 0).prefix(2).flatMap { $0 + [0] }
+        address = addressStart + Self.key(transport) + Self.key(topic) + Self.key(token)
     }
 
     var app: Delivery.App {
-        let place = device.user.split(separator: 0).prefix(2).map { String(decoding: $0, as: UTF8.self) }
-        return Delivery.App(container: place[0], environment: place[1], topic: topic)
+        let parts = device.user.split(separator: 0).prefix(2).map { String(decoding: $0, as: UTF8.self) }
+        return Delivery.App(container: parts[0], environment: parts[1], topic: topic)
     }
 
     private static func key(_ text: String?) -> [UInt8] { Array((text ?? "").utf8) + [0] }
@@ -58,7 +58,7 @@ extension JSONValue {
     /// A key that consists of container, environment and user.
     func userKey() throws(Rejection) -> [UInt8] { try key(.container, .environment, .user) }
 
-    /// The texts of the members, each followed by a zero byte. The texts themselves contain no zero.
+    /// The strings of the members, each followed by a zero byte. The strings themselves contain no zero byte.
     func key(_ first: StaticString, _ second: StaticString, _ third: StaticString) throws(Rejection) -> [UInt8] {
         let parts = (try keyPart(first), try keyPart(second), try keyPart(third))
         var key: [UInt8] = []
@@ -69,16 +69,17 @@ extension JSONValue {
         return key
     }
 
-    /// The text of the member, which must not be empty.
+    /// The string of the member, which must not be empty or contain U+0000.
     func text(_ name: StaticString) throws(Rejection) -> String { try keyPart(name).string ?? "" }
 
     /// The member, which must exist and be of this kind.
     func required(_ name: StaticString, _ kind: Kind, _ noun: StaticString) throws(Rejection) -> JSONValue {
         guard let value = self[name] else {
-            throw Rejection(code: "field.missing", reason: "\(name) is needed: \(noun)", path: "\(name)")
+            throw Rejection(code: "field.missing", reason: "\(name) is missing: add \(noun)", path: "\(name)")
         }
         guard value.kind == kind else {
-            throw Rejection(code: "field.type", reason: "\(name) must be \(noun)", path: "\(name)")
+            throw Rejection(
+                code: "field.type", reason: "\(name) must be \(noun), not \(value.kindName)", path: "\(name)")
         }
         return value
     }
@@ -89,10 +90,10 @@ extension JSONValue {
     }
 
     private func keyPart(_ name: StaticString) throws(Rejection) -> JSONValue {
-        let value = try required(name, .string, "a text")
+        let value = try required(name, .string, "a string")
         let isGood = value.plain.map { $0.count > 0 } ?? value.withUTF8 { !$0.contains(0) } ?? false
         guard isGood else {
-            throw Rejection(code: "field.value", reason: "\(name) is empty or holds U+0000", path: "\(name)")
+            throw Rejection(code: "field.value", reason: "\(name) is empty or contains U+0000", path: "\(name)")
         }
         return value
     }

@@ -43,7 +43,7 @@ extension DeviceRegistry {
         }
     }
 
-    /// Reads a device of a waiting push, which may no longer be registered.
+    /// Reads a device that a push or an effect refers to. The device may no longer be registered.
     mutating func device(from snapshot: inout SnapshotReader) throws(SnapshotError) -> Device {
         let registration = try registration(of: snapshot.userKey(), &snapshot)
         return device(registration, at: try snapshot.instant())
@@ -88,7 +88,7 @@ extension SnapshotReader {
     /// Reads a name, token or topic.
     fileprivate mutating func name() throws(SnapshotError) -> String {
         let text = try text()
-        guard !text.isEmpty, !text.utf8.contains(0) else { throw error("a text is empty or contains U+0000") }
+        guard !text.isEmpty, !text.utf8.contains(0) else { throw error("a string is empty or contains U+0000") }
         return text
     }
 }
@@ -105,8 +105,8 @@ extension DeviceRegistry {
 }
 
 extension Device {
-    /// How many characters of a token the state shows, but never more than half of the token. The token is a secret, because
-    /// whoever has it can reach the device.
+    /// The most characters of a token that the state shows. The state never shows more than half of a token: a token is
+    /// a secret, because whoever has it can reach the device.
     private static let tokenCharactersShown = 8
 
     fileprivate func writeState(_ pending: Int?, _ app: AppState, into lines: inout ByteBuffer) {

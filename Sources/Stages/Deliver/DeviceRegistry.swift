@@ -26,7 +26,8 @@ struct DeviceRegistry {
     /// The present registration of the device; nil if the device is no longer registered.
     func current(_ device: Device) -> Device? { byUser[device.owner]?.first { $0.isNamed(device.name) } }
 
-    /// Registers a device. It replaces the user's device of the same name, and the device with the same address.
+    /// Registers a device. The registration replaces the user's device of the same name, and the device with the same
+    /// address.
     ///
     /// A token belongs to the last device that registered it, for example after a phone changed hands.
     mutating func register(_ registration: Registration, at time: Instant) throws(Rejection) {

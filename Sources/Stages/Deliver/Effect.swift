@@ -16,16 +16,16 @@ enum Effect {
     case resume(app: Int)
     /// The settings of the app's transport have changed. The app is resumed a second later, so that no record under the old
     /// settings has the same time.
-    case release(app: Int)
+    case resumeAfterSettingsChange(app: Int)
 }
 
 struct ScheduledEffect {
     var due: Instant
     var effect: Effect
 
-    /// - Parameter taken: The time of the answer. The effect is due a microsecond later.
-    init(_ effect: Effect, after taken: Instant) {
-        (due, self.effect) = (taken.advanced(by: .microseconds(1)), effect)
+    /// - Parameter receivedAt: The time of the answer. The effect is due a microsecond later.
+    init(_ effect: Effect, after receivedAt: Instant) {
+        (due, self.effect) = (receivedAt.advanced(by: .microseconds(1)), effect)
     }
 }
 
@@ -79,7 +79,9 @@ extension ByteBuffer {
         if let user { append(user: user) }
     }
 
-    /// - Parameter key: Container, environment and user.
+    /// Appends the user.
+    ///
+    /// - Parameter key: A key that consists of container, environment and user.
     mutating func append(user key: [UInt8]) {
         guard let name = key.split(separator: 0).last else { return }
         append(member: .user)

@@ -6,7 +6,7 @@ import Time
 ///
 /// A device's outcome is written when its answer comes, independently of other devices and pushes. A push that needs no
 /// transport at a device gets no answer. Its outcome is written right after the outcome at the previous device. So the
-/// outcomes of a push are in the order of its devices if the answers come in that order and none of them is deferred.
+/// outcomes of a push are in the order of its devices if the answers come in that order and no answer is deferred.
 struct OutcomeLedger {
     /// The state of a push at a device.
     enum Result {
@@ -22,7 +22,7 @@ struct OutcomeLedger {
     struct Line {
         let device: Device
         let id: PositionID
-        /// What the transport gets; nil if no transport is needed.
+        /// The delivery to the transport; nil if the push has ended without a transport.
         var delivery: Delivery?
         var result: Result
         /// The key that this push shares with newer pushes that replace it; nil if no push can replace it.
@@ -37,7 +37,7 @@ struct OutcomeLedger {
         var isTransported: Bool { if case .ended = result { false } else { true } }
     }
 
-    /// The properties of a push that its devices share.
+    /// The properties of a push that are the same at all devices.
     struct Origin {
         let push: UInt64
         let time: Instant
@@ -100,10 +100,10 @@ struct OutcomeLedger {
     ///
     /// - Returns: The removed lines; nil if the push waits for no answer from that device.
     mutating func settle(_ id: Delivery.ID) -> Settled? {
-        guard let place = entries.index(forKey: id.push), let settled = entries.values[place].settle(id.device)
+        guard let index = entries.index(forKey: id.push), let settled = entries.values[index].settle(id.device)
         else { return nil }
         if settled.isLast {
-            entries.remove(at: place)
+            entries.remove(at: index)
             dropOrder()
         }
         if !byCollapseKey.isEmpty { for line in settled.lines { forget(line, of: settled.origin) } }
@@ -127,10 +127,10 @@ struct OutcomeLedger {
     mutating func noteSuperseder(_ push: UInt64, of collapseKey: [UInt8]) {
         guard !byCollapseKey.isEmpty, let older = byCollapseKey[collapseKey] else { return }
         for key in older {
-            guard let place = entries.index(forKey: key.push) else { continue }
-            let line = entries.values[place].lines.firstIndex { $0.device.isNamed(key.device.string) }
-            if let line, entries.values[place].lines[line].superseder == nil {
-                entries.values[place].lines[line].superseder = push
+            guard let index = entries.index(forKey: key.push) else { continue }
+            let line = entries.values[index].lines.firstIndex { $0.device.isNamed(key.device.string) }
+            if let line, entries.values[index].lines[line].superseder == nil {
+                entries.values[index].lines[line].superseder = push
             }
         }
     }

@@ -5,7 +5,8 @@ import Time
 
 /// The text that all outcomes and attempts of a push or a notice share.
 struct OutcomeText {
-    /// The first part of the event, up to the user, and its last part, from the causes to the end.
+    /// The first part of the event, up to the user, and the last part. The last part starts at the causes, or in the
+    /// event of a notice at `registered`.
     private let text: [UInt8]
     private let causesStart: Int
     let isOfNotice: Bool
@@ -118,7 +119,8 @@ struct PushNote {
     var isFinal: Bool
     /// The member `outcome`.
     var word: String
-    /// The transport's word if it differs from the outcome; `none` if no transport was asked.
+    /// The transport's answer if it differs from ``word``. `none` if no transport was asked and `word` could also be an
+    /// answer.
     var answer: String?
     var superseder: UInt64?
     var status: Int?
@@ -126,13 +128,13 @@ struct PushNote {
     /// The transport's reason, if deliver itself has set `reason`. Empty if the transport gave no reason.
     var said: String?
     var attempts = 0
-    /// Attempts since the push was last handed out, if there were earlier attempts.
+    /// The number of attempts in the answer, if it differs from ``attempts``.
     var tries: Int?
     var until: Instant?
     var since: Instant?
     var registered: Instant?
-    /// The time of the answer, if the answer has an ``Effect``.
-    var taken: Instant?
+    /// The time of the answer, if later events of the stage depend on that time.
+    var receivedAt: Instant?
     /// Whether the transport still has the push.
     var isUnderWay = false
     var mayRepeat = false
@@ -155,7 +157,7 @@ struct PushNote {
         buffer.append(.until, until)
         buffer.append(.since, since)
         buffer.append(.registered, registered)
-        buffer.append(.at, taken)
+        buffer.append(.at, receivedAt)
         if isUnderWay { buffer.append(.underWay, true) }
         buffer.append(mayRepeat, receipt)
     }

@@ -14,7 +14,7 @@ extension PendingPush {
         outcome.write(into: &snapshot)
         snapshot.write(head)
         snapshot.write(rest)
-        snapshot.write(came)
+        snapshot.write(arrived)
         snapshot.write(handedOut)
         snapshot.write(attempts)
         snapshot.write(mayRepeat)
@@ -36,7 +36,7 @@ extension PendingPush {
         outcome = try OutcomeText(from: &snapshot)
         (head, rest) = (try snapshot.array(), try snapshot.array())
         headers = PushHeaders(head: head, rest: rest)
-        (came, handedOut) = (try snapshot.instant(), try snapshot.instant())
+        (arrived, handedOut) = (try snapshot.instant(), try snapshot.instant())
         attempts = try snapshot.attempts()
         mayRepeat = try snapshot.flag()
         isUnderWay = try snapshot.flag()
@@ -76,7 +76,7 @@ extension AppKey {
 }
 
 extension AppState {
-    /// Whether nothing is known about the app yet.
+    /// Whether the state is still the state of a new app.
     var isInitial: Bool { !hasAccepted && hold == nil && holdsComing == 0 && suspects.isEmpty }
 
     /// Forgets what the transport answered under its earlier settings.
@@ -95,17 +95,17 @@ extension AppState {
     }
 
     static func read(
-        _ place: Int, of registry: inout DeviceRegistry, from snapshot: inout SnapshotReader
+        _ app: Int, of registry: inout DeviceRegistry, from snapshot: inout SnapshotReader
     ) throws(SnapshotError) {
-        registry.apps[place].hasAccepted = try snapshot.flag()
-        registry.apps[place].holdsComing = max(0, try snapshot.integer())
+        registry.apps[app].hasAccepted = try snapshot.flag()
+        registry.apps[app].holdsComing = max(0, try snapshot.integer())
         let hold = try snapshot.optional { snapshot throws(SnapshotError) in try AppHold(from: &snapshot) }
-        if let hold { registry.apps.hold(place, hold) }
+        if let hold { registry.apps.hold(app, hold) }
         var suspects: [Retirement] = []
         for _ in 0..<(try snapshot.count(bytesEach: 8)) {
             suspects.append(try Retirement(from: &snapshot, &registry))
         }
-        registry.apps[place].suspects = suspects
+        registry.apps[app].suspects = suspects
     }
 }
 
@@ -124,7 +124,7 @@ extension AppHold {
 }
 
 extension PendingKey {
-    /// Writes the key of a push. This form has no room for the key of a notice.
+    /// Writes the key of a push. This format cannot hold the key of a notice.
     func write(into snapshot: inout SnapshotWriter) {
         snapshot.write(push)
         snapshot.write(device.string)
@@ -173,7 +173,7 @@ extension ScheduledEffect {
         case .resume(let app):
             snapshot.write(2)
             apps.keys[app].write(into: &snapshot)
-        case .release(let app):
+        case .resumeAfterSettingsChange(let app):
             snapshot.write(3)
             apps.keys[app].write(into: &snapshot)
         }
@@ -191,7 +191,8 @@ extension ScheduledEffect {
             let reason = try snapshot.optional { snapshot throws(SnapshotError) in try snapshot.text() }
             effect = .hold(app: app, status: status, reason: reason, wasProbe: try snapshot.flag())
         case 2: effect = .resume(app: registry.apps.index(of: try AppKey(from: &snapshot)))
-        case 3: effect = .release(app: registry.apps.index(of: try AppKey(from: &snapshot)))
+        case 3:
+            effect = .resumeAfterSettingsChange(app: registry.apps.index(of: try AppKey(from: &snapshot)))
         default: throw snapshot.error("an effect is unknown")
         }
     }

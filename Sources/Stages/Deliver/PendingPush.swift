@@ -13,8 +13,8 @@ struct PendingPush {
     let outcome: OutcomeText
     var head: [UInt8]
     let rest: [UInt8]
-    /// When the push came.
-    let came: Instant
+    /// When the push arrived.
+    let arrived: Instant
     let headers: PushHeaders
     /// When the push was last handed out.
     var handedOut: Instant
@@ -24,7 +24,7 @@ struct PendingPush {
     var isUnderWay = false
     /// Whether the push was handed out again and has no answer yet.
     var isOut = false
-    /// The newer push that replaces this one, unless the transport has already sent this one.
+    /// The newer push that replaces this push, unless the transport has already sent this push.
     var superseder: UInt64?
     var status: Int?
     var reason: String?
@@ -35,16 +35,16 @@ struct PendingPush {
     init(_ line: OutcomeLedger.Line, of origin: OutcomeLedger.Origin) {
         (push, device, id, outcome) = (origin.push, line.device, line.id, origin.outcome)
         (head, rest) = (line.delivery?.head ?? [], line.delivery?.rest ?? [])
-        (came, handedOut) = (origin.time, origin.time)
+        (arrived, handedOut) = (origin.time, origin.time)
         superseder = line.superseder
         headers = PushHeaders(head: head, rest: rest)
     }
 
-    /// Makes a pending push from a notice. It is due at once.
+    /// Makes a pending push from a notice. The push is due at once.
     init(_ notice: RetirementNotice) {
         (push, device, id, outcome) = (notice.retirement.push, notice.retirement.device, notice.id, notice.outcome)
         (head, rest) = (notice.body, [])
-        (came, handedOut, due) = (notice.time, notice.time, notice.time)
+        (arrived, handedOut, due) = (notice.time, notice.time, notice.time)
         headers = PushHeaders(nil)
     }
 
@@ -80,7 +80,7 @@ struct PendingPush {
     ///
     /// - Parameters:
     ///   - retryFor: The longest time that a push may wait.
-    ///   - moment: The result is later than this.
+    ///   - moment: A time that the result must be later than.
     func end(_ retryFor: Duration, after moment: Instant?) -> Instant {
         let end = lastMoment(retryFor).advanced(by: isUnderWay ? Self.lastAnswerWait : .zero)
         return moment.map { max(end, $0.advanced(by: .microseconds(1))) } ?? end
@@ -88,7 +88,7 @@ struct PendingPush {
 
     /// The last time at which the push may be sent.
     func lastMoment(_ retryFor: Duration) -> Instant {
-        min(headers.expiresAt ?? .distantFuture, came.advanced(by: retryFor))
+        min(headers.expiresAt ?? .distantFuture, arrived.advanced(by: retryFor))
     }
 
     /// If the transport still has a push after its last moment, deliver asks for its status for this much longer.
@@ -135,9 +135,9 @@ struct PendingKey: Hashable, Comparable {
     }
 }
 
-/// The headers of a push that decide how long it waits and what replaces it.
+/// The headers of a push that decide how long the push waits and which push can replace it.
 struct PushHeaders {
-    /// When the push is too old to be sent; nil if it never is.
+    /// The time from which the push is too old to be sent; nil if there is no such time.
     var expiresAt: Instant?
     /// Whether the push gets only one attempt: `apns-expiration` is 0.
     var isForOneAttempt = false

@@ -1,7 +1,7 @@
 import PipelineKit
 import Time
 
-/// All pushes that wait for another attempt, or for the answer to one.
+/// All pushes that wait for another attempt, for its answer, or until their app is resumed.
 struct PendingPushes {
     private(set) var byKey: [PendingKey: PendingPush] = [:]
     private var byCollapseKey: [[UInt8]: PendingKey] = [:]
@@ -12,8 +12,8 @@ struct PendingPushes {
     var count: Int { byKey.count }
     var isEmpty: Bool { byKey.isEmpty }
 
-    /// The number of waiting pushes for each device for which pushes wait. The key is ``Device/collapseKey(_:)`` for an
-    /// empty collapse ID.
+    /// The number of waiting pushes for each device for which pushes wait, without notices. The key is
+    /// ``Device/collapseKey(_:)`` for an empty collapse ID.
     var countByDevice: [[UInt8]: Int] {
         byKey.values.reduce(into: [:]) { if !$1.isNotice { $0[$1.device.collapseKey([]), default: 0] += 1 } }
     }
@@ -30,7 +30,7 @@ struct PendingPushes {
     func superseded(by collapseKey: [UInt8]) -> PendingPush? { byCollapseKey[collapseKey].flatMap { byKey[$0] } }
 
     /// Whether an answer about the push is expected: it was handed out again, or the transport still has it.
-    func takesAnswer(to id: Delivery.ID) -> Bool {
+    func expectsAnswer(to id: Delivery.ID) -> Bool {
         guard !byKey.isEmpty, let push = byKey[PendingKey(id)] else { return false }
         return push.isOut || push.isUnderWay
     }
@@ -53,7 +53,8 @@ struct PendingPushes {
         queue.dropOutdated(in: byKey)
     }
 
-    /// Records that a newer push replaces this one. If a transport still has this one, its status is still queried.
+    /// Records that a newer push replaces this push. If a transport still has this push, the stage still queries its
+    /// status.
     mutating func noteSuperseder(_ superseder: UInt64, of push: PendingPush) {
         var push = push
         remove(push.key)
@@ -105,7 +106,7 @@ struct PendingPushes {
 
 /// A heap of the times at which pushes are due.
 ///
-/// The entry of a push whose time changes stays in the heap until it comes first.
+/// If the time of a push changes, its old entry stays in the heap until it comes first or most entries are outdated.
 struct DueQueue {
     struct Entry: Comparable {
         let due: Instant
@@ -130,7 +131,7 @@ struct DueQueue {
         }
     }
 
-    /// Drops outdated entries from the front, and all of them once they are the majority.
+    /// Drops outdated entries from the front, and all outdated entries once they are the majority.
     mutating func dropOutdated(in pushes: [PendingKey: PendingPush]) {
         if heap.count > 2 * pushes.count + 64 {
             heap = pushes.compactMap { key, push in push.due.map { Entry(due: $0, key: key) } }.sorted()

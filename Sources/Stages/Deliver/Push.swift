@@ -11,12 +11,12 @@ struct Push: ~Escapable {
     let userName: JSONValue
     let headers: JSONValue
     let payload: JSONValue
-    /// The payloads for devices of topics with a badge of their own.
+    /// The payloads by topic, for topics with a badge of their own.
     private let payloadByTopic: JSONValue?
-    /// The complete payload, if parts were left out.
+    /// The complete payload, if parts of ``payload`` were left out.
     let unpruned: JSONValue?
     let causes: JSONValue
-    /// The device that made the change, if it is a device of the user.
+    /// The device that made the change, if it is a device of the user. Nil for a redriven push.
     private let origin: JSONValue?
 
     /// - Parameter isRedriven: Whether the device that made the change gets the push, too.
@@ -24,13 +24,13 @@ struct Push: ~Escapable {
     init(_ event: JSONView, isRedriven: Bool = false) throws(Rejection) {
         let event = event.value
         user = try event.userKey()
-        userName = try event.required(.user, .string, "a text")
-        notificationID = try event.required(.notificationID, .string, "a text")
+        userName = try event.required(.user, .string, "a string")
+        notificationID = try event.required(.notificationID, .string, "a string")
         headers = try event.required(.headers, .object, "an object")
         payload = try event.required(.payload, .object, "an object")
         payloadByTopic = try event.optional(.payloadByTopic, .object, "an object")
         unpruned = event[.unpruned].flatMap { $0.isObject ? $0 : nil }
-        causes = try event.required(.causes, .array, "a list")
+        causes = try event.required(.causes, .array, "an array")
         origin = isRedriven ? nil : try Self.origin(of: event, user: userName)
         try refuseHeader("apns-id")
         try refuseHeader("apns-topic")
@@ -47,7 +47,8 @@ struct Push: ~Escapable {
     private static func origin(of event: JSONValue, user: JSONValue) throws(Rejection) -> JSONValue? {
         guard let origin = event[.origin], !origin.isNull else { return nil }
         guard origin.isObject else {
-            throw Rejection(code: "field.type", reason: "origin must be an object", path: "origin")
+            throw Rejection(
+                code: "field.type", reason: "origin must be an object, not \(origin.kindName)", path: "origin")
         }
         guard let name = origin[.user], user.hasSameText(as: name) else { return nil }
         return origin[.device]
@@ -55,7 +56,9 @@ struct Push: ~Escapable {
 
     private func refuseHeader(_ name: StaticString) throws(Rejection) {
         guard headers[name] == nil else {
-            throw Rejection(code: "field.unexpected", reason: "deliver writes \(name) itself", path: "headers.\(name)")
+            throw Rejection(
+                code: "field.unexpected", reason: "deliver writes \(name) itself: take \(name) out of the headers",
+                path: "headers.\(name)")
         }
     }
 }

@@ -3,7 +3,7 @@ import JSON
 import PipelineKit
 import Time
 
-/// Writes the line that a transport gets for each device of a push. The devices share the memory of their common part.
+/// Writes the line that a transport gets for each device of a push. The lines share the memory of their common part.
 struct PushLine: ~Escapable {
     let push: Push
     /// The end of a line, from the push's headers on.

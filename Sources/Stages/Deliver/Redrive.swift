@@ -4,8 +4,8 @@ import PipelineKit
 
 /// A parsed `push.redrive` event, which sends an earlier push to one device again.
 ///
-/// The push is treated like a new push, with two exceptions. The device that made the change can get it, too. It never
-/// replaces a waiting push.
+/// The push is treated like a new push, with two exceptions. The device that made the change can get the push, too. The
+/// push never replaces a waiting push.
 struct Redrive: ~Escapable {
     let device: DeviceName
     /// The position of the original push.
@@ -21,7 +21,8 @@ struct Redrive: ~Escapable {
             throw Rejection(code: error.code, reason: error.reason, path: "push.\(error.path)")
         }
         guard push.user == device.user else {
-            throw Rejection(code: "field.value", reason: "the push is for another user", path: "push.user")
+            throw Rejection(
+                code: "field.value", reason: "the push is for another user than the device", path: "push.user")
         }
     }
 }

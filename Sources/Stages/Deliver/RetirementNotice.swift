@@ -3,11 +3,11 @@ import JSON
 import PipelineKit
 import Time
 
-/// Tells the app's backend that a device was retired, so that the backend forgets its token.
+/// Tells the app's backend that a device was retired, so that the backend forgets the device's token.
 ///
 /// A notice waits and is sent like a push, through a transport of its own, and ends in one `notice.outcome`. Its identifier
 /// depends on the push that retired the device and on the registration, so a repeat is recognisable. The notice contains
-/// the invalid token. If it contained only user and device, a backend could delete a newer token by mistake.
+/// the invalid token. If the notice contained only user and device, a backend could delete a newer token by mistake.
 struct RetirementNotice {
     let retirement: Retirement
     let id: PositionID
@@ -48,7 +48,7 @@ struct RetirementNotice {
 }
 
 extension DeliverStage {
-    /// Adds a notice, which the current wake hands out.
+    /// Adds a notice, which the current wake hands out. If too many pushes wait already, the notice ends as `failed`.
     mutating func tell(_ notice: RetirementNotice, into out: inout Outbox) {
         let push = PendingPush(notice)
         guard pending.count < settings.pendingMax else {
@@ -57,7 +57,8 @@ extension DeliverStage {
         pending.insert(push)
     }
 
-    /// Handles the answer to a notice. Unlike the answer to a push, it has no effect on the device's app.
+    /// Handles the answer to a notice. Unlike the answer to a push, the answer to a notice has no effect on the
+    /// device's app.
     mutating func fold(
         _ answer: TransportAnswer, toNotice push: PendingPush, at now: Instant, into out: inout Outbox
     ) {
@@ -66,21 +67,21 @@ extension DeliverStage {
         switch answer.outcome {
         case .accepted: write(push.note(PushNote(.accepted), answered: answer), of: push, into: &out)
         case _ where answer.isFinal: write(push.note(PushNote(.failed), answered: answer), of: push, into: &out)
-        default: postpone(answer, notice: push, answer.taken ?? now, into: &out)
+        default: postpone(answer, notice: push, answer.receivedAt ?? now, into: &out)
         }
     }
 
     /// Retries the notice after a second. Each later pause is as long as the notice has already waited, at most an hour. The
     /// stage must retry, because a transport gives up within seconds, and the backend may take longer to restart.
     private mutating func postpone(
-        _ answer: TransportAnswer, notice push: PendingPush, _ taken: Instant, into out: inout Outbox
+        _ answer: TransportAnswer, notice push: PendingPush, _ receivedAt: Instant, into out: inout Outbox
     ) {
         var push = push
-        let pause = min(max(taken - push.came, Self.firstPause), Self.lastPause)
-        let until = max(answer.until ?? .epoch, taken.advanced(by: pause))
+        let pause = min(max(receivedAt - push.arrived, Self.firstPause), Self.lastPause)
+        let until = max(answer.until ?? .epoch, receivedAt.advanced(by: pause))
         var note = PushNote(waiting: TransportAnswer.Outcome.deferred.rawValue)
-        (note.taken, note.until) = (taken, until)
-        push.due = min(until.wholeSecond, push.end(settings.retryFor, after: taken))
+        (note.receivedAt, note.until) = (receivedAt, until)
+        push.due = min(until.wholeSecond, push.end(settings.retryFor, after: receivedAt))
         wait(push, note, answered: answer, into: &out)
     }
 
@@ -89,8 +90,8 @@ extension DeliverStage {
 }
 
 extension TransportAnswer {
-    /// Whether the backend rejects the notice for good. A server error, a timeout, a rate limit and a missing answer are not
-    /// final (RFC 9110, sections 15.5.9 and 15.6; RFC 6585, section 4).
+    /// Whether the notice is not tried again: the backend accepts or permanently rejects it. A server error, a timeout,
+    /// a rate limit and a missing answer are not final (RFC 9110, sections 15.5.9 and 15.6; RFC 6585, section 4).
     fileprivate var isFinal: Bool {
         switch outcome {
         case .accepted, .unregistered, .unknownAddress: true

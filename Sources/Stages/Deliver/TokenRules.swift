@@ -1,6 +1,7 @@
 import PipelineKit
 
-/// Checks tokens with ``Transport/address(_:)`` of their transports. Accepts every token if the settings say so.
+/// Checks tokens with ``Transport/address(_:)`` of their transports. Accepts every token if the settings allow any
+/// token.
 struct TokenRules {
     private var transports: [String: any Transport.Type] = [:]
 

@@ -2,9 +2,9 @@ import PipelineKit
 
 /// The settings of ``IngestStage`` in a pipeline file.
 package struct IngestSettings: PluginSettings {
-    /// The address at which the host accepts commands from producers; nil: the host reads only its own input.
+    /// The address at which the host accepts commands from producers; nil if the host reads only its own input.
     package var door: String?
-    /// Whether every form of subscription is accepted in every database, which CloudKit does not do.
+    /// Whether every form of subscription is accepted in every database, unlike in CloudKit.
     package var subscriptionsInAnyDatabase = false
     /// Which predicates a saved subscription may have.
     package var predicates = Predicates.cloudKit
@@ -12,7 +12,7 @@ package struct IngestSettings: PluginSettings {
     package enum Predicates: String, CaseIterable, Sendable {
         /// The predicates that CloudKit supports.
         case cloudKit
-        /// Also `OR`, `ALL`, and `NOT` before a group in parentheses.
+        /// Also `OR`, `ALL`, and `NOT` before `BETWEEN` and before a group in parentheses.
         case extended
     }
 }

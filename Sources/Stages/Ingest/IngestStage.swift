@@ -5,12 +5,13 @@ import PipelineKit
 import Predicates
 import Time
 
-/// Checks commands and writes the accepted ones to the changes log, the input of all later stages.
+/// Checks commands and writes the accepted commands to the changes log, the input of all later stages.
 ///
-/// The log gets each command as it came, but without `time`. Ingest completes record commands: it adds `change`, and to
-/// a delete the record's last known fields as `before` and its `recordType`, unless the command has them. If a user
-/// saves a subscription ID that the user already has in another database, ingest first writes a `subscription.delete`
-/// for that database.
+/// The log gets each command as it came, but without `time`. A `records.modify` or a command with participants may
+/// become several events, and a `zone.save` of an existing zone writes no event. Ingest completes record commands: it
+/// adds `change`, and to a delete the record's last known fields as `before` and its `recordType`, unless the command
+/// has them. If a user saves a subscription ID that the user already has in another database, ingest first writes a
+/// `subscription.delete` for that database.
 package struct IngestStage: Stage {
     package static let kind = "ingest"
     package static let writes: LogKind? = .changes
@@ -28,7 +29,7 @@ package struct IngestStage: Stage {
             allowsSubscriptionsInAnyDatabase: settings.subscriptionsInAnyDatabase,
             predicates: PredicateReader(settings.predicates == .extended ? .extended : .cloudKit))
         reader = RecordReader(past: context.past)
-        memory = RecordMemory(NamePrint.Key(context.log))
+        memory = RecordMemory(NameFingerprint.Key(context.log))
     }
 
     package mutating func receive(_ event: borrowing InputEvent, at now: Instant, into out: inout Outbox) {
@@ -82,7 +83,7 @@ package struct IngestStage: Stage {
         next += 1
     }
 
-    /// Appends one event, or one for the shared database of each participant.
+    /// Appends one event, or one event for the shared database of each participant.
     @inline(__always)
     private mutating func appendChange(
         _ command: JSONValue, isDelete: Bool, seenBy participants: JSONValue?, into out: inout Outbox
@@ -116,7 +117,8 @@ package struct IngestStage: Stage {
 
     /// Forgets the record of a checked `record.delete`.
     ///
-    /// - Returns: The forgotten record; nil if none lived, or if the command names another type.
+    /// - Returns: The forgotten record. Nil if the record does not exist, if the command names another type, or if the
+    ///   record's fields cannot be read from the log.
     private mutating func delete(
         _ command: JSONValue, of owner: JSONValue?, _ out: inout Outbox
     ) -> RecordContents? {
@@ -124,7 +126,7 @@ package struct IngestStage: Stage {
         let address = RecordAddress(of: command, owner, zone: record[.zoneID], name: record[.recordName])
         guard let known = memory.find(address) else { return nil }
         let type = record[.recordType] ?? command[.recordType]
-        guard type.map({ memory.key.type($0) == known.type }) ?? true,
+        guard type.map({ memory.key.fingerprint(ofType: $0) == known.type }) ?? true,
             let contents = reader.contents(of: known, at: address, before: next, &out)
         else { return nil }
         memory.remove(address)
@@ -137,9 +139,9 @@ package struct IngestStage: Stage {
     ) {
         let subscriptionID = command[.subscription]?[.subscriptionID]
         let former = databases.save(command)
-        for place in former {
+        for home in former {
             append(into: &out) {
-                CommandWriter.write(deleteOf: subscriptionID, in: place.database, for: command, into: &$0)
+                CommandWriter.write(deleteOf: subscriptionID, in: home.database, for: command, into: &$0)
             }
         }
         append(into: &out) { CommandWriter.write(command, into: &$0) }
@@ -153,11 +155,11 @@ package struct IngestStage: Stage {
 // MARK: - Several records
 
 extension IngestStage {
-    /// Appends the events of all operations, or none.
+    /// Appends the events of all operations, or no event.
     private mutating func modify(_ command: JSONValue, into out: inout Outbox) throws(ModelError) {
         let mark = out.mark
         do throws(ModelError) {
-            for change in try changes(of: command, into: &out) { memory.take(change) }
+            for change in try changes(of: command, into: &out) { memory.apply(change) }
         } catch {
             out.removeEvents(after: mark)
             throw error
@@ -191,14 +193,14 @@ extension IngestStage {
 
     private mutating func saveZone(_ command: JSONValue, into out: inout Outbox) {
         let zone = zone(of: command)
-        guard !memory.livesZone(of: zone) else { return }
+        guard !memory.zoneExists(for: zone) else { return }
         memory.saveZone(of: zone)
         append(into: &out) { CommandWriter.write(command, into: &$0) }
     }
 
     private mutating func deleteZone(_ command: JSONValue, into out: inout Outbox) throws(ModelError) {
         let zone = zone(of: command)
-        guard memory.livesZone(of: zone) else {
+        guard memory.zoneExists(for: zone) else {
             throw ModelError(
                 "zone.missing", at: "zoneID",
                 "zone \"\(command[.zoneID]?[.zoneName]?.string ?? "")\" does not exist: there is nothing to delete")
@@ -209,7 +211,7 @@ extension IngestStage {
 }
 
 extension RecordMemory {
-    fileprivate mutating func take(_ change: Modification.Change) {
+    fileprivate mutating func apply(_ change: Modification.Change) {
         if let sequence = change.saved {
             save(change.address, type: change.type, at: sequence)
         } else {

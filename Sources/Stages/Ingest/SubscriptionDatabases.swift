@@ -53,9 +53,9 @@ struct SubscriptionDatabases {
         SavedSubscription.Warning(
             code: "subscription.moved", path: "subscription.subscriptionID",
             reason:
-                "the user had \"\(subscriptionID?.string ?? "")\" in the \(former.database.word) database"
+                "the user already had a subscription \"\(subscriptionID?.string ?? "")\" in the \(former.database.word) database"
                 + (former.firesOnce ? ", where it fires once and may be gone already" : "")
-                + ": an ID is unique for its user in a container, so ingest deletes that subscription; to keep both, "
+                + "; an ID is unique for a user in a container, so ingest deletes the old subscription: to keep both, "
                 + "give one of them another ID"
         )
     }

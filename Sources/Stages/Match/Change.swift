@@ -168,10 +168,12 @@ struct Change: ~Escapable {
     }
 
     private static func saveReason(_ change: JSONValue?) throws(Rejection) -> Reason {
-        guard let reason = Reason(try JSONValue.text(change, "change")), reason != .delete else {
+        let word = try JSONValue.text(change, "change")
+        guard let reason = Reason(word), reason != .delete else {
             throw Rejection(
-                code: "field.invalid", reason: "the change of a record.save is \"create\" or \"update\"", path: "change"
-            )
+                code: "field.invalid",
+                reason: "the change of a record.save must be \"create\" or \"update\", not \"\(word.printable)\"",
+                path: "change")
         }
         return reason
     }

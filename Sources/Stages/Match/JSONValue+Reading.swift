@@ -26,7 +26,9 @@ extension JSONValue {
         guard let value else { throw missing("\(place)\(key)") }
         guard value.isString, unsafe value.raw.count > 2 else {
             throw Rejection(
-                code: "field.invalid", reason: "\(key) must be a string that is not empty", path: "\(place)\(key)")
+                code: "field.invalid",
+                reason: value.isString ? "\(key) is empty" : "\(key) must be a string, not \(value.kindName)",
+                path: "\(place)\(key)")
         }
         return value
     }
@@ -40,16 +42,20 @@ extension JSONValue {
     ) throws(Rejection) -> JSONValue {
         guard let value else { throw missing("\(place)\(key)") }
         guard value.isObject else {
-            throw Rejection(code: "field.invalid", reason: "\(key) must be an object", path: "\(place)\(key)")
+            throw Rejection(
+                code: "field.invalid", reason: "\(key) must be an object, not \(value.kindName)",
+                path: "\(place)\(key)")
         }
         return value
     }
 
-    /// The member, which must be true or false; false if it is missing.
+    /// The member, which must be true or false; false if it is missing or null.
     func flag(_ key: StaticString, in place: StaticString = "") throws(Rejection) -> Bool {
         guard let value = given(key) else { return false }
         guard let flag = value.bool else {
-            throw Rejection(code: "field.invalid", reason: "\(key) must be true or false", path: "\(place)\(key)")
+            throw Rejection(
+                code: "field.invalid", reason: "\(key) must be true or false, not \(value.kindName)",
+                path: "\(place)\(key)")
         }
         return flag
     }
@@ -57,9 +63,12 @@ extension JSONValue {
     func database() throws(Rejection) -> Database { try JSONValue.database(given(.database)) }
 
     static func database(_ value: JSONValue?) throws(Rejection) -> Database {
-        guard let database = Database(try text(value, "database")) else {
+        let word = try text(value, "database")
+        guard let database = Database(word) else {
             throw Rejection(
-                code: "field.invalid", reason: "a database is \"public\", \"private\" or \"shared\"", path: "database")
+                code: "field.invalid",
+                reason: "database must be \"public\", \"private\" or \"shared\", not \"\(word.printable)\"",
+                path: "database")
         }
         return database
     }
@@ -68,6 +77,9 @@ extension JSONValue {
         Rejection(code: "field.missing", reason: "\(path) is missing", path: path)
     }
 
-    /// The decoded text; empty if this is not a string.
+    /// The string for an error message; empty if the value is not a string.
+    var printable: String { (string ?? "").printable }
+
+    /// The decoded string; empty if the value is not a string.
     var utf8: [UInt8] { unsafe withUTF8 { unsafe Array($0) } ?? [] }
 }

@@ -105,14 +105,14 @@ extension ChangeCheck {
             return part(
                 .databaseDiffers,
                 "the change is in the \(change.database.word) database, the subscription watches the "
-                    + "\(identity.database.word) one")
+                    + "\(identity.database.word) database")
         }
         if let owner = change.owner, owner.utf8 != identity.user.utf8 {
             return part(
                 .ownerDiffers, "the \(change.database.word) database belongs to \(owner.text)",
                 [.init("owner", owner.text)])
         }
-        return part(.scopeSame, "the \(change.database.word) database is the one it watches")
+        return part(.scopeSame, "the subscription watches the \(change.database.word) database")
     }
 
     private func differing(_ place: JSONValue, _ watched: JSONValue) -> String {
@@ -222,14 +222,15 @@ extension ChangeCheck {
         let (text, field) = (clause.text, clause.field)
         let was = value.map { "\(field) was \(ChangeCheck.shortened($0))" } ?? "\(field) had no value"
         return switch (verdict, clause.subject) {
-        case (.holds, .allText): (.clauseTrue, "\(text) is true: the record's texts have the words")
-        case (_, .allText): (.clauseFalse, "\(text) is false: the record's texts lack the words")
+        case (.holds, .allText): (.clauseTrue, "\(text) is true: the record's strings contain the words")
+        case (_, .allText): (.clauseFalse, "\(text) is false: the record's strings do not contain the words")
         case (.holds, _): (.clauseTrue, "\(text) is true: \(was)")
         case (.fails, _): (.clauseFalse, "\(text) is false: \(was)")
         case (.fieldMissing, .system):
             (.clauseFieldMissing, "\(text) is false: the record has no system field \(field)")
         case (.fieldMissing, _): (.clauseFieldMissing, "\(text) is false: the record has no field \(field)")
-        case (.typeDiffers, _): (.clauseTypeDiffers, "\(text) is false: \(was), which is of another type")
+        case (.typeDiffers, _):
+            (.clauseTypeDiffers, "\(text) is false: \(was), which has another type than the predicate's value")
         }
     }
 

@@ -2,8 +2,9 @@ import Events
 import JSON
 import PipelineKit
 
-/// Reports two kinds of subscriptions. Some are evaluated for every change of their record type, because the index can use
-/// no part of their predicate. Others can never match. One finding covers all similar subscriptions.
+/// Reports two kinds of subscriptions. Subscriptions of the first kind are evaluated for every change of their record
+/// type, because the index can use no part of their predicate. Subscriptions of the second kind can never match. One
+/// finding covers all similar subscriptions.
 extension MatchStage {
     package static let checkName: String? = "subscriptions"
 
@@ -47,21 +48,21 @@ private enum FindingLimits {
 
 extension UnindexedSubscriptions {
     fileprivate func finding(_ name: String) -> StageFinding {
-        let (query, told) = (group.first, parts.prefix(FindingLimits.partsMax))
+        let (query, shown) = (group.first, parts.prefix(FindingLimits.partsMax))
         let text =
             "\(group.names) \(group.count == 1 ? "is" : "are") evaluated for every change of \(query.recordType) in the "
             + "\(query.database) database, \(query.container), \(query.environment)"
         var list = ByteBuffer()
-        list.list(told) { buffer, part in
+        list.list(shown) { buffer, part in
             buffer.object {
                 $0.append("text", FindingLimits.shortened(part.text))
                 $0.append(.reason, part.reason)
             }
         }
         return StageFinding(
-            lookedAt > FindingLimits.harmlessMax ? .warning : .note, "subscription.unindexed", text,
-            lines: told.map { "\(FindingLimits.shortened($0.text)): \($0.reason)" }, fix: fix,
-            group.details(name, [.init("lookedAt", UInt64(lookedAt)), .init("parts", list)]))
+            evaluatedPerChange > FindingLimits.harmlessMax ? .warning : .note, "subscription.unindexed", text,
+            lines: shown.map { "\(FindingLimits.shortened($0.text)): \($0.reason)" }, fix: fix,
+            group.details(name, [.init("lookedAt", UInt64(evaluatedPerChange)), .init("parts", list)]))
     }
 
     private var fix: String {
@@ -76,7 +77,8 @@ extension QueryGroup {
         StageFinding(
             .note, "subscription.never", "\(names) never match\(count == 1 ? "es" : ""): \(reason)",
             lines: [FindingLimits.shortened(first.predicate)],
-            fix: "delete it, or save it again with the intended predicate",
+            fix: "delete \(count == 1 ? "the subscription, or save it" : "the subscriptions, or save them") again with "
+                + "the intended predicate",
             details(name, [.init(Member.reason.description, reason)]))
     }
 

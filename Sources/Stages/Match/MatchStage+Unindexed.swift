@@ -1,7 +1,8 @@
 import Predicates
 
 /// Subscriptions that are evaluated for every change of their record type, because the index can use no part of their
-/// predicate. All have the same container, environment, database, record type and shape of predicate.
+/// predicate. All of the subscriptions have the same container, environment, database, record type and shape of
+/// predicate.
 struct UnindexedSubscriptions: Sendable {
     /// A part of a predicate. All parts of the predicate must be true.
     struct Part: Sendable {
@@ -18,37 +19,39 @@ struct UnindexedSubscriptions: Sendable {
     fileprivate(set) var group: QueryGroup
     fileprivate(set) var parts: [Part]
     /// The largest number of unindexed subscriptions, of any shape, that are evaluated for one change.
-    fileprivate(set) var lookedAt = 1
+    fileprivate(set) var evaluatedPerChange = 1
 }
 
 extension MatchStage {
     /// The subscriptions whose predicates the index cannot use. The most expensive groups come first. Groups of the same
-    /// cost are in the order of their saves.
+    /// cost are in the order of their first saves.
     ///
-    /// Subscriptions without a predicate are left out, because they ask for every record.
+    /// Subscriptions without a condition are left out, because they match every record.
     var unindexed: [UnindexedSubscriptions] {
         var (groups, numbers) = ([UnindexedSubscriptions](), [[String]: Int]())
-        var countByPlace: [[String]: Int] = [:]
-        var places: [Set<[String]>] = []
+        var counts: [[String]: Int] = [:]
+        var databasesAndTypes: [Set<[String]>] = []
         for found in index.savedOrder where index.store[found.slot].isScanned {
             let (query, parts) = index.store.withSubscription(found.slot) { subscription in
                 (SavedQuery(subscription, found.saved), UnindexedSubscriptions.parts(subscription.predicate))
             }
-            countByPlace[query.place, default: 0] += 1
+            counts[query.databaseAndType, default: 0] += 1
             let key = query.groupKey(parts.map(\.shape))
             if let number = numbers[key] {
                 groups[number].add(query, parts)
-                places[number].insert(query.place)
+                databasesAndTypes[number].insert(query.databaseAndType)
             } else {
                 numbers[key] = groups.count
                 groups.append(UnindexedSubscriptions(group: QueryGroup(query), parts: parts))
-                places.append([query.place])
+                databasesAndTypes.append([query.databaseAndType])
             }
         }
         for number in groups.indices {
-            groups[number].lookedAt = places[number].compactMap { countByPlace[$0] }.max() ?? 1
+            groups[number].evaluatedPerChange = databasesAndTypes[number].compactMap { counts[$0] }.max() ?? 1
         }
-        return groups.sorted { ($1.lookedAt, $0.group.first.savedAt) < ($0.lookedAt, $1.group.first.savedAt) }
+        return groups.sorted {
+            ($1.evaluatedPerChange, $0.group.first.savedAt) < ($0.evaluatedPerChange, $1.group.first.savedAt)
+        }
     }
 }
 

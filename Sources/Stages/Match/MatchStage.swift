@@ -84,7 +84,8 @@ package struct MatchStage: Stage {
 
     /// Writes matches until the outbox is full.
     ///
-    /// - Returns: The number of matches that are written, including the `first` ones.
+    /// - Returns: The number of matches that are written so far, including the `first` matches that were written
+    ///   before.
     private func write(_ change: Change, from first: Int, into out: inout Outbox) -> Int {
         var writer = MatchWriter(
             change: change, notificationID: context.upstream.uuid(position: change.sequence))

@@ -3,9 +3,10 @@ import JSON
 import PipelineKit
 import Predicates
 
-/// Finds the subscriptions that watch a change without an index, by comparing the change with every subscription.
+/// Finds the subscriptions that watch a change, but uses no index: it compares the change with every subscription.
 ///
-/// The benches compare its speed with the speed of the index.
+/// The benches compare its speed with the speed of the index. The scan ignores the owner of a zone in a shared
+/// database.
 package struct PlainScan: ~Copyable {
     private struct Saved {
         let id: [UInt8]
@@ -27,7 +28,7 @@ package struct PlainScan: ~Copyable {
     package init() {}
 
     /// Adds the subscription of a `subscription.save`. No subscription with the same identity may have been added before.
-    package mutating func take(_ line: UnsafeRawBufferPointer) throws {
+    package mutating func add(_ line: UnsafeRawBufferPointer) throws {
         let one = try unsafe SubscriptionReader.subscription(parser.parse(line))
         let zone: [UInt8]? =
             switch one.zone {
@@ -58,7 +59,7 @@ package struct PlainScan: ~Copyable {
             && one.predicate.matches(change.fields, of: change.record, now: change.milliseconds)
     }
 
-    /// A database subscription watches every zone but the default one (CKDatabaseSubscription).
+    /// A database subscription watches every zone except the default zone (CKDatabaseSubscription).
     private func isInZone(_ one: Saved, _ change: Change) -> Bool {
         if let zone = one.zone {
             return change.zone.name?.equals(zone) ?? (zone == SubscriptionReader.defaultZone)

@@ -9,9 +9,9 @@ struct SavedQuery: Sendable {
     let user: String
     let subscriptionID: String
     let recordType: String
-    /// The sequence of its `subscription.save`.
+    /// The sequence of the `subscription.save`.
     let savedAt: UInt64
-    /// The predicate as text, also if it was saved as `filterBy`.
+    /// The predicate as text, even if the subscription has a `filterBy`.
     let predicate: String
 
     init(_ subscription: Subscription, _ saved: UInt64) {
@@ -29,14 +29,15 @@ struct SavedQuery: Sendable {
     /// The properties that the queries of a ``QueryGroup`` share.
     func groupKey(_ shape: [String]) -> [String] { [container, environment, database, recordType] + shape }
 
-    /// The record type and the database. A change is compared with all subscriptions of its place.
-    var place: [String] { [container, environment, database, database == "public" ? "" : user, recordType] }
+    /// The database and the record type. A change can only match subscriptions with its database and record type.
+    var databaseAndType: [String] { [container, environment, database, database == "public" ? "" : user, recordType] }
 }
 
 extension MatchStage {
     var subscriptionCount: Int { index.count }
 
-    /// The subscriptions that can never match, grouped by reason, in the order of their first saves.
+    /// The subscriptions that can never match, in groups of similar queries with the same reason. The groups are in the
+    /// order of their first saves.
     var neverTrue: [(group: QueryGroup, reason: String)] {
         var (groups, numbers) = ([(group: QueryGroup, reason: String)](), [[String]: Int]())
         for found in index.savedOrder {

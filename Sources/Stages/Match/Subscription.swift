@@ -16,7 +16,7 @@ struct Subscription {
         }
     }
 
-    /// A subscription saved with the same identity replaces the older one.
+    /// Identifies a subscription. A newer subscription with the same identity replaces the older subscription.
     struct Identity {
         let container: JSONValue
         let environment: JSONValue
@@ -24,7 +24,7 @@ struct Subscription {
         let user: JSONValue
         let subscriptionID: JSONValue
 
-        /// Leaves out container, environment and database, which have few different values.
+        /// The hash leaves out container, environment and database, which have few different values.
         var hash: Int {
             unsafe user.withUTF8 { user in
                 unsafe subscriptionID.withUTF8 { unsafe Identity.hash(user: user, subscriptionID: $0) } ?? 0

@@ -7,7 +7,7 @@ import Predicates
 enum SubscriptionReader {
     static let defaultZone = Array("_defaultZone".utf8)
 
-    /// - Parameter holder: The object that has the `subscriptionID`.
+    /// - Parameter holder: The object that contains the member `subscriptionID`.
     static func identity(
         _ json: JSONValue, _ holder: JSONValue, _ place: StaticString
     ) throws(Rejection) -> Subscription.Identity {
@@ -45,7 +45,8 @@ enum SubscriptionReader {
         if type.equals("database") { return .database }
         guard type.equals("zone") else {
             throw Rejection(
-                code: "field.invalid", reason: "a subscription's type is \"query\", \"zone\" or \"database\"",
+                code: "field.invalid",
+                reason: "subscriptionType must be \"query\", \"zone\" or \"database\", not \"\(type.printable)\"",
                 path: "subscription.subscriptionType")
         }
         return try body.flag(.zoneWide, in: "subscription.") ? .database : .zone
@@ -72,16 +73,20 @@ enum SubscriptionReader {
         guard let list = body.given(.firesOn) else { throw JSONValue.missing("subscription.firesOn") }
         var reasons: Reason = []
         for element in list.elements {
-            guard let reason = Reason(element) else { throw invalidFiresOn }
+            guard let reason = Reason(element) else {
+                let found = element.isString ? "\"\(element.printable)\"" : element.kindName
+                throw invalidFiresOn("contains \(found)")
+            }
             reasons.insert(reason)
         }
-        guard !reasons.isEmpty else { throw invalidFiresOn }
+        guard !reasons.isEmpty else { throw invalidFiresOn(list.isArray ? "is empty" : "is \(list.kindName)") }
         return reasons
     }
 
-    private static var invalidFiresOn: Rejection {
+    private static func invalidFiresOn(_ found: String) -> Rejection {
         Rejection(
-            code: "field.invalid", reason: "firesOn is a list of one or more of \"create\", \"update\" and \"delete\"",
+            code: "field.invalid",
+            reason: "firesOn \(found): it must be an array of one or more of \"create\", \"update\" and \"delete\"",
             path: "subscription.firesOn")
     }
 }
@@ -89,7 +94,7 @@ enum SubscriptionReader {
 // MARK: - Predicates
 
 extension SubscriptionReader {
-    /// Reads `filterBy` or `predicate`. A query with neither of them matches all records of its type.
+    /// Reads `filterBy` or `predicate`. A query that has neither member matches all records of its type.
     ///
     /// Always accepts the extended dialect. The ingest stage has already rejected each predicate that its settings forbid,
     /// and an old log may contain predicates that the present settings would forbid.

@@ -34,7 +34,7 @@ struct UnmatchedTally {
         count += 1
     }
 
-    /// Ends the range if the sequence is the last one of the range.
+    /// Ends the range if the sequence is the last sequence of the range.
     @inline(__always)
     mutating func end(_ sequence: UInt64, into out: inout Outbox) {
         if sequence == UnmatchedTally.end(of: sequence) { close(at: sequence, into: &out) }

@@ -4,7 +4,7 @@ import PipelineKit
 
 /// Finds the subscriptions that watch a change, without a stage or a log.
 ///
-/// Benches use it, and tests that compare Belfry with other engines.
+/// Benches use it, and so do tests that compare Belfry with other engines.
 package struct Watchers: ~Copyable {
     private var index = SubscriptionIndex()
     private var parser = JSONParser(limits: SubscriptionStore.limits)
@@ -29,7 +29,7 @@ package struct Watchers: ~Copyable {
     /// Applies a `subscription.save` or `subscription.delete`.
     ///
     /// - Throws: ``Rejection`` or `JSONError` if the line is invalid.
-    package mutating func take(_ line: UnsafeRawBufferPointer) throws {
+    package mutating func apply(_ line: UnsafeRawBufferPointer) throws {
         sequence += 1
         let json = try unsafe parser.parse(line)
         if json[.type]?.equals(EventName.subscriptionDelete) ?? false {

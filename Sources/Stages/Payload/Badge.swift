@@ -13,9 +13,10 @@ struct Badge: Equatable {
     /// every push.
     static let topicsMax = 16
 
-    /// The number of all topics that have no number of their own.
+    /// The number on the icon of each topic that has no number of its own.
     private(set) var count = 0
-    /// Sorted by the bytes of the names. A topic whose number equals `count` is not listed: both numbers rise together.
+    /// The topics with numbers of their own, sorted by the bytes of the names. A topic whose number equals `count` is
+    /// not listed: both numbers rise together.
     private(set) var topics: [Topic] = []
 
     var isUnset: Bool { count == 0 && topics.isEmpty }

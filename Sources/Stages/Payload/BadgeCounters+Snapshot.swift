@@ -80,7 +80,7 @@ extension BadgeCounters.Key {
         return Parts(container: container, environment: environment, user: user)
     }
 
-    /// The text whose length starts at `start`.
+    /// The string whose length starts at `start`; nil if the bytes end inside the length or the string.
     private func text(at start: Int) -> ArraySlice<UInt8>? {
         guard start + 4 <= bytes.count else { return nil }
         let count = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: start, as: UInt32.self) }

@@ -13,7 +13,7 @@ struct BadgeCounters {
         init(bytes: [UInt8]) { self.bytes = bytes }
 
         /// Joins the environment, the container and the user. Container and user are each a length and the decoded
-        /// text.
+        /// string.
         init(environment: ContainerEnvironment, container: JSONValue, user: JSONValue) {
             var bytes: [UInt8] = []
             bytes.reserveCapacity(96)

@@ -7,7 +7,7 @@ import PipelineKit
 struct BadgeSetting {
     let key: BadgeCounters.Key
     let count: Int
-    /// Nil for all topics of the user.
+    /// The topic whose badge is set; nil for all topics of the user.
     let topic: [UInt8]?
 
     init(_ event: JSONValue) throws(Rejection) {
@@ -17,12 +17,14 @@ struct BadgeSetting {
             environment: environment, container: try event[.container].required(.container, .string),
             user: try event[.user].required(.user, .string))
         topic = try event[.topic].optional(.topic, .string)?.withUTF8 { Array($0) }
-        let badge = try event[.badge].required(.badge, .number).int64
-        guard let badge, (0...CloudKitLimits.badgeMax).contains(badge) else {
+        let badge = try event[.badge].required(.badge, .number)
+        guard let number = badge.int64, (0...CloudKitLimits.badgeMax).contains(number) else {
+            let found = String(decoding: badge.raw.prefix(32), as: UTF8.self)
             throw Rejection(
-                code: "badge.range", reason: "a badge is a whole number from 0 to \(CloudKitLimits.badgeMax)",
-                path: "badge")
+                code: "badge.range",
+                reason: "badge must be a whole number from 0 to \(CloudKitLimits.badgeMax), not \(found)", path: "badge"
+            )
         }
-        count = Int(badge)
+        count = Int(number)
     }
 }

@@ -31,7 +31,7 @@ extension ByteBuffer {
     }
 
     private static func shortened(_ text: UnsafeRawBufferPointer) -> String {
-        // Up to four bytes more, which complete the last character.
+        // The prefix has up to four more bytes, which complete the last character.
         let start = String(decoding: text.prefix(shortenedBytesMax + 4), as: UTF8.self)
         var bytes = 0
         let characters = start.prefix(charactersMax).prefix { character in

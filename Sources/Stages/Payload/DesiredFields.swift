@@ -8,7 +8,7 @@ struct DesiredFields {
         let value: FieldValue
     }
 
-    /// In alphabetical order. At most three fields are possible, and a tuple needs no memory allocation.
+    /// The fields in alphabetical order. At most three fields are possible, and a tuple needs no memory allocation.
     private var fields: (first: Field?, second: Field?, third: Field?)
     private(set) var parts: PayloadParts = []
     /// Whether the record has a desired value that payloads cannot contain, such as bytes or a list.

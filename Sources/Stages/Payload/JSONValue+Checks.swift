@@ -6,7 +6,7 @@ extension JSONValue? {
     @inline(__always)
     func required(_ key: StaticString, _ kind: JSONValue.Kind) throws(Rejection) -> JSONValue {
         guard let value = self else { throw .missing(key, kind) }
-        guard value.kind == kind else { throw .wrongKind(key, kind) }
+        guard value.kind == kind else { throw .wrongKind(key, kind, value) }
         return value
     }
 
@@ -14,16 +14,19 @@ extension JSONValue? {
     @inline(__always)
     func optional(_ path: StaticString, _ kind: JSONValue.Kind) throws(Rejection) -> JSONValue? {
         guard let value = self, !value.isNull else { return nil }
-        guard value.kind == kind else { throw .wrongKind(path, kind) }
+        guard value.kind == kind else { throw .wrongKind(path, kind, value) }
         return value
     }
 
-    /// The member, which must be a word that `read` knows.
+    /// The member, which must be a word that `read` accepts.
     func word<Word>(
         _ key: StaticString, _ rule: StaticString, _ read: (JSONValue) -> Word?
     ) throws(Rejection) -> Word {
-        guard let word = read(try required(key, .string)) else {
-            throw Rejection(code: "notification.word", reason: "must be \(rule)", path: "\(key)")
+        let value = try required(key, .string)
+        guard let word = read(value) else {
+            let found = (value.string ?? "").printable
+            throw Rejection(
+                code: "notification.word", reason: "\(key) must be \(rule), not \"\(found)\"", path: "\(key)")
         }
         return word
     }
@@ -36,7 +39,9 @@ extension Rejection {
     }
 
     @inline(never)
-    fileprivate static func wrongKind(_ path: StaticString, _ kind: JSONValue.Kind) -> Rejection {
-        Rejection(code: "notification.kind", reason: "must be of type \(kind)", path: "\(path)")
+    fileprivate static func wrongKind(_ path: StaticString, _ kind: JSONValue.Kind, _ value: JSONValue) -> Rejection {
+        Rejection(
+            code: "notification.kind", reason: "\(path) must be of type \(kind), not \(value.kindName)",
+            path: "\(path)")
     }
 }

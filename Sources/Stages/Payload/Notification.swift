@@ -13,7 +13,7 @@ struct Notification: ~Escapable {
     let subscriptionID: JSONValue
     let family: SubscriptionFamily
     let reason: ChangeReason
-    /// The name of the changed record, only for notifications of query subscriptions.
+    /// The name of the changed record; nil for notifications of zone and database subscriptions.
     let recordName: JSONValue?
     /// Nil for the default zone.
     let zoneName: JSONValue?

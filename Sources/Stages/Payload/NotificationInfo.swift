@@ -23,8 +23,8 @@ struct NotificationInfo {
         guard let json else { return }
         for (key, value) in json.members where !value.isUnset {
             guard let property = NotificationProperty(key) else { continue }
-            guard value.kind == property.jsonKind else { throw .wrongKind(of: property) }
-            guard value.count <= CloudKitLimits.localizationArgumentsMax else { throw .tooMany(in: property) }
+            guard value.kind == property.jsonKind else { throw .wrongKind(of: property, value) }
+            guard value.count <= CloudKitLimits.localizationArgumentsMax else { throw .tooMany(in: property, value) }
             set(property, value)
         }
     }
@@ -57,7 +57,7 @@ struct NotificationInfo {
 /// One text of an alert.
 ///
 /// A localization key takes precedence over the literal text (Apple, CKSubscription.NotificationInfo, for alert and
-/// subtitle; Belfry treats the title alike). Arguments count only with a key.
+/// subtitle; Belfry treats the title in the same way). Arguments count only with a key.
 struct AlertText {
     var literal: JSONValue?
     var key: JSONValue?
@@ -78,15 +78,18 @@ extension NotificationProperty {
 }
 
 extension Rejection {
-    fileprivate static func wrongKind(of property: NotificationProperty) -> Rejection {
+    fileprivate static func wrongKind(of property: NotificationProperty, _ value: JSONValue) -> Rejection {
         let kind = property.jsonKind == .true ? "boolean" : "\(property.jsonKind)"
         return Rejection(
-            code: "notification.kind", reason: "must be of type \(kind)", path: "notificationInfo.\(property)")
+            code: "notification.kind", reason: "\(property) must be of type \(kind), not \(value.kindName)",
+            path: "notificationInfo.\(property)")
     }
 
-    fileprivate static func tooMany(in property: NotificationProperty) -> Rejection {
-        Rejection(
-            code: "notification.arguments", reason: "has more than \(CloudKitLimits.localizationArgumentsMax) fields",
+    fileprivate static func tooMany(in property: NotificationProperty, _ value: JSONValue) -> Rejection {
+        let max = CloudKitLimits.localizationArgumentsMax
+        return Rejection(
+            code: "notification.arguments",
+            reason: "\(property) has \(value.count) fields, and at most \(max) are allowed",
             path: "notificationInfo.\(property)")
     }
 }
@@ -97,7 +100,7 @@ extension PayloadWriter {
     /// Writes the `aps` dictionary. A push without visible parts is a background push, which APNs accepts only with
     /// `content-available`.
     ///
-    /// - Returns: Whether the record has a value that should be an argument but cannot be one because of its type.
+    /// - Returns: Whether the record has a value that should be an argument but has a type that arguments cannot have.
     func writeAPS(_ kept: PayloadParts, _ badge: Int, into buffer: inout ByteBuffer) -> Bool {
         guard kept.isVisible else {
             buffer.append("{\"content-available\":1}")
@@ -118,7 +121,7 @@ extension PayloadWriter {
         return lacksArgument
     }
 
-    /// Writes the alert: an object, or a plain string for a body alone.
+    /// Writes the alert: an object, or a plain string if the alert consists only of a body.
     private func writeAlert(_ kept: PayloadParts, into buffer: inout ByteBuffer) -> Bool {
         if kept == .body, let body = info.body.literal {
             buffer.append(text: body)
@@ -146,7 +149,7 @@ extension PayloadWriter {
     }
 
     /// Writes the values of the named fields as strings, the only type that APNs allows in `loc-args`. An empty string stands
-    /// for a missing value and for one that cannot be an argument, so that `%3$@` is still the third argument.
+    /// for a missing value and for a value that cannot be an argument, so that `%3$@` is still the third argument.
     ///
     /// - Parameter lacks: Set to true if the record has a value that cannot be an argument.
     private func write(

@@ -4,7 +4,8 @@ import PipelineKit
 import Time
 
 extension PayloadStage {
-    /// Explains whether the push of a notification is silent, and which parts its payload had to leave out.
+    /// Explains whether the push of a notification is silent, which parts its payloads leave out for lack of room, and
+    /// which fields have types that payloads cannot contain.
     package func explain(
         _ event: borrowing InputEvent, at now: Instant, for subject: ExplainedSubject
     ) -> [Explanation] {
@@ -33,7 +34,7 @@ extension PayloadStage {
             + topics.filter { $0.kept != kept.own }.map {
                 ($0.topic.count, $0.kept, String(decoding: $0.topic.name, as: UTF8.self))
             }
-        return [kind(kept.own)]
+        return [kind(kept.own, of: payload)]
             + pruned.compactMap { badge, kept, topic in
                 kept == payload.parts ? nil : self.pruned(payload, kept, badge, topic)
             } + unfit(payload)
@@ -50,11 +51,13 @@ extension PayloadStage {
         ]
     }
 
-    private func kind(_ kept: PayloadParts) -> Explanation {
-        kept.isVisible
-            ? Explanation(PayloadStage.kind, .payloadAlert, "the push is an alert")
-            : Explanation(
-                PayloadStage.kind, .payloadSilent, "the push is silent: its subscription has nothing to show or play")
+    private func kind(_ kept: PayloadParts, of payload: PayloadWriter) -> Explanation {
+        if kept.isVisible { return Explanation(PayloadStage.kind, .payloadAlert, "the push is an alert") }
+        let why =
+            payload.parts.isVisible
+            ? "its payload has no room for an alert, a sound or a badge"
+            : "its subscription sets no alert, sound or badge"
+        return Explanation(PayloadStage.kind, .payloadSilent, "the push is silent: \(why)")
     }
 
     /// - Parameter topic: The topic whose devices get this payload; nil for all topics without a badge of their own.
@@ -64,8 +67,8 @@ extension PayloadStage {
         let whose = topic.map { " of devices of \($0)" } ?? ""
         return Explanation(
             PayloadStage.kind, .payloadPruned,
-            "the payload\(whose) had \(before) bytes, and \(Push.payloadBytesMax) are allowed: left out "
-                + names.joined(separator: ", "),
+            "the payload\(whose) would have \(before) bytes, more than the \(Push.payloadBytesMax) that APNs allows: "
+                + "Belfry left out \(names.joined(separator: ", "))",
             [
                 .init("bytesBefore", UInt64(before)), .init("bytesAfter", UInt64(after)), .init("leftOut", names),
             ] + (topic.map { [.init("topic", $0)] } ?? []))

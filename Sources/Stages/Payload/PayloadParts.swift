@@ -1,8 +1,9 @@
-/// The parts that a payload may leave out, in the order in which they are left out when it is too long.
+/// The parts that a payload may leave out, in the order in which they are left out when the payload is too long.
 ///
-/// Desired keys go first, beginning with the last one (Apple, CKNotification.isPruned). The parts in the list of
-/// CKNotification.h follow, the least important first, and then the parts that the list does not name. The IDs of
-/// notification and subscription, the database and the dictionary for the kind of notification always stay.
+/// Desired keys are left out first, beginning with the last key (Apple, CKNotification.isPruned). The parts in the list
+/// of CKNotification.h follow, the least important first, and then the parts that the list does not name. The
+/// environment, the IDs of notification and subscription, the database and the dictionary for the kind of notification
+/// always stay.
 struct PayloadParts: OptionSet {
     let rawValue: UInt32
 
@@ -56,7 +57,7 @@ struct PayloadParts: OptionSet {
 
     var isVisible: Bool { !isDisjoint(with: .visible) }
 
-    /// The number of parts that are left out before the last visible one; 0 if no part is visible.
+    /// The number of parts that are left out before the last visible part; 0 if no part is visible.
     var countBeforeLastVisible: Int {
         let visible = intersection(.visible).rawValue
         guard visible != 0 else { return 0 }

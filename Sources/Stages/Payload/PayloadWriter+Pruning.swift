@@ -18,12 +18,12 @@ extension PayloadWriter {
         return kept
     }
 
-    /// The parts that remain when as few as possible are left out in order.
+    /// The parts that remain when as few parts as possible are left out in order.
     ///
-    /// Each part that is left out makes the payload shorter, so a binary search finds their number. There is one exception:
-    /// without its last visible part the push gets the longer `aps` of a background push. So the search first tries
-    /// only the parts before the last visible one. If the payload is still too long without them, it also tries the
-    /// rest.
+    /// Each part that is left out makes the payload shorter, so a binary search finds the number of parts to leave out.
+    /// There is one exception: without its last visible part the push gets the longer `aps` of a background push. So
+    /// the search first tries to leave out only parts before the last visible part. If the payload is still too long
+    /// without all of these parts, the search also leaves out later parts.
     private func partsInOrder(of all: PayloadParts, _ badge: Int) -> PayloadParts {
         func isTooLong(without count: Int) -> Bool { bytes(all.dropping(count), badge) > Push.payloadBytesMax }
         let visible = all.countBeforeLastVisible

@@ -24,9 +24,10 @@ extension Push {
     }
 
     /// Whether a collapse ID can be a header. A header contains no NUL, CR or LF, and has no space or tab at its ends (RFC
-    /// 9113, section 8.2.1). An invalid ID is left out, because APNs would reject the whole push for it.
+    /// 9113, section 8.2.1). A collapse ID also has 1 to ``collapseIDBytesMax`` bytes. An invalid ID is left out,
+    /// because APNs would reject the whole push for it.
     ///
-    /// Ingest rejects invalid collapse IDs, but a plugin may write one.
+    /// Ingest rejects invalid collapse IDs, but a plugin may write an invalid collapse ID.
     private static func isHeader(_ text: JSONValue) -> Bool {
         text.withUTF8 { utf8 in
             guard let first = utf8.first, let last = utf8.last, utf8.count <= collapseIDBytesMax else { return false }

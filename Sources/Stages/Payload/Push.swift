@@ -8,7 +8,8 @@ struct Push: ~Escapable {
     /// The most bytes of the IDs of notification and subscription together. The other parts that always stay in a payload
     /// need the remaining bytes.
     static let identifierBytesMax = payloadBytesMax - 128
-    /// The most bytes of a complete payload in a push. It keeps a push far below the size limit of a log's events.
+    /// The most bytes of a complete payload in a push. The limit keeps a push far below the size limit of a log's
+    /// events.
     static let unprunedBytesMax = 1 << 20
     /// APNs: `apns-collapse-id` is at most 64 bytes.
     static let collapseIDBytesMax = 64
@@ -26,7 +27,8 @@ struct Push: ~Escapable {
         (self.badge, self.expirationSeconds) = (badge, expirationSeconds)
     }
 
-    /// Writes the push. If a payload leaves parts out, the push also contains the complete payload, which can be fetched.
+    /// Writes the push. If a payload leaves parts out, the push also contains the complete payload, which can be
+    /// fetched. A complete payload of more than ``unprunedBytesMax`` bytes is not included.
     func write(into buffer: inout ByteBuffer) {
         buffer.begin(event: EventName.push)
         writeAddress(into: &buffer)
@@ -51,8 +53,8 @@ struct Push: ~Escapable {
         var isVisible: Bool { own.isVisible && byTopic.allSatisfy(\.isVisible) }
     }
 
-    /// Decides which parts stay in each payload. All payloads share the headers, so if one of them has no room for a visible
-    /// part, all become background pushes.
+    /// Decides which parts stay in each payload. All payloads share the headers, so if one payload has no room for a
+    /// visible part, all payloads become payloads of background pushes.
     func kept(of payload: PayloadWriter) -> Kept {
         let kept = kept(of: payload, mayBeVisible: true)
         return kept.isVisible || !payload.parts.isVisible ? kept : self.kept(of: payload, mayBeVisible: false)

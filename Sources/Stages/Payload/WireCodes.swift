@@ -17,7 +17,7 @@ enum ContainerEnvironment: UInt8 {
     }
 }
 
-/// These are not the numbers of `CKDatabase.Scope`: in captured pushes, a private database has the number 1.
+/// The raw values are not the numbers of `CKDatabase.Scope`: in captured pushes, a private database has the number 1.
 enum DatabaseScope: UInt8 {
     case `private` = 1
     case `public` = 2

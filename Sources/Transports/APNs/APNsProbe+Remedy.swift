@@ -13,14 +13,14 @@ extension APNsProbe.Finding {
         case .token:
             "APNs rejects the time in the token: this machine's clock is wrong, or tokens change too often"
         case .unreachable: "APNs cannot be reached"
-        case .unclear: "APNs gave an answer that Belfry does not know"
+        case .unclear: "APNs gave an answer that says nothing about the app"
         }
     }
 
     /// What to do; nil if nothing is wrong.
     package var remedy: String? {
         switch verdict {
-        case .credential: ofCertificate ?? otherKeyFile ?? verdict.remedy
+        case .credential: remedyForCertificate ?? remedyForOtherKeyFile ?? verdict.remedy
         case .unreachable: reason.flatMap(ConnectionFailure.remedy) ?? verdict.remedy
         default: verdict.remedy
         }
@@ -31,7 +31,7 @@ extension APNsProbe.Finding {
         return "key, team"
     }
 
-    private var ofCertificate: String? {
+    private var remedyForCertificate: String? {
         guard case .certificate = asked.credential else { return nil }
         return certificate.map(\.remedy) ?? APNsProbe.certificateRemedy
     }
@@ -44,7 +44,7 @@ extension APNsProbe.Finding {
     }
 
     /// The remedy if the file's name contains another key's ID: Apple's developer site names each file after its key.
-    private var otherKeyFile: String? {
+    private var remedyForOtherKeyFile: String? {
         guard case .key(let id, _, let secret) = asked.credential, let path = secret.file else { return nil }
         let name = URL(fileURLWithPath: path).lastPathComponent
         guard name.hasPrefix("AuthKey_"), name.hasSuffix(".p8"), name != "AuthKey_\(id).p8" else { return nil }
@@ -85,18 +85,20 @@ extension APNsProbe {
     }
 
     static let certificateRemedy =
-        "compare the certificate with developer.apple.com, Certificates: it may be expired, revoked or another app's"
+        "compare the certificate with developer.apple.com, Certificates: it may be expired or revoked, or belong to "
+        + "another app"
 
     private static func isTemporary(_ status: Int?) -> Bool {
         status.map { $0 >= 500 || $0 == 429 || $0 == 408 } ?? false
     }
 
     private static let retryRemedy =
-        "try again later, and see Apple's system status; a pipeline retries by itself, after a 5xx as retryAfter5xx says"
+        "try again later, and see Apple's system status; a pipeline retries automatically: after a 5xx it waits for "
+        + "retryAfter5xx"
 
     private static func unanswered(_ reason: String) -> String? {
         guard PoolState.unanswered.contains(reason) || reason.hasPrefix(PoolState.reset) else { return nil }
-        return "the device may still get the push; belfry doctor apns asks the server again without a push to anyone"
+        return "the device may still get the push; run belfry doctor apns to test the server without sending a push"
     }
 }
 

@@ -52,7 +52,7 @@ package struct APNsProbe: Sendable {
         (self.settings, self.context) = (settings, context)
     }
 
-    /// Asks for each app in turn.
+    /// Asks APNs about each app in turn.
     ///
     /// - Throws: ``TransportError`` if a key or certificate cannot be read.
     package func run() async throws(TransportError) -> [Finding] {
@@ -80,8 +80,8 @@ package struct APNsProbe: Sendable {
             certificate: EndingCertificate(route.app, at: .wall()))
     }
 
-    /// A push to a device token of one digit, which no device can have. In case a server accepts the push all the same,
-    /// it is silent and never stored.
+    /// A push to a device token of one digit, which no device can have. The push is silent and never stored, in case a
+    /// server accepts it all the same.
     private static func push(_ app: APNsApp) -> APNsPush {
         var fields: [UInt8] = []
         HPACK.append(path: "/3/device/0".utf8, to: &fields)

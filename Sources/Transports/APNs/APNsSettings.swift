@@ -59,10 +59,10 @@ package struct APNsSettings: PluginSettings {
 
     private static func check(_ apps: [APNsApp], _ settings: SettingsReader) throws(SettingsError) {
         guard !apps.isEmpty else {
-            throw settings.fail("apps", "name at least one app", hint: APNsApp.example)
+            throw settings.fail("apps", "no app is configured", hint: APNsApp.example)
         }
         for (index, app) in apps.enumerated() {
-            guard let twin = apps[..<index].first(where: { $0.address == app.address }) else { continue }
+            guard let twin = apps[..<index].first(where: { $0.identity == app.identity }) else { continue }
             throw settings.fail(
                 "apps", "\(twin.name) and \(app.name) are one app: same container, environment and topic")
         }
@@ -94,7 +94,7 @@ struct APNsApp: PluginSettings {
     let topic: String
     let credential: Credential
 
-    var address: [String] { [container, environment, topic] }
+    var identity: [String] { [container, environment, topic] }
 
     var usesCertificate: Bool { if case .certificate = credential { true } else { false } }
 
@@ -115,7 +115,8 @@ struct APNsApp: PluginSettings {
         }
         let (team, id) = (try settings.string("team"), try settings.string("key"))
         for (key, value) in [("team", team), ("key", id)] where !isIdentifier(value) {
-            throw settings.fail(key, "must be the ten letters and digits that Apple's developer site shows")
+            throw settings.fail(
+                key, "is not ten letters and digits", hint: "copy the ID from Apple's developer site")
         }
         return .key(id: id, team: team, try settings.secret("keyFile"))
     }

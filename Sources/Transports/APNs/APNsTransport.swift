@@ -49,7 +49,7 @@ package final class APNsTransport: ContinuousTransport {
     /// The device token in lower case. Tokens are compared and sent in this form.
     package static func address(_ token: String) throws(Rejection) -> String {
         guard DeviceToken.isToken(token.utf8) else {
-            throw Rejection(code: "device.token", reason: DeviceToken.rule, path: "token")
+            throw Rejection(code: "device.token", reason: DeviceToken.rejection, path: "token")
         }
         return token.lowercased()
     }
@@ -77,7 +77,7 @@ package final class APNsTransport: ContinuousTransport {
         let pools = try await pools(plans, beside: [:], on: threads)
         let routes = Self.routes(settings, plans, pools)
         state.withLock { $0.work = Work(threads: threads, routes: routes, pools: pools, plans: plans) }
-        certificates.look(at: settings, now: surroundings.now())
+        certificates.reportEndingCertificates(in: settings, now: surroundings.now())
     }
 
     private func token(of key: SigningKey) -> SharedToken {
@@ -127,7 +127,7 @@ package final class APNsTransport: ContinuousTransport {
     }
 
     /// How many streams the servers allow on the open connections, without the streams of pushes that were not answered
-    /// within their window.
+    /// within their window. At most the setting `inFlightMax`.
     package var inFlightMax: Int {
         state.withLock { state in
             let allowed = state.work?.pools.values.reduce(0) { $0 + $1.allowance.count } ?? 1
@@ -137,7 +137,8 @@ package final class APNsTransport: ContinuousTransport {
 
     var routes: [AppRoute] { state.withLock { $0.work?.routes } ?? [] }
 
-    /// The room in the app's own pool, which pushes of other pools cannot use up.
+    /// The room in the app's own pool, which pushes of other pools cannot use up. A push of an app that the transport
+    /// does not have needs no room, because it is not sent.
     package func room(for app: Delivery.App?) -> TransportRoom {
         state.withLock { state in
             guard let work = state.work, let place = work.routes.firstIndex(where: { $0.app.isOf(app) }) else {
@@ -191,7 +192,7 @@ package final class APNsTransport: ContinuousTransport {
         _ pushes: [Delivery], beside retired: [RetiredPool], _ answered: @escaping @Sendable ([TransportAnswer]) -> Void
     ) {
         let now = surroundings.now()
-        certificates.look(at: settings, now: now)
+        certificates.reportEndingCertificates(in: settings, now: now)
         let routes = routes
         guard !routes.isEmpty else {
             return answered(
@@ -207,8 +208,8 @@ package final class APNsTransport: ContinuousTransport {
         guard let work = state.withLock({ $0.work }) else { return nil }
         let plans = try PoolPlans(settings, token: token(of:))
         let pools = try await pools(plans, beside: work.pools, on: work.threads)
-        let said = SettingsChangeSummary(from: (self.settings, work.plans), to: (settings, plans)).said
-        return TransportChange(said: said) { [self] in apply(settings, plans, pools) }
+        let summary = SettingsChangeSummary(from: (self.settings, work.plans), to: (settings, plans))
+        return TransportChange(descriptions: summary.sentences) { [self] in apply(settings, plans, pools) }
     }
 
     private func apply(_ settings: APNsSettings, _ plans: PoolPlans, _ pools: [PoolPlan.Identity: PoolOnLoop]) {
@@ -227,7 +228,7 @@ package final class APNsTransport: ContinuousTransport {
         }
     }
 
-    /// The retired pools that still have pushes in flight. Closes the others.
+    /// The retired pools that still have pushes in flight, or answers that nobody has collected. Closes the others.
     private func retiredPools() async -> [RetiredPool] {
         let retired = state.withLock { $0.work?.retired } ?? []
         guard !retired.isEmpty else { return [] }

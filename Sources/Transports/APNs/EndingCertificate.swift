@@ -5,8 +5,8 @@ import Time
 extension APNsSettings {
     /// What to do about a certificate from Apple that has expired or expires soon.
     package static let certificateRemedy =
-        "renew it at developer.apple.com, Certificates; put the new one in its place, with its key; and have the pipeline "
-        + "file read again (SIGHUP)"
+        "renew the certificate at developer.apple.com, Certificates; replace the certificate and its key; and reload the "
+        + "pipeline file (SIGHUP)"
 
     /// The certificates that have expired or expire soon, in the order of the apps.
     package func endingCertificates(at now: Instant) -> [EndingCertificate] {
@@ -24,7 +24,8 @@ extension EndingCertificate {
             remedy: APNsSettings.certificateRemedy)
     }
 
-    /// When the certificate in a file ends. The app's own certificate comes first in the file, before its signers'.
+    /// When the app's certificate in a file expires. This certificate comes first in the file, before the certificates
+    /// that signed it.
     private static func end(of path: String) -> Instant? {
         do {
             let seconds = try NIOSSLCertificate.fromPEMFile(path).first?.notValidAfter

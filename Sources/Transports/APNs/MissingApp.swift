@@ -14,8 +14,8 @@ enum MissingApp {
     /// What to do about a reason from ``reason(_:among:)``; nil for other reasons.
     static func remedy(_ reason: String) -> String? {
         guard reason.hasPrefix(start) else { return nil }
-        return "add it under apps of the transport, with this container, environment and topic, and its team, key and "
-            + "keyFile; or correct what the device registered"
+        return "add the app under apps of the transport, with this container, environment and topic, and with its "
+            + "team, key and keyFile; or correct what the device registered"
     }
 
     fileprivate static func words(_ container: String, _ environment: String, _ topic: String?) -> String {

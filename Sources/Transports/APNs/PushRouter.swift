@@ -3,7 +3,7 @@ import Time
 
 /// Gives each push to the pool of its app, and answers pushes that cannot be sent.
 struct PushRouter: ~Copyable {
-    /// How many pushes a pool gets at a time. The pool sends them while the router reads the next ones.
+    /// How many pushes a pool gets in one part. The pool sends them while the router reads the next part.
     private static let partMax = 256
     /// How long a push waits if a retired pool has an earlier push with the same order key in flight.
     private static let waitBehindRetired = Duration.seconds(1)
@@ -11,7 +11,7 @@ struct PushRouter: ~Copyable {
     private let routes: [APNsTransport.AppRoute]
     private let retired: [RetiredPool]
     /// The order keys of pushes that retired pools have in flight. Other pushes with such a key wait.
-    private let taken: Set<[UInt8]>
+    private let busyOrderKeys: Set<[UInt8]>
     private let now: Instant
     private let answered: @Sendable ([TransportAnswer]) -> Void
     private var reader: APNsPushReader
@@ -26,7 +26,7 @@ struct PushRouter: ~Copyable {
         _ answered: @escaping @Sendable ([TransportAnswer]) -> Void
     ) {
         (self.routes, self.retired, self.now, self.answered) = (routes, retired, now, answered)
-        taken = retired.reduce(into: []) { $0.formUnion($1.held.orderKeys) }
+        busyOrderKeys = retired.reduce(into: []) { $0.formUnion($1.held.orderKeys) }
         parts = routes.map { _ in [] }
         reader = APNsPushReader(collapsesRepeats: collapsesRepeats)
     }
@@ -47,7 +47,9 @@ struct PushRouter: ~Copyable {
         do throws(UnsendablePush) {
             let app = routes[route].app
             let push = try reader.read(delivery, topic: app.topic, usesCertificate: app.usesCertificate)
-            if !taken.isEmpty, let orderKey = push.orderKey, taken.contains(orderKey) { return putOff(delivery) }
+            if !busyOrderKeys.isEmpty, let orderKey = push.orderKey, busyOrderKeys.contains(orderKey) {
+                return putOff(delivery)
+            }
             parts[route].append(push)
         } catch {
             return answers.append(.init(delivery.id, .failed, reason: error.reason, attempts: 0))

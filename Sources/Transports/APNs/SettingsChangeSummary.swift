@@ -1,15 +1,15 @@
 /// What changed settings do to apps and connections, in words for the operator.
 struct SettingsChangeSummary {
-    let said: [String]
+    let sentences: [String]
 
     init(from former: (settings: APNsSettings, plans: PoolPlans), to new: (settings: APNsSettings, plans: PoolPlans)) {
         let apps = Self.apps(former.settings, new.settings)
         let pools = Self.pools(former.plans, new.plans)
-        said = apps + pools
+        sentences = apps + pools
     }
 
     private static func apps(_ former: APNsSettings, _ new: APNsSettings) -> [String] {
-        let (old, now) = (Set(former.apps.map(\.address)), Set(new.apps.map(\.address)))
+        let (old, now) = (Set(former.apps.map(\.identity)), Set(new.apps.map(\.identity)))
         return [(now.subtracting(old), "added"), (old.subtracting(now), "removed")].compactMap { apps, word in
             apps.isEmpty ? nil : "\(apps.count) \(apps.count == 1 ? "app" : "apps") \(word)"
         }

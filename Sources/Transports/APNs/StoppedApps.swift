@@ -30,7 +30,7 @@ final class StoppedApps: Sendable {
         let remedy = Self.remedy(answer.status, answer.reason ?? "")
         tell(
             "\(name): \(app.text): every push is rejected: \(said)\(remedy.map { "; " + $0 } ?? ""). "
-                + "Its pushes wait and are tried again; belfry doctor apns asks APNs at once")
+                + "The pushes of the app wait and are retried. To test now, run belfry doctor apns")
     }
 
     private static func remedy(_ status: Int?, _ reason: String) -> String? {

@@ -1,12 +1,12 @@
 import HTTPServer
 
-/// The courier's limits, and what it does beyond them.
+/// The courier's limits, and what happens to a client that exceeds a limit.
 enum CourierLimits {
-    /// Further connections are closed at once.
+    /// How many connections may be open. Further connections are closed at once.
     static let connectionsMax = 10_000
-    /// Polls that wait at a time; one more is answered 503.
+    /// How many polls may wait at the same time. A further poll is answered 503.
     static let pollsMax = 8_000
-    /// Polls of one device that wait at a time; one more ends the oldest without a notification.
+    /// How many polls of one device may wait at the same time. A further poll ends the oldest without a notification.
     static let pollsPerDeviceMax = 4
     /// Bytes of a request's path and query; a longer one is answered 414.
     static let targetBytesMax = 1024
@@ -14,23 +14,24 @@ enum CourierLimits {
     static let headBytesMax = 80 << 10
     /// Bytes of a request's body; a longer one is answered 413.
     static let bodyBytesMax = 64 << 10
-    /// Notifications in one answer, even if a request asks for more.
+    /// The most notifications in one answer, even if a request asks for more.
     static let pageEntriesMax = 400
     static let pageEntries = 100
     /// An answer ends with the notification that makes it longer than this.
     static let pageBytesMax = 1 << 20
-    /// Pages that are read, or on their way to clients, at a time; one more is answered 503.
+    /// How many pages may be read or sent to clients at the same time. A request for a further page is answered 503.
     static let pagesMax = 64
-    /// IDs in one request to mark as read; more are answered 400.
+    /// How many IDs one request may mark as read. A request with more IDs is answered 400.
     static let marksPerRequestMax = 400
     /// A connection that sends no whole request in this time is closed.
     static let requestWait = Duration.seconds(75)
-    /// A client that takes no answer in this time is cut off.
+    /// A client that does not receive a whole answer in this time is disconnected.
     static let responseWait = Duration.seconds(30)
-    /// A token may be asked for before its registration has come through the pipeline.
+    /// How long a poll with an unknown token is retried, because a poll may arrive before the registration of its token
+    /// has passed through the pipeline.
     static let registrationWait = Duration.seconds(2)
     static let registrationPause = Duration.milliseconds(100)
-    /// Connections whose answers are not taken in this time are cut off when the courier closes.
+    /// When the courier closes, clients that have not received their answers in this time are disconnected.
     static let closeWait = Duration.seconds(5)
 
     static var server: WebServerLimits {

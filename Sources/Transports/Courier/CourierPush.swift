@@ -11,7 +11,7 @@ struct Account: Hashable, Sendable {
     var user: String
 }
 
-/// A device's secret name: 64 hexadecimal digits, in lower case.
+/// The secret address of a device: 64 hexadecimal digits, in lower case.
 struct CourierToken: Hashable, Sendable {
     static let digits = 64
 
@@ -32,14 +32,14 @@ struct CourierToken: Hashable, Sendable {
     }
 }
 
-/// A push's `apns-expiration`: polls get the push only until then. The inbox keeps it longer.
+/// A push's `apns-expiration`: polls get the push only until this time. The inbox keeps the push longer.
 struct Expiration: Sendable {
     private let seconds: Int64?
 
     init(headers: JSONValue?) { seconds = headers.flatMap(DeliveredPush.expiration).map { max(0, $0) } }
 
-    /// The microsecond from which no poll gets the push; nil if there is none. With the header 0, only polls that already
-    /// wait when the push arrives get it.
+    /// The microsecond from which no poll gets the push; nil if the push does not expire. With the header 0, only polls
+    /// that are already waiting when the push arrives get the push.
     func end(of time: Instant) -> Int64? {
         guard let seconds else { return nil }
         return seconds == 0 ? time.microseconds + 1 : min(seconds, Int64.max / 1_000_000) * 1_000_000
@@ -56,7 +56,7 @@ struct CourierPush: Sendable {
     /// The payload that the device gets.
     let payload: Data
     /// The payload before parts were left out because of its size; nil if nothing was left out.
-    let whole: Data?
+    let unprunedPayload: Data?
     let expiration: Expiration
 
     /// Why a push cannot be accepted.
@@ -83,7 +83,7 @@ struct CourierPush: Sendable {
         account = Account(container: app.container, environment: app.environment, user: read.user)
         self.token = token
         (apnsID, notificationID, payload) = (read.apnsID, read.notificationID, read.payload)
-        whole = delivery.unpruned.map { Data($0) }
+        unprunedPayload = delivery.unpruned.map { Data($0) }
         expiration = read.expiration
     }
 

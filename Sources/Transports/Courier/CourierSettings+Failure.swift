@@ -5,7 +5,7 @@ import PipelineKit
 extension CourierSettings {
     /// Why the courier cannot listen, and what to do.
     ///
-    /// - Parameter name: The transport's in the pipeline file.
+    /// - Parameter name: The name of the transport in the pipeline file.
     func failure(toListen error: any Error, as name: String) -> TransportError {
         let code = (error as? IOError)?.errnoCode
         let reason = code.map { String(cString: strerror($0)) } ?? "\(error)"

@@ -4,22 +4,22 @@ import Time
 
 /// Settings of ``CourierTransport``.
 package struct CourierSettings: PluginSettings {
-    /// Where clients connect.
+    /// The address that clients connect to.
     package let address: ListenAddress
-    /// The SQLite file; nil: beside the stage's log.
+    /// The path of the SQLite file; nil for a file in the folder of the stage's log.
     package let store: String?
     /// How long a notification is kept.
     package let keep: Duration
     /// How many notifications of one user are kept.
     package let keepPerUser: Int
-    /// How long a poll is held.
+    /// How long a poll waits for a notification.
     package let pollTimeout: Duration
-    /// The web pages that may ask.
+    /// The web pages that may read the courier's answers.
     package let origins: AllowedOrigins
-    /// Nil: the courier speaks plain HTTP.
+    /// Nil if the courier serves plain HTTP.
     let tls: CertificateFiles?
 
-    package static let fileKeys: Set<String> = [CertificateFiles.certificateKey]
+    package static let fileKeys: Set<String> = [CertificateFiles.certificateSetting]
 
     package init(from settings: inout SettingsReader) throws(SettingsError) {
         address = try ListenAddress(&settings, default: "127.0.0.1:7480")
@@ -35,15 +35,16 @@ package struct CourierSettings: PluginSettings {
     }
 
     package func secretErrors() -> [any Error] {
-        [tls?.mistake()].compactMap(\.self)
+        [tls?.validationError()].compactMap(\.self)
     }
 
     package func endingCertificates(at now: Instant) -> [EndingCertificate] {
         [tls?.endingCertificate(at: now, of: "the courier")].compactMap(\.self)
     }
 
-    /// Whether everything except the certificate and its key is the same.
-    func hasSameRest(as other: CourierSettings) -> Bool {
+    /// Whether all settings except the files of the certificate and its key are the same. An added or removed
+    /// certificate is a difference.
+    func matchesExceptCertificateFiles(_ other: CourierSettings) -> Bool {
         (address, store, keep, keepPerUser, pollTimeout)
             == (other.address, other.store, other.keep, other.keepPerUser, other.pollTimeout)
             && origins == other.origins && (tls == nil) == (other.tls == nil)

@@ -7,9 +7,9 @@ import Time
 /// Serves CloudKit's web clients over HTTP: an inbox for each user, and a long poll for each device.
 ///
 /// A push is accepted once it is in the store, as durable as the pipeline's logs. A repeated push, recognised by its
-/// `apns-id`, adds nothing. A log of marks beside the store records what polls took and what users have read. The store is
-/// a cache: if it is missing, damaged or from another pipeline, it is rebuilt from that log, the stage's log and the log
-/// of pushes.
+/// `apns-id`, adds nothing. A log of marks beside the store records which pushes polls took, which pushes users have
+/// read, and which pushes came late. The store is a cache: if it is missing, damaged or from another pipeline, it is
+/// rebuilt from the log of marks, the stage's log and the log of pushes.
 ///
 /// Rules: CloudKit Web Services, tokens/create (the courier's URL); CKFetchNotificationChangesOperation;
 /// CKMarkNotificationsReadOperation.
@@ -27,7 +27,7 @@ package final class CourierTransport: Transport {
     private let now: @Sendable () -> Instant
     private let server = Mutex<WebServer?>(nil)
     private let certificates: CertificateWatch
-    /// The certificate that new connections are shown, and the settings by which it was read.
+    /// The certificate for new connections, and the settings from which it was read.
     private let present: Mutex<(certificate: ServerCertificate?, settings: CourierSettings)>
 
     package convenience init(_ settings: CourierSettings, context: TransportContext) throws(SettingsError) {
@@ -45,26 +45,26 @@ package final class CourierTransport: Transport {
 
     package func open() async throws(TransportError) {
         guard let store = settings.store ?? context.folder.map({ "\($0)/\(context.name).sqlite" }) else {
-            throw TransportError("the courier needs a folder: give it a store")
+            throw TransportError("the courier has no folder for its SQLite file: set `store`")
         }
         let tls = try certificate(of: settings)
         do { try await storeQueue.open(plan(store)) } catch {
-            throw TransportError("\(store): \(error); free its disk, or choose another store")
+            throw TransportError("\(store): \(error); free space on its disk, or set another `store`")
         }
         do { try await listen(tls) } catch {
             await storeQueue.close()
             throw settings.failure(toListen: error, as: context.name)
         }
-        certificates.look(at: settings, now: now())
+        certificates.reportEndingCertificates(in: settings, now: now())
     }
 
-    /// Shows a changed certificate to clients that connect from then on. Returns nil for other changes, so that the courier
-    /// is replaced. If the address changes, it first checks that the courier can listen there.
+    /// Uses a changed certificate for new connections. Returns nil for other changes, so that the courier is replaced.
+    /// If the address changes, this method first checks that the courier can listen at the new address.
     package func change(to settings: CourierSettings) async throws(TransportError) -> TransportChange? {
         let tls = try certificate(of: settings)
-        if let tls, let server = server.withLock({ $0 }), settings.hasSameRest(as: self.settings) {
+        if let tls, let server = server.withLock({ $0 }), settings.matchesExceptCertificateFiles(self.settings) {
             let isSame = present.withLock { $0.certificate?.own } == tls.own
-            return TransportChange(said: isSame ? [] : ["another certificate"]) { [self] in
+            return TransportChange(descriptions: isSame ? [] : ["uses another certificate"]) { [self] in
                 server.use(tls)
                 present.withLock { $0 = (tls, settings) }
             }
@@ -113,9 +113,10 @@ package final class CourierTransport: Transport {
         do { try await stopped } catch { context.tell("\(context.name): \(error)") }
     }
 
-    /// Stores pushes. Pushes that cannot be stored now are deferred.
+    /// Stores pushes. Defers them if the store cannot be written now. Pushes that are not of a CloudKit app fail, and
+    /// pushes with a malformed token get the outcome for an unknown address.
     package func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
-        certificates.look(at: present.withLock { $0.settings }, now: now())
+        certificates.reportEndingCertificates(in: present.withLock { $0.settings }, now: now())
         var reader = PushReader()
         var (taken, answers): ([CourierPush], [TransportAnswer]) = ([], [])
         for push in pushes {

@@ -2,7 +2,7 @@ import EventLog
 import Glibc
 import PipelineKit
 
-/// A file of complete lines. Only one writer may append to it at a time.
+/// A file of complete lines. A lock on the file, unless it is a device or a pipe, keeps other writers out.
 struct AppendFile: ~Copyable {
     private let descriptor: CInt
     private let calls: FileCalls
@@ -43,16 +43,16 @@ struct AppendFile: ~Copyable {
         }
     }
 
-    /// Unlocks explicitly. To close is not enough: a new child process shares our descriptors, and with them the lock,
-    /// until it runs its own program.
+    /// Unlocks the file explicitly. Closing it is not enough: a new child process shares our descriptors, and with them
+    /// the lock, until it runs its own program.
     deinit {
         if isRegular { _ = flock(descriptor, LOCK_UN) }
         close(descriptor)
     }
 
-    /// Appends all lines or nothing.
+    /// Appends all lines or nothing. A device or a pipe, which cannot be cut back, may get a part of the lines.
     ///
-    /// - Returns: Why nothing was appended; nil after success.
+    /// - Returns: Why the lines were not appended; nil after success.
     mutating func append(_ lines: UnsafeRawBufferPointer) -> SystemError? {
         do throws(SystemError) {
             if let tornAt { try cut(to: tornAt) }

@@ -6,9 +6,9 @@ import Synchronization
 /// simulators can show.
 ///
 /// A push is accepted once it is in its file. It then survives a crash of this process. After ``close()``, a line also
-/// survives a power failure. A batch of lines is one write. If the write fails, the file is cut back to its last whole
-/// line, and every push of the batch is answered `failed` with the system's reason. Files have the access rights of the
-/// data folder (`data.mode`), because pushes contain device tokens.
+/// survives a power failure. A batch of lines is one write. If the write fails, the file is cut back to its former
+/// length, and every push of the batch is answered `failed` with the system's reason. Files have the access rights of
+/// the data folder (`data.mode`), because pushes contain device tokens.
 package final class FileTransport: Transport {
     package struct Settings: PluginSettings {
         package enum Form: String, Sendable, CaseIterable {
@@ -39,7 +39,7 @@ package final class FileTransport: Transport {
     private let form: Settings.Form
     private let path: String
     private let calls: FileCalls
-    private let place = Mutex<(any PushPlace)?>(nil)
+    private let destination = Mutex<(any PushDestination)?>(nil)
     /// Writing may wait for the disk, which threads of the cooperative pool must not do.
     private let queue = DispatchQueue(label: "belfry.transport.file")
 
@@ -56,15 +56,15 @@ package final class FileTransport: Transport {
     }
 
     package func open() async throws(TransportError) {
-        if let error = await onQueue({ self.openPlace() }) { throw error }
+        if let error = await onQueue({ self.openDestination() }) { throw error }
     }
 
     package func deliver(_ pushes: [Delivery]) async -> [TransportAnswer] {
         await onQueue {
-            self.place.withLock { place in
-                place?.take(pushes)
+            self.destination.withLock { destination in
+                destination?.take(pushes)
                     ?? pushes.map {
-                        TransportAnswer($0.id, .failed, reason: "\(self.path) is not open", attempts: 0)
+                        TransportAnswer($0.id, .failed, reason: "the transport is not open", attempts: 0)
                     }
             }
         }
@@ -72,19 +72,19 @@ package final class FileTransport: Transport {
 
     package func close() async {
         await onQueue {
-            self.place.withLock { place in
-                place?.synchronize()
-                place = nil
+            self.destination.withLock { destination in
+                destination?.synchronize()
+                destination = nil
             }
         }
     }
 
-    private func openPlace() -> TransportError? {
+    private func openDestination() -> TransportError? {
         do throws(TransportError) {
-            try place.withLock { place throws(TransportError) in
+            try destination.withLock { destination throws(TransportError) in
                 switch form {
-                case .ndjson: place = try LineFile(path, calls)
-                case .simctl: place = try SimulatorFolder(path, calls)
+                case .ndjson: destination = try LineFile(path, calls)
+                case .simctl: destination = try SimulatorFolder(path, calls)
                 }
             }
             return nil

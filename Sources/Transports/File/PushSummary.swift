@@ -4,7 +4,7 @@ import PipelineKit
 
 /// A push in one line for people.
 enum PushSummary {
-    /// The user and the device, the texts that the user would see, and then the subscription, the badge and the
+    /// The user and the device, the texts of the alert or `silent`, and then the subscription, the badge and the
     /// collapse ID:
     ///
     ///     _alice on alice-phone: "Notes", "A note was added" (query subscription feed, badge 7, collapses as n1)

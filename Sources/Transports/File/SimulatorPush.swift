@@ -9,7 +9,7 @@ struct SimulatorPush {
     let name: String
     let contents: [UInt8]
 
-    /// Nil if the line is not a push of an app.
+    /// Nil if the line is not a push with an `apns-id`, a payload and a topic.
     init?(_ delivery: Delivery) {
         var reader = PushReader()
         do throws(JSONError) {
@@ -26,8 +26,8 @@ struct SimulatorPush {
         contents = Self.contents(payload, topic)
     }
 
-    /// Begins with the number, which has a fixed width, so that names sort in the order of the pushes. Ends with the
-    /// `apns-id`, by which pushes of different logs differ. A repeat of a push gets the same name.
+    /// The name begins with the push's number in a fixed width, so that names sort in the order of the pushes. The name
+    /// ends with the `apns-id`, by which pushes of different logs differ. A repeat of a push gets the same name.
     private static func name(_ id: Delivery.ID, _ apnsID: String) -> String {
         let number = String(id.push)
         let zeros = String(repeating: "0", count: max(0, digits - number.count))

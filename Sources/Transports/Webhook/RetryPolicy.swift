@@ -15,7 +15,7 @@ struct RetryPolicy: Sendable {
     /// errors (RFC 9110, sections 15.5.9 and 15.6; RFC 8470, section 5.2; RFC 6585, section 4).
     static func isRetriable(_ status: Int) -> Bool { [408, 425, 429].contains(status) || status >= 500 }
 
-    /// The wait after that many attempts; nil if there is no further attempt.
+    /// The wait after the given number of attempts; nil if there is no further attempt.
     ///
     /// - Parameters:
     ///   - retryAfter: The wait that the server asked for.
@@ -27,7 +27,7 @@ struct RetryPolicy: Sendable {
         return max(own, min(retryAfter ?? .zero, Self.retryAfterMax))
     }
 
-    /// Reads a `Retry-After` header: seconds or a date (RFC 9110, sections 10.2.3 and 5.6.7). Nil if it is neither.
+    /// Reads a `Retry-After` header: seconds or a date (RFC 9110, sections 10.2.3 and 5.6.7). Nil for other values.
     static func retryAfter(_ value: String?, now: Date) -> Duration? {
         guard let value = value?.trimmingCharacters(in: .whitespaces), !value.isEmpty else { return nil }
         if value.utf8.allSatisfy({ (0x30...0x39).contains($0) }) { return .seconds(Int(value.prefix(9)) ?? 0) }

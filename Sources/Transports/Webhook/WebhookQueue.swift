@@ -5,7 +5,7 @@ import Time
 /// The waiting pushes of a webhook, and its requests in flight: at most ``concurrency``, and at most one to each
 /// device.
 ///
-/// A push without an answer is soon deferred, but its request stays in flight until it ends.
+/// A push without an answer is soon deferred, but its request stays in flight.
 final class WebhookQueue: Sendable {
     /// Sends one request. Returns nil if it was cancelled.
     typealias Attempt = @Sendable (WebhookPush) async -> TransportAnswer?
@@ -35,7 +35,8 @@ final class WebhookQueue: Sendable {
         var calls = 0
         /// How often the server has answered.
         var answers = 0
-        /// Whether the pushes of a call were deferred without any answer of the server, which has not answered since.
+        /// Whether the server answered no request during a call whose pushes were then deferred. The next answer makes
+        /// this false.
         var isSilent = false
         var isClosed = false
     }
@@ -56,7 +57,7 @@ final class WebhookQueue: Sendable {
     }
 
     /// - Parameters:
-    ///   - timeout: The timeout of an attempt, by the present settings.
+    ///   - timeout: The timeout of an attempt in the current settings.
     ///   - pause: Waits for the duration; throws if cancelled.
     init(
         concurrency: Int, timeout: @escaping @Sendable () -> Duration, now: @escaping @Sendable () -> Instant,
@@ -66,7 +67,7 @@ final class WebhookQueue: Sendable {
         (self.now, self.pause, self.attempt) = (now, pause, attempt)
     }
 
-    /// The room for requests: ``concurrency``, less the late requests that are still in flight.
+    /// The room for requests: ``concurrency`` less the requests in flight whose pushes were deferred, but at least 1.
     var room: TransportRoom {
         state.withLock { state in
             let late = state.flights.values.count { $0.call == nil }
@@ -149,7 +150,7 @@ final class WebhookQueue: Sendable {
         for push in begun { send(push) }
     }
 
-    /// Ends the waiting pushes. To be called before the session is closed, which ends the requests in flight.
+    /// Defers the waiting pushes. Call this before the session is closed, which ends the requests in flight.
     func close() {
         let now = now()
         let waiting = state.withLock { state in
@@ -187,8 +188,8 @@ final class WebhookQueue: Sendable {
         let id = push.delivery.id
         let flight = state.busyDevices[push.deviceKey].flatMap { state.flights[$0] }
         let until = now.advanced(by: flight.map { wait(for: $0, now) } ?? Self.shortestWait)
-        var answer = TransportAnswer(
-            id, .deferred, reason: flight.map { cause($0, of: id) } ?? "waits for room", attempts: 0, until: until)
+        let reason = flight.map { cause($0, of: id) } ?? "waits for one of the requests in flight to end"
+        var answer = TransportAnswer(id, .deferred, reason: reason, attempts: 0, until: until)
         answer.isUnderWay = state.flights[id] != nil
         return answer
     }

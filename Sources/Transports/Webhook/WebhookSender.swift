@@ -58,7 +58,7 @@ struct WebhookSender: Sendable {
 }
 
 /// The sender with the newest settings, which each attempt looks up.
-final class PresentSender: Sendable {
+final class CurrentSender: Sendable {
     private let sender: Mutex<WebhookSender>
 
     init(_ sender: WebhookSender) { self.sender = Mutex(sender) }

@@ -10,11 +10,11 @@ package struct WebhookSettings: PluginSettings {
     package let attempts: Int
     /// The wait before the second attempt. It doubles with each further attempt, up to ``RetryPolicy/backoffMax``.
     package let backoff: Duration
-    /// How many requests may be in flight at a time.
+    /// How many requests may be in flight at the same time.
     package let concurrency: Int
     /// Headers that are sent with each request, in the order of the file.
     let headers: [(name: String, value: Secret)]
-    /// The secrets that sign requests; empty: requests are not signed.
+    /// The secrets that sign requests; empty if requests are not signed.
     let secrets: [Secret]
     let rules: HTTPRules
 
@@ -56,7 +56,7 @@ package struct WebhookSettings: PluginSettings {
                 throw reader.fail(name, "is set by the transport itself")
             }
             guard !name.isEmpty, name.utf8.allSatisfy(isTokenByte) else {
-                throw reader.fail(name, "is no name of an HTTP header")
+                throw reader.fail(name, "is not a valid name of an HTTP header")
             }
             let value = try reader.secretOrText(name)
             guard value.textInClear.map(WebhookTarget.isHeaderValue) ?? true else {

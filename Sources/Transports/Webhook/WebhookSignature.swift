@@ -6,8 +6,8 @@ import Signing
 struct WebhookSigner: Sendable, Equatable {
     private let keys: [[UInt8]]
 
-    /// - Parameter secrets: Texts of `whsec_` and 24 to 64 bytes in Base64. There are several while receivers change to
-    ///   a new secret.
+    /// - Parameter secrets: Strings of `whsec_` and 24 to 64 bytes in Base64. There are several while receivers change
+    ///   to a new secret.
     init(_ secrets: [Secret]) throws(TransportError) {
         keys = try secrets.map { secret throws(TransportError) in try Self.key(secret) }
     }

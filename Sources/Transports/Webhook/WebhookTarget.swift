@@ -30,7 +30,7 @@ struct WebhookTarget: Sendable {
         return ([ofURL] + ofHeaders + ofSecrets).compactMap(\.self)
     }
 
-    /// What the operator is told when this target replaces the other one. Shows no secrets.
+    /// The differences to report to the operator when this target replaces the other one. They contain no secrets.
     func differences(from other: WebhookTarget) -> [String] {
         let isSame = headers.elementsEqual(other.headers) { $0 == $1 }
         return (url == other.url ? [] : ["posts to another url"]) + (isSame ? [] : ["sends other headers"])
@@ -42,7 +42,7 @@ struct WebhookTarget: Sendable {
             return try url(text, mayBePrivate: settings.rules.allowsPrivateNetworks)
         } catch {
             throw TransportError(
-                settings.url.failure("holds no address for webhooks: \(error.reason)", hint: error.hint))
+                settings.url.failure("is not a usable webhook URL: \(error.reason)", hint: error.hint))
         }
     }
 
@@ -64,7 +64,7 @@ struct WebhookTarget: Sendable {
 // MARK: - Rules
 
 extension WebhookTarget {
-    /// What is wrong with an address, in words that show no secret part of it.
+    /// What is wrong with a URL. The reason shows no secret part of the URL.
     struct Flaw: Error {
         let reason: String
         let hint: String
@@ -82,20 +82,20 @@ extension WebhookTarget {
         guard mayBePrivate || !isPrivate(host) else {
             throw Flaw(
                 reason: "\(host) is in a private network",
-                hint: "write privateNetworks: allow beside it if that is meant")
+                hint: "to allow this, set privateNetworks: allow beside url")
         }
         return url
     }
 
-    /// Whether the host is certainly private: a private IP address, or `localhost`. The addresses of other names are known
-    /// only when a request is sent.
+    /// Whether the host is certainly private: a private IP address, or `localhost`. The addresses of other names become
+    /// known only when a request is sent.
     private static func isPrivate(_ host: String) -> Bool {
         // RFC 6761, section 6.3.
         let isLocalhost = host.lowercased().split(separator: ".").last == "localhost"
         return IPAddress(host: host).map { !$0.isPublic } ?? isLocalhost
     }
 
-    static let headerRule = "holds more than printable ASCII"
+    static let headerRule = "contains a character that is not printable ASCII"
 
     static func isHeaderValue(_ text: String) -> Bool { text.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
 }

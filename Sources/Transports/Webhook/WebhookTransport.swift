@@ -11,9 +11,9 @@ import Time
 /// - After the statuses 408, 425, 429 and 5xx, or without an answer, the push is deferred. The wait doubles with each
 ///   attempt and is not shorter than the server's `Retry-After` of up to an hour. Every other status is final,
 ///   including redirects.
-/// - Addresses in private networks are refused unless the settings allow them. This also holds if a name leads there.
-/// - The pushes of one device are sent one after the other. If an answer does not come soon, the push is deferred, and
-///   its last answer follows when it comes. A push that waits for its next attempt does not delay other pushes.
+/// - Addresses in private networks are refused unless the settings allow them, even if a host name resolves to them.
+/// - The pushes of one device are sent one after the other. A push that is not answered soon is deferred, and its final
+///   answer follows later. A push that waits for its next attempt does not delay other pushes.
 /// - Pushes that are in flight when the transport is closed are deferred. They are sent again; the server recognises a
 ///   repeat by its `webhook-id`.
 package final class WebhookTransport: ContinuousTransport {
@@ -30,7 +30,7 @@ package final class WebhookTransport: ContinuousTransport {
     /// The state between ``open()`` and ``close()``.
     private struct Work: Sendable {
         let session: HTTPSession
-        let sender: PresentSender
+        let sender: CurrentSender
         let queue: WebhookQueue
     }
 
@@ -56,7 +56,7 @@ package final class WebhookTransport: ContinuousTransport {
         let (target, signer) = (try WebhookTarget(settings), try WebhookSigner(settings.secrets))
         try checkTrust()
         let opened = try HTTPSession(connections: settings.concurrency, settings.rules)
-        let sender = PresentSender(
+        let sender = CurrentSender(
             WebhookSender(
                 settings: settings, target: target, session: opened, signer: signer, now: now, jitter: jitter))
         let queue = WebhookQueue(
@@ -65,7 +65,7 @@ package final class WebhookTransport: ContinuousTransport {
         work.withLock { $0 = Work(session: opened, sender: sender, queue: queue) }
     }
 
-    /// Reports an unusable file of certificates at the start. Otherwise every push would fail because of it.
+    /// Reports an unusable `trust` file at the start, because otherwise every push would fail.
     private func checkTrust() throws(TransportError) {
         guard let trust = settings.rules.trust else { return }
         guard FileManager.default.contents(atPath: trust)?.firstRange(of: Data("-----BEGIN ".utf8)) != nil else {
@@ -75,8 +75,9 @@ package final class WebhookTransport: ContinuousTransport {
         }
     }
 
-    /// Uses a changed URL, headers, secrets and times from the next attempt on, with the same connections. If `trust`,
-    /// `privateNetworks` or `concurrency` changed, returns nil, so that the transport is replaced.
+    /// Uses a changed URL, headers, secrets, `timeout`, `attempts` and `backoff` from the next attempt on, with the
+    /// same connections. Returns nil, so that the transport is replaced, if `trust`, `privateNetworks` or `concurrency`
+    /// changed, or if the transport is not open.
     package func change(to settings: WebhookSettings) async throws(TransportError) -> TransportChange? {
         guard let sender = work.withLock({ $0?.sender }) else { return nil }
         let present = sender.value
@@ -85,8 +86,8 @@ package final class WebhookTransport: ContinuousTransport {
         }
         let (target, signer) = (try WebhookTarget(settings), try WebhookSigner(settings.secrets))
         var said = target.differences(from: present.target)
-        if signer != present.signer { said.append("signed with another secret") }
-        return TransportChange(said: said) { sender.value = present.with(settings, target, signer) }
+        if signer != present.signer { said.append("signs with another secret") }
+        return TransportChange(descriptions: said) { sender.value = present.with(settings, target, signer) }
     }
 
     package func close() async {
@@ -106,14 +107,15 @@ package final class WebhookTransport: ContinuousTransport {
             if let push = WebhookPush(push) {
                 readable.append(push)
             } else {
-                refusals.append(TransportAnswer(push.id, .failed, reason: "not a push with an apns-id", attempts: 0))
+                let reason = "the push has no usable apns-id or no user"
+                refusals.append(TransportAnswer(push.id, .failed, reason: reason, attempts: 0))
             }
         }
         if !refusals.isEmpty { answered(refusals) }
         if !readable.isEmpty { work.queue.take(readable, answered) }
     }
 
-    /// The room for requests: `concurrency`, less the late requests that are still in flight.
+    /// The room for requests: `concurrency` less the requests in flight whose pushes were deferred, but at least 1.
     package func room(for app: Delivery.App?) -> TransportRoom {
         work.withLock { $0?.queue.room } ?? TransportRoom(channel: 0, pushesMax: settings.concurrency)
     }

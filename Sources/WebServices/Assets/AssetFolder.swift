@@ -1,4 +1,5 @@
 import Foundation
+import PipelineRuntime
 import Signing
 
 /// The files of assets, each kept once under the checksum of its content.
@@ -18,16 +19,16 @@ struct AssetFolder: Sendable {
             && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }
 
-    /// Keeps a file. Returns once it is durable.
+    /// Saves a file. Returns after the file is durable.
     ///
-    /// - Returns: Its checksum.
+    /// - Returns: The checksum of the file.
     func save(_ bytes: [UInt8]) throws -> String {
         let checksum = Self.checksum(of: bytes)
         let file = file(checksum)
         let files = FileManager.default
         try files.createDirectory(atPath: folder(checksum), withIntermediateDirectories: true)
         if files.fileExists(atPath: file) {
-            // A file that was about to be removed as old is new again.
+            // The new date keeps the sweep from removing the file as an old one.
             try files.setAttributes([.modificationDate: Date()], ofItemAtPath: file)
         } else {
             let draft = "\(file).\(UUID().uuidString)"
@@ -37,16 +38,19 @@ struct AssetFolder: Sendable {
             try handle.close()
             try files.moveItem(atPath: draft, toPath: file)
         }
+        // The names of the file and of its folder must survive a crash too.
+        try AtomicTextFile.synchronizeFolder(of: file)
+        try AtomicTextFile.synchronizeFolder(of: folder(checksum))
         return checksum
     }
 
-    /// The content of a file; nil where there is none.
+    /// The content of the file with a checksum; nil if there is no such file.
     func read(_ checksum: String) throws -> [UInt8]? {
         guard Self.isChecksum(checksum), FileManager.default.fileExists(atPath: file(checksum)) else { return nil }
         return Array(try Data(contentsOf: URL(fileURLWithPath: file(checksum))))
     }
 
-    /// The checksums of the files that were kept before `date`.
+    /// The checksums of the files that were last saved before `date`.
     func checksums(before date: Date) throws -> [String] {
         let files = FileManager.default
         guard files.fileExists(atPath: path) else { return [] }

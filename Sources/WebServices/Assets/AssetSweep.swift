@@ -2,19 +2,19 @@ import Foundation
 import RecordStore
 import ZeroMQ
 
-/// Removes files that no living record refers to.
+/// Removes the files of assets to which no living record refers.
 struct AssetSweep: Sendable {
     let assets: AssetFolder
     let store: RecordStore
 
-    /// A file may be sent long before its record is saved.
-    static let age: TimeInterval = 24 * 3_600
+    /// Younger files are kept, because a client may send a file long before it saves the record.
+    static let ageMin: TimeInterval = 24 * 3_600
     private static let pauseMilliseconds = 3_600_000
 
     /// - Returns: The checksums of the removed files.
     @discardableResult
     func run(at now: Date) throws -> [String] {
-        let old = try assets.checksums(before: now.addingTimeInterval(-Self.age))
+        let old = try assets.checksums(before: now.addingTimeInterval(-Self.ageMin))
         let unused = try store.unreferencedAssets(among: old)
         for checksum in unused { try assets.remove(checksum) }
         return unused
@@ -23,14 +23,15 @@ struct AssetSweep: Sendable {
     /// Removes files every hour until the gateway stops.
     ///
     /// - Parameters:
-    ///   - isStoreCurrent: A store that lacks changes may lack the record of a file.
-    ///   - onError: Gets an error; the next hour tries again.
+    ///   - isStoreCurrent: Whether the store has all changes. Otherwise no file is removed, because the store may lack
+    ///     the record of a file.
+    ///   - onError: Called with an error. The sweep tries again after an hour.
     func run(
-        _ wake: WakeSignal, while goesOn: () -> Bool, isStoreCurrent: () -> Bool, onError: (any Error) -> Void
+        _ wake: WakeSignal, while mayRun: () -> Bool, isStoreCurrent: () -> Bool, onError: (any Error) -> Void
     ) throws {
         let poller = ZMQPoller()
         poller.add(wake)
-        while goesOn() {
+        while mayRun() {
             if isStoreCurrent() {
                 do { try run(at: Date()) } catch { onError(error) }
             }

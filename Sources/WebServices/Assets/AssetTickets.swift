@@ -2,9 +2,9 @@ import Foundation
 import Signing
 import Time
 
-/// Addresses and receipts of assets, which the gateway recognises without keeping them: it signs what they say.
+/// Addresses and receipts of assets. The gateway does not store them, because it recognises its own signature.
 ///
-/// All gateways with the same secret take each other's.
+/// Gateways with the same secret accept each other's addresses and receipts.
 struct AssetTickets: Sendable {
     private enum Purpose: UInt8 { case upload, download, receipt }
 
@@ -36,13 +36,13 @@ struct AssetTickets: Sendable {
         "\(now.advanced(by: Self.life).microseconds)-\(checksum)".signed(by: { code(.download, $0) })
     }
 
-    /// The checksum of the file at an address; nil if the address is not one of ours, or no longer.
+    /// The checksum of the file at an address; nil if the gateway did not issue the address, or it has expired.
     func checksum(ofDownload ticket: String, at now: Instant) -> String? {
         guard let text = ticket.content(signedBy: { code(.download, $0) }), isOpen(text, at: now) else { return nil }
         return text.split(separator: "-").last.map(String.init)
     }
 
-    /// Proves that a client has sent the file.
+    /// A receipt, which proves that a client has sent the file with this checksum.
     func receipt(_ checksum: String) -> String { code(.receipt, checksum) }
 
     func isReceipt(_ text: String, of checksum: String) -> Bool {
@@ -63,7 +63,7 @@ struct AssetTickets: Sendable {
 extension String {
     fileprivate func signed(by code: (String) -> String) -> String { "\(self)-\(code(self))" }
 
-    /// The text before the last dash, if the rest is its code.
+    /// The text before the last dash; nil if the text after the dash is not the code of the text before it.
     fileprivate func content(signedBy code: (String) -> String) -> String? {
         guard let dash = lastIndex(of: "-") else { return nil }
         let text = String(self[..<dash])

@@ -3,16 +3,15 @@ import JSON
 import RecordStore
 import StageTool
 
-/// Checks the assets in the fields that a client saves, and leaves out what only clients need.
+/// Checks the assets in the fields that a client saves, and removes the members of assets that only clients need.
 ///
-/// A field has an asset either with the receipt of an upload, or as the client read it from a record of the same
-/// database.
+/// An asset is valid with the receipt of its upload, or if a living record of the same database refers to its file.
 struct AssetValues {
     let tickets: AssetTickets
     let store: RecordStore
     let database: DatabaseID
 
-    /// Appends the fields as ingest gets them.
+    /// Appends the fields in the form that ingest gets.
     func append(_ fields: JSONValue, to json: inout ByteBuffer) throws(ServiceError) {
         guard Self.mayHaveAssets(fields), fields.isObject else { return json.append(fields.raw) }
         json.append("{")
@@ -26,10 +25,10 @@ struct AssetValues {
     }
 
     private static let search = ByteSearch("fileChecksum")
-    /// A name may be spelled with escapes.
+    /// A name may be written with escapes.
     private static let escape = ByteSearch("\\u")
 
-    /// Whether the fields have to be read, as a search of their bytes says.
+    /// Whether a search of the fields' bytes finds a possible asset.
     static func mayHaveAssets(_ fields: JSONValue) -> Bool {
         search.isFound(in: fields.raw) || escape.isFound(in: fields.raw)
     }
@@ -49,7 +48,7 @@ struct AssetValues {
 
     private func text(of asset: JSONValue) throws(ServiceError) -> String {
         guard let checksum = asset["fileChecksum"]?.string, AssetFolder.isChecksum(checksum) else {
-            throw .bad("value.fileChecksum: it is not one that an upload gave")
+            throw .bad("value.fileChecksum: it is not a checksum from the answer to an upload")
         }
         let hasReceipt = asset["receipt"]?.string.map { tickets.isReceipt($0, of: checksum) } ?? false
         guard try hasReceipt ? true : isInStore(checksum) else {

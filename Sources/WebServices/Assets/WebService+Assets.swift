@@ -2,8 +2,8 @@ import Foundation
 import JSON
 import RecordStore
 
-/// Assets: `assets/upload` gives an address to which the client sends the file; the answer there becomes a field's
-/// value.
+/// Assets: `assets/upload` gives an address to which the client sends the file. The answer to the upload contains the
+/// value for a field.
 ///
 /// CloudKit Web Services Reference, "Uploading Assets (assets/upload)". A record has only the file's checksum and size.
 extension WebService {
@@ -31,7 +31,7 @@ extension WebService {
         }
     }
 
-    /// Takes or gives a file. The address is all that a client needs.
+    /// Saves or returns a file. The address is the client's only credential.
     func asset(_ request: ServiceRequest) throws(ServiceError) -> ServiceAnswer {
         let ticket = String(request.path.dropFirst(Self.assetPath.count))
         switch request.method {
@@ -44,7 +44,9 @@ extension WebService {
     private func saveAsset(_ request: ServiceRequest, _ ticket: String) throws(ServiceError) -> ServiceAnswer {
         guard tickets.allowsUpload(ticket, at: request.now) else { throw Self.closedAddress }
         guard request.body.count <= AssetFolder.bytesMax else {
-            throw ServiceError(.quotaExceeded, "an asset has at most \(AssetFolder.bytesMax) bytes")
+            throw ServiceError(
+                .quotaExceeded,
+                "the asset has \(request.body.count) bytes, but an asset may have at most \(AssetFolder.bytesMax)")
         }
         let checksum = try Self.onDisk { try assets.save(request.body) }
         return .object { json in
@@ -70,7 +72,7 @@ extension WebService {
     }
 
     private static let closedAddress = ServiceError(
-        .accessDenied, "the address is not one that this service gave, or its 15 minutes are over")
+        .accessDenied, "this service did not issue the address, or the address has expired after 15 minutes")
 
     private static func onDisk<Result>(_ body: () throws -> Result) throws(ServiceError) -> Result {
         do { return try body() } catch {

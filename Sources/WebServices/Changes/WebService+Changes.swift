@@ -23,7 +23,7 @@ extension WebService {
             return (zones, try json.optionalCount("resultsLimit", atMost: RecordStore.changesMax))
         }
         let database = session.databaseID
-        // "200 records/response": the limit holds for the zones together.
+        // "200 records/response": the limit applies to all zones together.
         var left = limit ?? RecordStore.changesMax
         return .object { json in
             json.append("zones", zones) { json, zone in
@@ -68,7 +68,7 @@ extension WebService {
     }
 }
 
-/// A request for what changed in a zone.
+/// A request for the changes of a zone.
 private struct ZoneChangesRequest {
     let zone: ZoneKey
     let limit: Int

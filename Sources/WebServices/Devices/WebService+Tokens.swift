@@ -3,12 +3,12 @@ import Events
 import JSON
 import RecordStore
 
-/// `tokens/create` and `tokens/register`: how a client is reached.
+/// `tokens/create` and `tokens/register`: the tokens of devices.
 extension WebService {
-    /// Gives the client a token, registers it for the courier, and says where to poll.
+    /// Makes a token, registers it for the courier, and tells the client which address to poll.
     func createToken(_ request: ServiceRequest, _ session: Session) async throws(ServiceError) -> ServiceAnswer {
         guard let courier = settings.courier else {
-            throw .bad("this gateway has no courier, whose address it could give: `api: courier` in its pipeline file")
+            throw .bad("this gateway has no courier; the operator can set `api: courier` in the pipeline file")
         }
         let (environment, _, client) = try tokenRequest(request)
         let token = ids.courierToken()
@@ -20,7 +20,8 @@ extension WebService {
         }
     }
 
-    /// Registers a device's APNs token. A token of the courier was registered when it was made.
+    /// Registers a device's APNs token, unless a device of the user already has this token. A token of the courier was
+    /// registered when it was made.
     func registerToken(_ request: ServiceRequest, _ session: Session) async throws(ServiceError) -> ServiceAnswer {
         let (_, token, client) = try tokenRequest(request)
         guard let token else { throw .bad("apnsToken: is required") }
@@ -47,13 +48,13 @@ extension WebService {
         }
     }
 
-    /// - Parameter name: The client's name for the device; nil: the token is the name too.
+    /// - Parameter name: The client's name for the device; nil if the token becomes the device's name.
     private func register(
         _ session: Session, name: String?, _ transport: String, _ token: String
     ) async throws(ServiceError) {
-        let lines = try session.lines(ids)
+        let lines = try session.lineMaker(ids)
         // The topic of an app is its bundle ID, after which its container is usually named.
-        let topic = String(lines.place.container.dropFirst("iCloud.".count))
+        let topic = String(lines.database.container.dropFirst("iCloud.".count))
         let line = lines.make { $0.register(device: name ?? token, transport: transport, token: token, topic: topic) }
         switch await writes.write([line], until: .now + settings.writeTimeout).first {
         case .stored: return

@@ -5,9 +5,9 @@ import Time
 /// The end of the changes log, from ingest's answer to a question about its health.
 struct LogEnd {
     let identity: LogIdentity
-    let last: UInt64
+    let lastSequence: UInt64
 
-    /// Nil while ingest has no log, or if the text is not such an answer.
+    /// Nil if ingest has no log yet, or if the text is not an answer about ingest's health.
     init?(_ answer: String) {
         var parser = JSONParser(limits: JSONLimits(bytesMax: 1 << 20))
         let end = Array(answer.utf8).withUnsafeBytes { bytes -> LogEnd? in
@@ -20,6 +20,6 @@ struct LogEnd {
     init?(_ json: JSONValue) {
         guard let identity = json["identity"]?.string.flatMap(LogIdentity.init(uuid:)), let last = json[.last]?.int64
         else { return nil }
-        (self.identity, self.last) = (identity, UInt64(max(0, last)))
+        (self.identity, lastSequence) = (identity, UInt64(max(0, last)))
     }
 }

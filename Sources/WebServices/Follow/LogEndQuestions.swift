@@ -18,18 +18,18 @@ final class LogEndQuestions {
 
     init(_ barrier: ReadBarrier, _ plan: HostPlan, _ context: HostContext, _ wake: WakeSignal) throws {
         (self.barrier, self.plan, self.context, self.wake) = (barrier, plan, context, wake)
-        socket = try ProducerSocket.make(plan, context)
+        socket = try ToolSocket.make(plan, context)
         try connect()
     }
 
     /// Returns when the gateway stops.
-    func run(while goesOn: () -> Bool) throws {
+    func run(while mayRun: () -> Bool) throws {
         defer { socket.close() }
-        while goesOn() {
+        while mayRun() {
             wake.clear()
             barrier.expire(at: .now)
             if barrier.beginQuestion() {
-                try ask(while: goesOn)
+                try ask(while: mayRun)
             } else {
                 _ = try poller.poll(timeoutMilliseconds: 100)
             }
@@ -37,10 +37,10 @@ final class LogEndQuestions {
     }
 
     /// Asks one question, and waits for its answer.
-    private func ask(while goesOn: () -> Bool) throws {
+    private func ask(while mayRun: () -> Bool) throws {
         let limit = ContinuousClock.now + Self.patience
         var isSent = false
-        while goesOn() {
+        while mayRun() {
             barrier.expire(at: .now)
             if !isSent { isSent = try socket.send([LinkFrame.health()], wait: false) == .sent }
             if isSent, try socket.receive(into: message, wait: false) == .received {
@@ -54,10 +54,11 @@ final class LogEndQuestions {
         }
     }
 
-    /// A new socket, because a late answer on the old one would name an older sequence than the next question asks for.
+    /// Connects a new socket. On the old socket, a late answer with an older sequence could be taken for the answer to
+    /// the next question.
     private func startAgain() throws {
         socket.close()
-        socket = try ProducerSocket.make(plan, context)
+        socket = try ToolSocket.make(plan, context)
         try connect()
     }
 
@@ -69,6 +70,6 @@ final class LogEndQuestions {
     }
 
     private func last() -> UInt64? {
-        do throws(JSONError) { return LogEnd(try parser.parse(message[0]))?.last } catch { return nil }
+        do throws(JSONError) { return LogEnd(try parser.parse(message[0]))?.lastSequence } catch { return nil }
     }
 }

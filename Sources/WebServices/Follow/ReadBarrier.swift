@@ -1,10 +1,11 @@
 import Synchronization
 
-/// Lets a read pass when the store has every change that was acknowledged to anyone before the read came.
+/// Lets a read pass when the store has every change that was acknowledged to any client before the read came.
 ///
 /// The read waits until ingest has been asked, after the read came, for the last sequence of the changes log, and until
-/// the store has applied it. So no client, of this gateway or another one, gets an older answer than one it has seen.
-/// Reads that come while a question is under way share the next one. A read that waits too long is refused.
+/// the store has applied it. So no client, of this gateway or another one, gets an answer that is older than one that
+/// it has already got. Reads that come while a question is under way share the next question. A read that waits too
+/// long is refused.
 final class ReadBarrier: Sendable {
     fileprivate struct Read {
         let deadline: ContinuousClock.Instant
@@ -43,7 +44,7 @@ final class ReadBarrier: Sendable {
 
     /// Waits until the store is new enough.
     ///
-    /// - Returns: False if the deadline came first.
+    /// - Returns: False if the deadline came first, or the barrier was closed.
     func pass(until deadline: ContinuousClock.Instant) async -> Bool {
         await withCheckedContinuation { continuation in
             let isOpen = state.withLock { state in
@@ -57,7 +58,9 @@ final class ReadBarrier: Sendable {
 
     // MARK: The thread that asks ingest
 
-    /// Whether ingest must be asked for the log's last sequence now. It covers all reads that have come.
+    /// Begins a question that covers all reads that have come.
+    ///
+    /// - Returns: Whether ingest must be asked for the log's last sequence. False if no read waits for an answer.
     func beginQuestion() -> Bool {
         state.withLock { state in
             state.asked += state.arrived

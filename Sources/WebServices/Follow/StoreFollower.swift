@@ -17,7 +17,7 @@ final class StoreFollower {
     private static let transactionBytesMax = 4 << 20
 
     /// - Parameters:
-    ///   - applied: The last event in the store.
+    ///   - applied: The last sequence in the store.
     ///   - onApplied: Called at the start and after each transaction. `hasDeleted` says whether records or zones may
     ///     have been deleted.
     init(
@@ -32,17 +32,17 @@ final class StoreFollower {
     }
 
     /// Returns when the gateway stops.
-    func run(wake: WakeSignal, while goesOn: () -> Bool) throws {
+    func run(wake: WakeSignal, while mayRun: () -> Bool) throws {
         let poller = ZMQPoller()
         poller.add(client.socket)
         poller.add(wake)
         var hasWork = true
         // The gateway may have stopped between a delete and the deletes that it causes.
         try onApplied(true)
-        while goesOn() {
+        while mayRun() {
             _ = try poller.poll(timeoutMilliseconds: hasWork ? 0 : Int(client.patience / .milliseconds(1)))
             var wasIdle = true
-            while goesOn(), try applyArrived() { wasIdle = false }
+            while mayRun(), try applyArrived() { wasIdle = false }
             if wasIdle { hasWork = try writer.work() }
             try client.tick(at: .now)
         }
@@ -59,7 +59,7 @@ final class StoreFollower {
         }
         guard !batches.isEmpty else { return false }
         let applied = try writer.apply(batches)
-        client.keep = last + 1
+        client.firstNeeded = last + 1
         try client.grant(bytes)
         writes.stored(through: last, events: applied.map { ($0.request, $0) })
         barrier.applied(through: last)

@@ -1,21 +1,22 @@
 import Foundation
 import FoundationNetworking
 
-/// The courier's inboxes over HTTP. The inbox of a user has the user's whole notifications, and each courier token of
-/// the user opens it.
+/// The courier's inboxes over HTTP. The inbox of a user contains the user's notifications, not truncated. Each courier
+/// token of the user opens the inbox.
 struct CourierInbox: Sendable {
     enum Answer: Sendable {
-        /// The body of a 200.
+        /// The body of an answer with the status 200.
         case body([UInt8])
-        /// The courier does not know the token, or not yet.
+        /// The courier does not know the token, or does not know it yet.
         case unknownToken
-        /// The change token is of another log, or ahead of this one.
+        /// The change token belongs to another log, or is ahead of the courier's log.
         case expired
-        /// Seconds to wait, if the courier says so.
+        /// The courier does not answer the request. `retryAfter` is in seconds; nil if the courier does not say when to
+        /// retry.
         case unavailable(retryAfter: Int?)
     }
 
-    // RFC 9110, sections 15.5.4, 15.5.11: the courier's answers to an unknown token and to an expired one.
+    // RFC 9110, sections 15.5.4, 15.5.11: the courier's answers to an unknown token and to an expired change token.
     private static let (forbidden, gone) = (403, 410)
     private static let timeout: TimeInterval = 10
 

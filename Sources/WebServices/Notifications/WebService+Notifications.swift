@@ -4,8 +4,8 @@ import JSON
 import RecordStore
 
 /// `notifications/changes` and `notifications/read`: CKFetchNotificationChangesOperation and
-/// CKMarkNotificationsReadOperation, which have no call in CloudKit Web Services. The courier answers, for one of the
-/// user's courier devices.
+/// CKMarkNotificationsReadOperation, which have no call in CloudKit Web Services. The gateway passes the request to the
+/// courier, with the token of one of the user's courier devices.
 extension WebService {
     // The courier's own limits: see the manual's page on the courier.
     static let notificationsMax = 400
@@ -51,20 +51,22 @@ extension WebService {
         _ session: Session, _ ask: (CourierInbox, String) async -> CourierInbox.Answer
     ) async throws(ServiceError) -> [UInt8] {
         guard let inbox else {
-            throw .bad("this gateway has no courier, which keeps notifications: `api: courier` in its pipeline file")
+            throw .bad(
+                "this gateway has no courier, which stores notifications; the operator can set `api: courier` in the "
+                    + "pipeline file")
         }
         let account = try session.account()
         let devices = try ServiceError.ofStore { () throws(RecordStoreError) in try store.devices(of: account) }
         let tokens = devices.filter { $0.transport == settings.courierTransport }.map(\.token)
         guard !tokens.isEmpty else {
-            throw .bad("no device of the user polls the courier, which keeps notifications; see tokens/create")
+            throw .bad("the user has no device that polls the courier; create one with tokens/create")
         }
         for token in tokens {
             switch await ask(inbox, token) {
             case .body(let bytes): return bytes
             case .unknownToken: continue
             case .expired:
-                throw ServiceError(.changeTokenExpired, "syncToken: is of another log; fetch without a token")
+                throw ServiceError(.changeTokenExpired, "syncToken: it belongs to another log; fetch without a token")
             case .unavailable(let seconds):
                 throw ServiceError(.tryAgainLater, "the courier does not answer", retryAfter: seconds ?? 1)
             }
@@ -72,14 +74,14 @@ extension WebService {
         throw ServiceError(.tryAgainLater, "the courier does not know the user's devices yet", retryAfter: 1)
     }
 
-    /// The courier refuses other texts as malformed.
+    /// Refuses a token that the courier would refuse as malformed.
     private static func check(_ token: String) throws(ServiceError) {
         guard token.utf8.count <= 200, token.wholeMatch(of: /[0-9A-Za-z]+-[0-9]+-[0-9]+/) != nil else {
-            throw .bad("syncToken: is not one that this service gave")
+            throw .bad("syncToken: this service did not issue it")
         }
     }
 
-    /// - Parameter write: Writes the members of the answer from the courier's.
+    /// - Parameter write: Writes the members of the answer, from the courier's answer.
     private static func answer(
         _ bytes: [UInt8], _ write: (JSONValue, inout ByteBuffer) -> Void
     ) throws(ServiceError) -> ServiceAnswer {

@@ -55,6 +55,6 @@ extension Operation {
     private static func zones(_ names: [String]) -> Schema.Member { list("zones", names.map(Schema.named)) }
 
     private static func list(_ name: String, _ schemas: [Schema]) -> Schema.Member {
-        .required(name, .list(schemas.count == 1 ? schemas[0] : .oneOf(schemas), atMost: nil))
+        .required(name, .list(schemas.count == 1 ? schemas[0] : .anyOf(schemas), atMost: nil))
     }
 }

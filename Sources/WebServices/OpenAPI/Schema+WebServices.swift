@@ -7,7 +7,7 @@ import Predicates
 /// The schema of a request allows everything that the gateway accepts. The schema of an answer requires every member
 /// that is always there.
 extension Schema {
-    /// The schemas that others refer to, by name.
+    /// The schemas to which other schemas refer by name.
     static let named: [(name: String, schema: Schema)] = [
         ("ZoneID", zoneID), ("Zone", zone), ("Field", field), ("Record", record), ("AnsweredRecord", answeredRecord),
         ("DeletedRecord", deletedRecord), ("RecordError", item("recordName", .text)),
@@ -44,7 +44,7 @@ extension Schema {
         .required("modified", stamp), .optional("deleted", .flag), .optional("pluginFields", .object([])),
     ])
     private static let deletedRecord = Schema.object([
-        .required("recordName", .text), .required("deleted", .yes), .required("zoneID", .named("ZoneID")),
+        .required("recordName", .text), .required("deleted", .alwaysTrue), .required("zoneID", .named("ZoneID")),
     ])
     private static let filter = Schema.object([
         .required("comparator", .word(FilterComparators.names)), .optional("fieldName", .text),
@@ -154,7 +154,7 @@ extension Operation {
             .object([
                 .required(
                     "subscriptions",
-                    .list(.oneOf([.object([.required(Schema.subscriptionID, .text)]), .text]), atLeast: 1, atMost: 200))
+                    .list(.anyOf([.object([.required(Schema.subscriptionID, .text)]), .text]), atLeast: 1, atMost: 200))
             ])
         case .subscriptionsModify:
             Self.operations(["create", "update", "delete"], "subscription", .named("Subscription"))

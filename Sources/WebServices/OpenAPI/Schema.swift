@@ -1,16 +1,15 @@
 import JSON
 
-/// A part of a JSON Schema, as an OpenAPI document (version 3.1) has it.
+/// A part of a JSON Schema in an OpenAPI document (version 3.1).
 indirect enum Schema: Sendable {
     case text
-    /// A text that matches a regular expression from its start to its end.
+    /// A string that matches a regular expression from its start to its end.
     case name(String)
     case word([String])
     case count(atMost: Int?)
     case number
     case flag
-    /// Only the value true.
-    case yes
+    case alwaysTrue
     case null
     case any
     case list(Schema, atLeast: Int = 0, atMost: Int?)
@@ -19,9 +18,9 @@ indirect enum Schema: Sendable {
     /// An object whose keys a regular expression describes.
     case map(keys: String, Schema)
     case named(String)
-    case oneOf([Schema])
+    case anyOf([Schema])
 
-    /// Whether an object must have members.
+    /// Whether the schema is an object with required members.
     var hasRequiredMembers: Bool {
         guard case .object(let members) = self else { return false }
         return members.contains(where: \.isRequired)
@@ -49,7 +48,7 @@ indirect enum Schema: Sendable {
                 json.append("maximum", max)
             case .number: json.append("type", "number")
             case .flag: json.append("type", "boolean")
-            case .yes: json.append("const", true)
+            case .alwaysTrue: json.append("const", true)
             case .null: json.append("type", "null")
             case .any: break
             case .list(let element, let min, let max):
@@ -66,7 +65,7 @@ indirect enum Schema: Sendable {
                 json.append(member: "additionalProperties")
                 value.write(into: &json)
             case .named(let name): json.append("$ref", "#/components/schemas/\(name)")
-            case .oneOf(let schemas): json.append("anyOf", schemas) { $1.write(into: &$0) }
+            case .anyOf(let schemas): json.append("anyOf", schemas) { $1.write(into: &$0) }
             }
         }
     }
@@ -90,9 +89,9 @@ extension Schema.Member {
         Schema.Member(name: name, schema: schema, isRequired: true)
     }
 
-    /// A member that may be null, as if it were missing.
+    /// An optional member that may also be null, which means the same as a missing member.
     static func optionalOrNull(_ name: String, _ schema: Schema) -> Schema.Member {
-        optional(name, .oneOf([schema, .null]))
+        optional(name, .anyOf([schema, .null]))
     }
 
     static func optional(_ name: String, _ schema: Schema) -> Schema.Member {

@@ -6,12 +6,12 @@ extension CheckedPipeline {
     /// Checks the settings of the gateway, if the file has one.
     package func checkGateway() throws(PipelineFileError) { _ = try gateway }
 
-    /// The settings of the gateway; nil without one.
+    /// The settings of the gateway; nil if the file has no gateway.
     package var gateway: GatewaySettings? {
         get throws(PipelineFileError) { file.api == nil ? nil : try GatewaySettings(of: file, path: path) }
     }
 
-    /// How `belfry up` starts the gateway; nil without one.
+    /// How `belfry up` starts the gateway; nil if the file has no gateway.
     ///
     /// - Parameter belfry: The path of the program `belfry`.
     package func gatewayProgram(belfry: String = SiblingProgram.running) -> Supervisor.Program? {
@@ -20,12 +20,13 @@ extension CheckedPipeline {
             stage: PipelineFile.gatewayName, command: [belfry, PipelineFile.gatewayName, "--pipeline", path])
     }
 
-    /// The folder of the gateway's store; nil without a gateway.
+    /// The folder of the gateway's store; nil if the file has no gateway.
     package func gatewayFolder() throws(PipelineFileError) -> String? {
         try gateway.map { $0.folder(of: file) }
     }
 
-    /// The port of the gateway in that process; nil without a gateway, and while it takes no requests.
+    /// The port of the gateway with this process ID; nil if the file has no gateway, or this process does not take
+    /// requests yet.
     package func gatewayPort(process: Int32) throws -> Int? {
         try gatewayFolder().flatMap { try GatewayFile.port(in: $0, process: process) }
     }

@@ -1,7 +1,7 @@
 import JSON
 import PipelineRuntime
 
-/// A file in the gateway's folder that tells where a running gateway listens.
+/// A file in the gateway's folder that says where a running gateway listens.
 package enum GatewayFile {
     package static let name = "gateway.json"
 
@@ -14,7 +14,7 @@ package enum GatewayFile {
         try AtomicTextFile.write(String(decoding: json.bytes, as: UTF8.self) + "\n", to: "\(folder)/\(name)")
     }
 
-    /// The port of the gateway with that process ID; nil while it does not listen.
+    /// The port of the gateway with this process ID; nil if the file is not from this process.
     package static func port(in folder: String, process: Int32) throws -> Int? {
         guard let text = try AtomicTextFile.read("\(folder)/\(name)", bytesMax: 4096) else { return nil }
         var parser = JSONParser()

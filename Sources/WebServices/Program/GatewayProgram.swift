@@ -12,9 +12,9 @@ package struct GatewayProgram: AsyncParsableCommand {
         abstract: "Serves CloudKit Web Services over HTTP for a pipeline.",
         discussion: """
             Answers the requests of CloudKit JS and of other clients of CloudKit Web Services: records, zones, subscriptions, \
-            device tokens. Reads the settings under `api` in the pipeline file. Writes go to ingest's door; reads come from \
-            the gateway's store, which follows ingest's log. Any number of gateways may run, each with a store of its own. \
-            `belfry up` starts the gateway with the stages.
+            assets, notifications, device tokens and users. Reads the settings under `api` in the pipeline file. Writes go \
+            to ingest's door; reads come from the gateway's store, which follows ingest's log. Any number of gateways may \
+            run, each with a store of its own. `belfry up` starts the gateway with the stages.
 
               belfry-api -p Pipelines/quickstart.yaml
               belfry key create api .belfry/quickstart/api/keys.json web --container iCloud.com.example.Notes
@@ -36,7 +36,7 @@ package struct GatewayProgram: AsyncParsableCommand {
     }
 }
 
-/// The signals to a gateway, and the files that `belfry up` sends it on a reload.
+/// Handles the signals to a gateway, and the pipeline files that `belfry up` sends to it on a reload.
 private struct GatewayReloads: Sendable {
     let gateway: Gateway
 
@@ -55,10 +55,11 @@ private struct GatewayReloads: Sendable {
 
     private func take(_ message: SupervisorMessage) {
         guard case .file(let folder, let text) = message else { return }
-        SupervisorLine.ofThisProcess.answer(goesOn(with: PipelineText(path: gateway.path, folder: folder, text: text)))
+        SupervisorLine.ofThisProcess.answer(reload(PipelineText(path: gateway.path, folder: folder, text: text)))
     }
 
-    private func goesOn(with text: PipelineText) -> Bool {
+    /// - Returns: Whether the gateway has accepted the file.
+    private func reload(_ text: PipelineText) -> Bool {
         do {
             let file = try PipelineFile.parse(text, registry: .builtInStages)
             try gateway.reload(file)

@@ -5,10 +5,10 @@ import PipelineRuntime
 import RecordStore
 import StageTool
 
-/// The folder of a gateway's store, for commands that look after it.
+/// The folder of a gateway's store, for commands that check, rebuild or copy the store.
 package struct StoreFolder: Sendable {
     package let path: String
-    /// The folder of the log that the store is made from.
+    /// The folder of the log from which the store is made.
     private let changes: String
     private let mode: DataMode
 
@@ -25,13 +25,13 @@ package struct StoreFolder: Sendable {
         changes = "\(file.data)/logs/\(file.sourceStage.logName)"
     }
 
-    /// The log that the store is made from; nil before ingest's first start.
+    /// The log from which the store is made; nil before ingest's first start.
     package func changesLog() throws(EventLogError) -> LogSummary? {
         try EventLogs.isLog(directory: changes) ? EventLogs.summary(directory: changes) : nil
     }
 
-    /// Makes the store again from the changes log, up to the log's present end. The old store stays until the new one
-    /// is whole.
+    /// Makes the store again from the changes log, up to the log's present end. The old store stays until the new store
+    /// is complete.
     ///
     /// A log whose first events were removed still has every live record, because retention keeps the events that live
     /// records need. The new store refuses change tokens from before the log's first event.
@@ -69,7 +69,7 @@ package struct StoreFolder: Sendable {
     }
 
     /// Copies the store and its assets to a new folder, with which another gateway of the pipeline can start. The
-    /// gateway may run meanwhile. Its secret is not copied, because each gateway is a producer of its own.
+    /// gateway may run meanwhile. The secret is not copied, because each gateway is a producer of its own.
     package func copy(to folder: String) throws -> StoreSummary {
         let target = "\(folder)/\(Self.storeName)"
         guard !FileManager.default.fileExists(atPath: target) else { throw StoreFolderError.exists(target) }

@@ -7,7 +7,7 @@ import RecordStore
 ///
 /// CloudKit Web Services Reference, "Modifying Records (records/modify)".
 struct ModifyRequest: Sendable {
-    /// One operation, and what its answer needs.
+    /// One operation, with the values that its answer needs.
     struct Item: Sendable {
         let operation: OperationType
         let recordName: String
@@ -25,7 +25,7 @@ struct ModifyRequest: Sendable {
     }
 
     let items: [Item]
-    /// The texts of the operations of each line. Ingest applies a line as a whole or not at all.
+    /// For each line, its operations as JSON, separated by commas. Ingest applies a line as a whole or not at all.
     let lines: [[UInt8]]
     let numbersAsStrings: Bool
 
@@ -34,17 +34,17 @@ struct ModifyRequest: Sendable {
 
     /// - Parameters:
     ///   - assets: Checks the assets in fields.
-    ///   - newName: The name of a record that the client has not named.
+    ///   - newName: Makes a name for a record that the client has not named.
     init(_ body: JSONValue, _ assets: AssetValues, newName: () -> String) throws(ServiceError) {
         let operations = try body.elements(.operations, atMost: Self.operationsMax)
-        guard !operations.isEmpty else { throw .bad("operations: a request has at least one") }
+        guard !operations.isEmpty else { throw .bad("operations: the list is empty; send at least one operation") }
         let common = try Common(body)
         var (items, lines, names): ([Item], [[UInt8]], Set<Key>) = ([], [], [])
         for (index, operation) in operations.enumerated() {
             do throws(ServiceError) {
                 let read = try ReadOperation(operation, common, assets, newName: newName)
                 guard names.insert(read.key).inserted else {
-                    throw .bad("record.recordName: a request changes a record at most once")
+                    throw .bad("record.recordName: another operation of this request names the same record")
                 }
                 if common.isAtomic, !lines.isEmpty {
                     lines[0] += [UInt8(ascii: ",")] + read.text
@@ -89,7 +89,7 @@ private struct ReadOperation {
     private let recordName: String
     private let zone: ZoneKey
     private let desiredKeys: [String]?
-    /// The operation as ingest reads it.
+    /// The operation in the form that ingest reads.
     let text: [UInt8]
 
     init(
@@ -99,7 +99,7 @@ private struct ReadOperation {
             let word = try json.required(.operationType)
             return try under(.operationType) { () throws(ModelError) in try OperationType(word) }
         }
-        guard let record = json[.record], record.isObject else { throw .bad("record: is required, an object") }
+        guard let record = json[.record], record.isObject else { throw .bad("record: expected an object") }
         self.operation = operation
         let name = record[.recordName]
         guard name == nil || name?.isString == true else { throw .bad("record.recordName: expected a string") }
@@ -125,8 +125,8 @@ private struct ReadOperation {
             indexInLine: indexInLine)
     }
 
-    /// Members of a record that the client got from the gateway, such as `created`, are left out; so are those of a
-    /// zone ID that the model does not know, because the request's zone ID is repeated in each of its operations.
+    /// Leaves out other members of the record, such as `created`, which the client got from the gateway. Leaves out
+    /// members of the zone ID that the model does not know, because each operation repeats the request's zone ID.
     private static func text(
         _ operation: OperationType, _ record: JSONValue, _ recordName: String, _ zone: ZoneID?,
         _ assets: AssetValues

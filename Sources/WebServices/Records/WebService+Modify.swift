@@ -7,7 +7,7 @@ import RecordStore
 extension WebService {
     /// `records/modify`.
     func modifyRecords(_ request: ServiceRequest, _ session: Session) async throws(ServiceError) -> ServiceAnswer {
-        let lines = try session.lines(ids)
+        let lines = try session.lineMaker(ids)
         let assets = AssetValues(tickets: tickets, store: store, database: session.databaseID)
         var body = RequestBody()
         let modify = try body.read(request.body) { json throws(ServiceError) in
@@ -17,8 +17,8 @@ extension WebService {
         guard pending.allSatisfy({ $0.bytes.count <= DoorLimits.modifyBytesMax }) else {
             throw ServiceError(
                 .quotaExceeded,
-                "operations: those of an atomic request have at most \(DoorLimits.modifyBytesMax) bytes together, with their "
-                    + "zone; send several requests")
+                "operations: an operation, or an atomic request's operations together, have more than "
+                    + "\(DoorLimits.modifyBytesMax) bytes; make the operations smaller, or send several requests")
         }
         let denied = try await denials(of: modify, session)
         let allowed = pending.indices.filter { denied[$0] == nil }
@@ -30,15 +30,15 @@ extension WebService {
 
     private func write(_ lines: [PendingLine]) async throws(ServiceError) -> [PendingWrites<AppliedRequest>.Result] {
         guard !lines.isEmpty else { return [] }
-        return try await writes.write(lines, until: .now + settings.writeTimeout).known()
+        return try await writes.write(lines, until: .now + settings.writeTimeout).throwingIfAllUnknown()
     }
 }
 
 extension WebService {
     private typealias Refusal = WriteLedger<String, AppliedRequest>.Refusal
 
-    /// The lines that would change another user's record in the public database. Only its creator may change a record
-    /// there, as in CloudKit's default security roles.
+    /// The refusals, by index, of the lines that would change another user's record in the public database. There, only
+    /// a record's creator may change the record, as in CloudKit's default security roles.
     private func denials(of modify: ModifyRequest, _ session: Session) async throws(ServiceError) -> [Int: Refusal] {
         let items = modify.items.filter { $0.operation != .create }
         guard session.database == .public, !items.isEmpty else { return [:] }
@@ -108,7 +108,8 @@ private struct ModifyAnswer {
                 desiredKeys: item.desiredKeys, numbersAsStrings: modify.numbersAsStrings, assetURL: assetURL)
             return dictionaries.append(record, to: &json)
         }
-        // A save always makes an event, so without one it was refused, and the refusal was lost while ingest restarted.
+        // A save always makes an event. Without an event the save was refused, and the refusal was lost while ingest
+        // restarted.
         guard item.operation.isDelete else { return write(item, error: .outcomeUnknown, into: &json) }
         json.object { json in
             json.append(.recordName, item.recordName)
@@ -125,8 +126,8 @@ private struct ModifyAnswer {
         }
     }
 
-    /// The refusal of a line names the operation that caused it, unless the line as a whole is refused. The line's
-    /// other operations did not happen either.
+    /// The error of an operation whose line was refused. The refusal names the operation that caused it, unless the
+    /// line as a whole is refused. The line's other operations did not happen either.
     private func error(
         of item: ModifyRequest.Item, _ refusal: WriteLedger<String, AppliedRequest>.Refusal
     ) -> ServiceError {
@@ -138,7 +139,7 @@ private struct ModifyAnswer {
 extension WriteLedger.Refusal {
     private static var operations: String { "operations[" }
 
-    /// The index of the operation that broke a rule; nil if the line as a whole did.
+    /// The index of the operation that broke a rule; nil if the line as a whole broke it.
     fileprivate var operation: Int? {
         guard path.hasPrefix(Self.operations) else { return nil }
         return Int(path.dropFirst(Self.operations.count).prefix { $0 != "]" })
@@ -149,7 +150,7 @@ extension ServiceError {
     /// The door's refusal in CloudKit's terms.
     init<ID, Event>(_ refusal: WriteLedger<ID, Event>.Refusal) {
         let place = refusal.path.replacing(/^operations\[[0-9]+\]\.?/, with: "")
-        // The door's commands have other member names than requests of clients.
+        // The reason may name a command of the door. Clients use the gateway's request in its place.
         let text = refusal.reason.replacing("save it with zone.save first", with: "create it with zones/modify first")
         let reason = place.isEmpty ? text : "\(place): \(text)"
         self.init(Self.code(of: refusal.code), reason)

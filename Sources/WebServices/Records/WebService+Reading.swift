@@ -12,7 +12,7 @@ extension WebService {
             guard let query = json[.query] else { throw .bad("query: is required") }
             let isZoneWide = try json.optionalFlag(.zoneWide) ?? false
             guard !isZoneWide || json[.zoneID] == nil else {
-                throw .bad("zoneWide: a query of all zones names no zoneID")
+                throw .bad("zoneWide: the request has zoneWide and a zoneID; send only one of them")
             }
             let options = try RecordOptions(json, assetURL(for: request))
             let limit = try json.optionalCount("resultsLimit", atMost: RecordQuery.resultsMax)
@@ -36,8 +36,9 @@ extension WebService {
     }
 
     /// A token for the changes after this read, if the client asks for it with `getCurrentSyncToken=true` in the query.
+    /// Nil in the public database.
     ///
-    /// The token is taken before the read. So a change between the two is read twice, not missed.
+    /// The token is made before the read. So a change between the token and the read is read twice, not missed.
     private func currentToken(
         of zone: ZoneKey, _ request: ServiceRequest, _ session: Session
     ) throws(ServiceError) -> String? {
@@ -120,7 +121,7 @@ struct RecordOptions {
 }
 
 extension JSONValue {
-    /// The zone under `zoneID`; nil where it is missing.
+    /// The zone under `zoneID`; nil if the member is missing.
     var zone: ZoneKey? {
         get throws(ServiceError) {
             guard let zoneID = self[.zoneID] else { return nil }
@@ -144,7 +145,7 @@ extension ServiceError {
     init(_ error: RecordReadError) {
         switch error {
         case .zoneNotFound(let zone): self.init(.zoneNotFound, "there is no zone \(zone.name)")
-        case .badToken: self = .bad("syncToken: it is not a token that this service gave for this zone or database")
+        case .badToken: self = .bad("syncToken: this service did not issue it for this zone or database")
         case .tokenExpired(let expiry): self.init(.changeTokenExpired, "syncToken: \(expiry.reason); fetch without it")
         case .badQuery(let refusal): self = .bad("\(refusal.path): \(refusal.reason)")
         case .store(let error):
@@ -158,7 +159,7 @@ extension TokenExpiry {
         switch self {
         case .otherLog: "it belongs to another log"
         case .ahead: "it is ahead of the log"
-        case .tooOld: "it is older than the deletions that are kept"
+        case .tooOld: "deletions after it are no longer stored"
         case .newZone: "the zone was deleted and created again"
         }
     }

@@ -6,7 +6,7 @@ import JSON
 import Synchronization
 import Time
 
-/// The access log: a line of JSON for each request, without anything secret.
+/// The access log: a line of JSON for each request, without secrets.
 ///
 /// A queue writes the lines, because event loops must not wait for a disk. While the disk is slower than the requests,
 /// lines are dropped and counted. A file that was renamed or removed is made again, so that it can be rotated.
@@ -28,7 +28,7 @@ final class AccessLogFile: Sendable {
 
     static let pendingBytesMax = 1 << 20
 
-    /// - Parameter say: Tells the operator, once for each time that the file cannot be written.
+    /// - Parameter say: Writes a message for the operator when writing the file starts to fail.
     init(path: String, mode: DataMode, say: @escaping @Sendable (String) -> Void) {
         (self.path, self.mode, self.say) = (path, mode, say)
         schedule()
@@ -77,7 +77,7 @@ final class AccessLogFile: Sendable {
             let hasFailed = file?.hasFailed ?? false
             if file?.isStill(at: path) != true { file = OpenFile(path, mode) }
             if let reason = file?.append(lines), !hasFailed {
-                say("the access log \(path) cannot be written: \(reason); requests go on without it")
+                say("the access log \(path) cannot be written: \(reason); requests are served without it")
             }
         }
     }
@@ -128,7 +128,7 @@ extension AccessLogEntry {
             json.append("method", method)
             json.append("path", isAsset ? WebService.assetPath + "…" : path)
             json.append("status", status)
-            json.append("bytes", bytes)
+            json.append("bytes", bodyBytes)
             json.append("microseconds", Int(duration / .microseconds(1)))
             for note in notes { json.append(note.name, note.text) }
             if !isComplete { json.append("isComplete", false) }

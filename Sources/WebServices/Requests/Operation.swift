@@ -25,7 +25,7 @@ enum Operation: String, CaseIterable, Sendable {
     case notificationsChanges = "notifications/changes"
     case notificationsRead = "notifications/read"
 
-    /// The databases in which it can be called.
+    /// The databases in which the operation can be called.
     var databases: Set<DatabaseScope> {
         switch self {
         case .recordsChanges, .changesZone, .changesDatabase, .zonesChanges: [.private, .shared]
@@ -34,7 +34,7 @@ enum Operation: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether it changes something, so that a key that may only read cannot call it.
+    /// Whether the operation changes data. A read-only key cannot call such an operation.
     var writes: Bool {
         switch self {
         case .recordsModify, .zonesModify, .subscriptionsModify, .tokensCreate, .tokensRegister, .assetsUpload,
@@ -44,11 +44,11 @@ enum Operation: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether its path begins with `/device`, and names no database.
+    /// Whether the operation's path begins with `/device`, and names no database.
     var isOfDevice: Bool { self == .tokensCreate || self == .tokensRegister }
 
-    /// Lists and questions about the user may be asked with GET. Some clients send `POST` and `{}`, so that is taken
-    /// too.
+    /// The operations for lists and for the user can be called with GET. They can also be called with POST, because
+    /// some clients send `POST` and `{}`.
     var methods: [String] {
         switch self {
         case .zonesList, .subscriptionsList, .usersCaller, .usersCurrent: ["GET", "POST"]

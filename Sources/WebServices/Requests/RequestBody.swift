@@ -6,7 +6,7 @@ import JSON
 struct RequestBody: ~Copyable {
     private var parser = JSONParser(limits: RequestBody.limits)
 
-    /// Belfry's own: CloudKit's native API takes 2 MB in a request; its REST reference names no limit.
+    /// Belfry's own limit. CloudKit's native API accepts 2 MB in a request, and its REST reference names no limit.
     static let bytesMax = 4_000_000
     private static let limits = JSONLimits(bytesMax: bytesMax, refusesDuplicateKeys: true)
 
@@ -16,7 +16,7 @@ struct RequestBody: ~Copyable {
         try body.read(bytes) { (_: JSONValue) throws(ServiceError) in }
     }
 
-    /// Calls `body` with the object that the bytes hold; an empty body is an empty object.
+    /// Calls `body` with the JSON object in the bytes. No bytes mean an empty object.
     ///
     /// - Throws: `BAD_REQUEST` if the bytes are not a JSON object, and the errors of `body`.
     mutating func read<Result>(
@@ -51,7 +51,7 @@ extension ServiceError {
 extension JSONValue {
     /// The elements of the required array under `key`.
     ///
-    /// - Throws: `BAD_REQUEST` if it is missing, is not an array, or has more elements.
+    /// - Throws: `BAD_REQUEST` if the array is missing, is not an array, or has more than `limit` elements.
     func elements(_ key: StaticString, atMost limit: Int) throws(ServiceError) -> [JSONValue] {
         let list = try ServiceError.check { () throws(ModelError) in
             let list = try required(key)
@@ -59,25 +59,27 @@ extension JSONValue {
             return list
         }
         guard list.count <= limit else {
-            throw .bad("\(key): a request has at most \(limit) of them, not \(list.count); send several requests")
+            throw .bad(
+                "\(key): the list has \(list.count) elements, but a request may have at most \(limit); send several "
+                    + "requests")
         }
         return Array(list.elements)
     }
 
-    /// The flag under `key`; nil where it is missing.
+    /// The Boolean under `key`; nil if the member is missing.
     func optionalFlag(_ key: StaticString) throws(ServiceError) -> Bool? {
         guard self[key] != nil else { return nil }
         return try ServiceError.check { () throws(ModelError) in try flag(key) }
     }
 
-    /// The text under `key`; nil where it is missing.
+    /// The string under `key`; nil if the member is missing.
     func optionalText(_ key: StaticString) throws(ServiceError) -> String? {
         guard let value = self[key] else { return nil }
         guard let text = value.string else { throw .bad("\(key): expected a string") }
         return text
     }
 
-    /// The texts under `key`; nil where it is missing.
+    /// The list of strings under `key`; nil if the member is missing.
     func optionalTexts(_ key: StaticString) throws(ServiceError) -> [String]? {
         guard self[key] != nil else { return nil }
         return try elements(key, atMost: 1_000).map { element throws(ServiceError) in
@@ -86,10 +88,10 @@ extension JSONValue {
         }
     }
 
-    /// The positive whole number under `key`, at most `limit`; nil where it is missing.
+    /// The positive whole number under `key`, or `limit` if the number is greater; nil if the member is missing.
     func optionalCount(_ key: StaticString, atMost limit: Int) throws(ServiceError) -> Int? {
         guard let value = self[key] else { return nil }
-        guard let count = value.int64, count >= 1 else { throw .bad("\(key): expected a whole number from 1 on") }
+        guard let count = value.int64, count >= 1 else { throw .bad("\(key): expected a whole number of at least 1") }
         return Int(min(count, Int64(limit)))
     }
 }

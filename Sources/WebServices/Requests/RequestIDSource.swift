@@ -14,7 +14,7 @@ final class RequestIDSource: Sendable {
         prefix + ":" + String(next.wrappingAdd(1, ordering: .relaxed).newValue, radix: 36)
     }
 
-    /// A name for something that a client has not named.
+    /// A UUID, as a name for a record, subscription or request that has none.
     func uuid() -> String {
         let bytes = UUID().uuid
         return withUnsafeBytes(of: bytes) { bytes in

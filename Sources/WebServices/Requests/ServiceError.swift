@@ -2,17 +2,17 @@ import CloudKitModel
 import Events
 import JSON
 
-/// An error that a client is told, with CloudKit's code.
+/// An error that a client gets, with CloudKit's code.
 ///
-/// CloudKit Web Services Reference, "Error Codes". It stands in place of a whole answer, or of one item of an answer.
+/// CloudKit Web Services Reference, "Error Codes". An error replaces a whole answer, or one item of an answer.
 struct ServiceError: Error, Hashable, Sendable {
     let code: ServerErrorCode
     let reason: String
-    /// Seconds; nil: do not retry.
+    /// The seconds after which the client may retry; nil if it should not retry.
     var retryAfter: Int?
     /// Where a user signs in, with `AUTHENTICATION_REQUIRED`.
     var redirectURL: String?
-    /// The methods of the path, where the request has another one. RFC 9110, section 15.5.6.
+    /// The methods that the path allows, if the request has another method; otherwise empty. RFC 9110, section 15.5.6.
     var allowedMethods: [String] = []
 
     init(_ code: ServerErrorCode, _ reason: String, retryAfter: Int? = nil, redirectURL: String? = nil) {
@@ -22,13 +22,15 @@ struct ServiceError: Error, Hashable, Sendable {
     static func bad(_ reason: String) -> ServiceError { ServiceError(.badRequest, reason) }
 
     static func wrongMethod(allowed: [String]) -> ServiceError {
-        var error = ServiceError(.badRequest, "the method here is \(allowed.joined(separator: " or "))")
+        var error = ServiceError(
+            .badRequest, "this path does not allow the request's method; use \(allowed.joined(separator: " or "))")
         error.allowedMethods = allowed
         return error
     }
 
     static let outcomeUnknown = ServiceError(
-        .tryAgainLater, "the write was sent and not confirmed in time; fetch the record before you send it again",
+        .tryAgainLater,
+        "the write was sent but not confirmed in time; check whether it took effect before you send it again",
         retryAfter: 5)
 }
 

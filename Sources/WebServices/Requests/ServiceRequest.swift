@@ -6,11 +6,11 @@ import Time
 /// An HTTP request to the gateway.
 struct ServiceRequest: Sendable {
     var method: String
-    /// Percent-encoded, without the query.
+    /// The path, percent-encoded and without the query.
     var path: String
-    /// The text after `?`; empty without a query.
+    /// The text after `?`; empty if the request has no query.
     var query: String
-    /// All values of the header with this name, which is in lower case.
+    /// Returns all values of a header. The name must be in lower case.
     var header: @Sendable (String) -> [String]
     var body: [UInt8]
     /// The client's address without its port.
@@ -19,7 +19,7 @@ struct ServiceRequest: Sendable {
     var id: String
     var now: Instant
 
-    /// The value of a parameter in the query; nil where it is missing, or not percent-encoded text.
+    /// The value of a parameter in the query; nil if the value is missing, empty, or not percent-encoded text.
     func parameter(_ name: String) -> String? {
         for pair in query.split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1)

@@ -4,9 +4,9 @@ import HTTPServer
 import HTTPTypes
 import Time
 
-/// The gateway at the HTTP server.
+/// Connects the service to the HTTP server.
 extension WebService {
-    /// - Parameter log: Gets an entry for each request; nil: nobody does.
+    /// - Parameter log: Called with an entry for each request; nil if the gateway has no access log.
     func serverOptions(
         _ certificate: ServerCertificate?, log: (@Sendable (AccessLogEntry) -> Void)?
     ) -> WebServerOptions {
@@ -15,7 +15,7 @@ extension WebService {
         options.bodyBytesMax = { [tickets] path in
             tickets.allowsUpload(to: path, at: .wall()) ? AssetFolder.bytesMax : nil
         }
-        (options.certificate, options.log) = (certificate, log)
+        (options.certificate, options.logRequest) = (certificate, log)
         options.eventLoopThreads = 2
         options.requestIDs = RequestIDs(header: Self.requestIDHeader) { [ids] in ids.uuid() }
         options.refuse = { [ids, origins = settings.origins] refusal, headers in
@@ -32,13 +32,13 @@ extension WebService {
 
     func answer(_ request: WebRequest) async -> WebResponse {
         let isPreflight = request.isPreflight && !settings.origins.names.isEmpty
-        var response = isPreflight ? WebResponse(status: .noContent) : await answerBeyondPreflights(request)
+        var response = isPreflight ? WebResponse(status: .noContent) : await serviceResponse(to: request)
         settings.origins.addHeaders(
             to: &response.headers, of: request.headers, Self.permissions, isPreflight: isPreflight)
         return response
     }
 
-    private func answerBeyondPreflights(_ request: WebRequest) async -> WebResponse {
+    private func serviceResponse(to request: WebRequest) async -> WebResponse {
         let answer = await answer(
             ServiceRequest(
                 method: request.method.rawValue, path: request.path, query: request.query ?? "",
@@ -77,7 +77,7 @@ extension WebRequest {
     /// - Parameter name: In lower case.
     func values(ofHeader name: String) -> [String] {
         let fields = HTTPField.Name(name).map { headers[values: $0] } ?? []
-        // swift-nio-extras moves the first Host header of HTTP/1.1 to where HTTP/2 has it.
+        // swift-nio-extras moves the first Host header of HTTP/1.1 to the authority, as in HTTP/2.
         return name == "host" ? [head.authority].compactMap(\.self) + fields : fields
     }
 }

@@ -7,7 +7,7 @@ struct SubscriptionsModifyRequest: Sendable {
     struct Item: Sendable {
         let subscriptionID: String
         let isDelete: Bool
-        /// The text of a saved subscription; empty for a delete.
+        /// The JSON of a saved subscription; empty for a delete.
         let subscription: String
         /// A line for ingest's door.
         let line: PendingLine
@@ -17,12 +17,12 @@ struct SubscriptionsModifyRequest: Sendable {
 
     /// - Parameters:
     ///   - lines: Makes the lines.
-    ///   - newID: The ID of a subscription that the client has not named.
+    ///   - newID: Makes an ID for a subscription that the client has not named.
     init(_ body: JSONValue, _ lines: LineMaker, newID: () -> String) throws(ServiceError) {
         items = try body.items(.operations) { operation throws(ServiceError) in
             let isDelete = try operation.isDelete(["create", "update", "delete"])
             guard let subscription = operation[.subscription], subscription.isObject else {
-                throw .bad("subscription: is required, an object")
+                throw .bad("subscription: expected an object")
             }
             let given = try subscription.optionalText(.subscriptionID)
             guard !isDelete else {
@@ -39,7 +39,7 @@ struct SubscriptionsModifyRequest: Sendable {
         }
     }
 
-    /// - Parameter id: The ID of a subscription that has none; nil for one that has an ID.
+    /// - Parameter id: The ID to add; nil if the subscription already has an ID.
     private static func text(_ subscription: JSONValue, id: String?) -> String {
         ByteBuffer.object { json in
             json.append(.subscriptionID, id)

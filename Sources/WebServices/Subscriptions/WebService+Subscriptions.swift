@@ -7,12 +7,13 @@ extension WebService {
     func modifySubscriptions(
         _ request: ServiceRequest, _ session: Session
     ) async throws(ServiceError) -> ServiceAnswer {
-        let lines = try session.lines(ids)
+        let lines = try session.lineMaker(ids)
         var body = RequestBody()
         let modify = try body.read(request.body) { json throws(ServiceError) in
             try SubscriptionsModifyRequest(json, lines, newID: ids.uuid)
         }
-        let results = try await writes.write(modify.items.map(\.line), until: .now + settings.writeTimeout).known()
+        let results = try await writes.write(modify.items.map(\.line), until: .now + settings.writeTimeout)
+            .throwingIfAllUnknown()
         return .object { json in
             json.append("subscriptions", zip(modify.items, results)) { json, item in
                 write(item.0, item.1, into: &json)
@@ -47,7 +48,7 @@ extension WebService {
         }
     }
 
-    /// `subscriptions/lookup`. Some clients send bare IDs.
+    /// `subscriptions/lookup`. Some clients send IDs in place of dictionaries.
     func lookUpSubscriptions(_ request: ServiceRequest, _ session: Session) throws(ServiceError) -> ServiceAnswer {
         var body = RequestBody()
         let wanted = try body.read(request.body) { json throws(ServiceError) in

@@ -4,12 +4,13 @@ import RecordStore
 /// Deletes the records whose DELETE_SELF reference lost its target.
 ///
 /// CloudKit: CKRecord.ReferenceAction.deleteSelf. Each gateway sends these deletes. A delete names the change tag that
-/// its gateway saw. So of several gateways' deletes one has an effect, and none if somebody saved the record again.
+/// its gateway saw. So only one of several gateways' deletes has an effect. If somebody has saved the record again, no
+/// delete has an effect.
 final class CascadedDeletes {
     private let store: RecordStore
     private let ids: RequestIDSource
     private let writes: PendingWrites<AppliedRequest>
-    /// The deletes that were sent, by record, until the record is gone.
+    /// The records for which a delete was sent. A record stays here until it is gone, or has been saved again.
     private var sent: Set<RecordAddress> = []
 
     init(_ store: RecordStore, _ ids: RequestIDSource, _ writes: PendingWrites<AppliedRequest>) {
@@ -21,19 +22,19 @@ final class CascadedDeletes {
     /// - Parameter isAfterDelete: Whether records or zones may have been deleted since the last call.
     func send(afterDelete isAfterDelete: Bool) throws {
         guard isAfterDelete || !sent.isEmpty else { return }
-        let orphans = Set(try store.orphans())
-        sent.formIntersection(orphans)
-        let fresh = orphans.subtracting(sent)
+        let broken = Set(try store.recordsWithBrokenReferences())
+        sent.formIntersection(broken)
+        let fresh = broken.subtracting(sent)
         guard !fresh.isEmpty else { return }
         sent.formUnion(fresh)
         writes.send(fresh.sorted { $0.sequence < $1.sequence }.map { Self.line($0, ids.request()) })
     }
 
     private static func line(_ record: RecordAddress, _ request: String) -> PendingLine {
-        let database = record.database
-        let place = CommandPlace(
-            container: database.container, environment: database.environment, database: database.scope,
-            owner: database.owner)
-        return PendingLine(id: request, bytes: CommandLine(place: place, origin: nil, request: request).delete(record))
+        let id = record.database
+        let database = CommandDatabase(
+            container: id.container, environment: id.environment, scope: id.scope, owner: id.owner)
+        let command = DoorCommand(database: database, origin: nil, request: request)
+        return PendingLine(id: request, bytes: command.delete(record))
     }
 }

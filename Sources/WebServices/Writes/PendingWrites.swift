@@ -6,8 +6,8 @@ struct PendingLine: Sendable {
     let id: String
     let bytes: [UInt8]
 
-    /// - Parameter json: The line's JSON. Line feeds in it, which a client may have put between two tokens, become
-    ///   spaces: the door would take what follows them for a command of its own.
+    /// - Parameter json: The line's JSON. A client may have put line feeds and carriage returns between two tokens.
+    ///   They become spaces, because the door would read the text after them as another command.
     init(id: String, bytes json: [UInt8]) {
         self.id = id
         bytes = json.contains(where: Self.endsLine) ? json.map { Self.endsLine($0) ? UInt8(ascii: " ") : $0 } : json
@@ -30,7 +30,7 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
         case unknown
     }
 
-    /// The lines of one request, and its wait.
+    /// One request that waits for its lines.
     fileprivate struct Request {
         var results: [Result]
         var waitsFor: Int
@@ -106,16 +106,16 @@ final class PendingWrites<StoredEvent: Sendable>: Sendable {
 // MARK: - The door's thread
 
 extension PendingWrites {
-    /// Called once, before anything else: see ``WriteLedger/init(answered:applied:)``.
+    /// Called once, before the door's thread calls anything else. See ``WriteLedger/init(answered:applied:)``.
     ///
-    /// The store's thread may have come further than `applied` meanwhile.
+    /// Meanwhile the store's thread may have applied events after `applied`.
     func begin(answered: UInt64, applied: UInt64) {
         state.withLock { $0.ledger = Ledger(answered: answered, applied: max(applied, $0.applied)) }
     }
 
     /// Takes the next lines for the door: at most `bytesMax` bytes, but always one line if any waits.
     ///
-    /// - Parameter first: The number at the door of the first line.
+    /// - Parameter first: The number that the first line has at the door.
     func takeLines(first: UInt64, countMax: Int, bytesMax: Int) -> [PendingLine] {
         state.withLock { state in
             var bytes = 0
@@ -135,7 +135,7 @@ extension PendingWrites {
 
     func passed(through line: UInt64, last: UInt64) { advance { $0.passed(through: line, last: last) } }
 
-    /// Ends the waits whose deadlines have passed. Their lines are followed to their ends.
+    /// Answers the requests whose deadlines have passed. Their lines stay open until they end.
     func expire(at now: ContinuousClock.Instant) {
         resume(
             state.withLock { state in
@@ -168,7 +168,7 @@ extension PendingWrites {
 }
 
 extension PendingWrites.State {
-    /// - Returns: False where the gateway stops.
+    /// - Returns: False if the gateway stops.
     fileprivate mutating func add(
         _ lines: [PendingLine], _ deadline: ContinuousClock.Instant,
         _ continuation: CheckedContinuation<[PendingWrites.Result], Never>
@@ -214,8 +214,9 @@ extension PendingWrites.State {
 }
 
 extension Sequence {
-    /// - Throws: ``ServiceError/outcomeUnknown`` where nothing is known of any line of a request.
-    func known<StoredEvent>() throws(ServiceError) -> Self where Element == PendingWrites<StoredEvent>.Result {
+    /// - Throws: ``ServiceError/outcomeUnknown`` if the results of all lines are unknown.
+    func throwingIfAllUnknown<StoredEvent>() throws(ServiceError) -> Self
+    where Element == PendingWrites<StoredEvent>.Result {
         let isAnyKnown = contains { if case .unknown = $0 { false } else { true } }
         guard isAnyKnown else { throw .outcomeUnknown }
         return self

@@ -2,8 +2,8 @@
 ///
 /// A write is one line at the door with a request ID, which ingest copies to each event that the line makes. It ends
 /// when its events are in the store, or when the door refuses its line. While ingest restarts, the door's answer may be
-/// lost: then the store decides. A write whose events are not in the store by the sequence that the door has named was
-/// refused, so it can be sent again without being applied twice.
+/// lost. Then the store decides, when it has applied the sequence that the door names. A write that has no events in
+/// the store by then was refused or changed nothing, so it can be sent again without being applied twice.
 ///
 /// | state | event | next state |
 /// |---|---|---|
@@ -28,7 +28,7 @@ struct WriteLedger<ID: Hashable & Sendable, StoredEvent: Sendable> {
         case refused(Refusal)
     }
 
-    /// What the gateway does next.
+    /// The next step of the gateway.
     enum Action: Sendable {
         case end(ID, End)
         case sendAgain(ID)
@@ -49,14 +49,14 @@ struct WriteLedger<ID: Hashable & Sendable, StoredEvent: Sendable> {
     private var applied: UInt64
 
     /// - Parameters:
-    ///   - answered: The producer's last line that the door knew at first.
+    ///   - answered: The producer's last line that the door had when the gateway started.
     ///   - applied: The last sequence in the store.
     init(answered: UInt64, applied: UInt64) { (self.answered, self.applied) = (answered, applied) }
 
     /// The number of writes that have not ended.
     var count: Int { open.count }
 
-    /// A write goes to the door as this line. Lines come in order.
+    /// A write goes to the door as this line. The lines of successive calls are in order.
     mutating func sent(_ id: ID, asLine line: UInt64) {
         open.insert(id)
         atDoor[line] = Write(id: id)

@@ -6,10 +6,11 @@ import RecordStore
 extension WebService {
     /// `zones/modify`.
     func modifyZones(_ request: ServiceRequest, _ session: Session) async throws(ServiceError) -> ServiceAnswer {
-        let lines = try session.lines(ids)
+        let lines = try session.lineMaker(ids)
         var body = RequestBody()
         let modify = try body.read(request.body) { json throws(ServiceError) in try ZonesModifyRequest(json, lines) }
-        let results = try await writes.write(modify.items.map(\.line), until: .now + settings.writeTimeout).known()
+        let results = try await writes.write(modify.items.map(\.line), until: .now + settings.writeTimeout)
+            .throwingIfAllUnknown()
         let database = session.databaseID
         return .object { json in
             json.append("zones", zip(modify.items, results)) { json, item in

@@ -32,12 +32,12 @@ struct ZonesModifyRequest: Sendable {
 }
 
 extension JSONValue {
-    /// Reads each element of the array under `key`, which has 1 to 200; an error names the element.
+    /// Reads each element of the array under `key`. The array must have 1 to 200 elements. An error names the element.
     func items<Item>(
         _ key: StaticString, _ read: (JSONValue) throws(ServiceError) -> Item
     ) throws(ServiceError) -> [Item] {
         let elements = try elements(key, atMost: ModifyRequest.operationsMax)
-        guard !elements.isEmpty else { throw .bad("\(key): a request has at least one") }
+        guard !elements.isEmpty else { throw .bad("\(key): the list is empty; send at least one element") }
         var items: [Item] = []
         for (index, element) in elements.enumerated() {
             do throws(ServiceError) { items.append(try read(element)) } catch {

@@ -39,7 +39,7 @@ struct Gate {
 
     static let publicScope = KeyScope(container: container, databases: [.public])
 
-    /// A token of a user who signed in, without an assertion.
+    /// The web token of a signed-in user. It needs no assertion.
     func webToken(
         _ app: AccessKey, user: String = "_alice", keepsSignedIn: Bool = false, at now: Instant = Gate.now,
         _ change: (inout WebSession) -> Void = { _ in }

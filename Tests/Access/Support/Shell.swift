@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Runs programs that know nothing of Belfry.
+/// Runs programs that are not part of Belfry.
 struct Shell {
     let folder: Folder
 

@@ -1,8 +1,8 @@
 import BelfryClient
 import Testing
 
-/// The files of this folder are sources of an app in which only the import was changed. They are compiled twice: in Swift 6
-/// here, and in Swift 5 in `BelfryClientSwift5`, a folder of symbolic links to them.
+/// The other files of this folder are sources of an app for Apple's systems. Only their imports were changed. All files
+/// are compiled twice: in Swift 6 here, and in Swift 5 in `BelfryClientSwift5`, a folder of symbolic links to them.
 @Suite struct AppTests {
     private static var query: [AnyHashable: Any] {
         let content: [String: Any] = [

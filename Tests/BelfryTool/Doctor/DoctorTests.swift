@@ -40,7 +40,7 @@ struct DoctorTests {
                 #"warning  logs           two\u{7}words"#, "                        more",
                 "                        do: do it",
             ])
-        #expect(report.matters && report.verdict == "1 warning")
+        #expect(report.hasProblems && report.verdict == "1 warning")
     }
 
     @Test func `people see some of many findings, programs see all`() {
@@ -51,7 +51,7 @@ struct DoctorTests {
         #expect(
             people.add(notes, of: "x").last?.trimmingCharacters(in: .whitespaces) == "… and 5 more: --json shows all")
         #expect(programs.add(notes, of: "x").count == 25)
-        #expect(!people.matters && people.verdict == "all is well; 25 notes")
+        #expect(!people.hasProblems && people.verdict == "all is well; 25 notes")
         #expect(DoctorReport(isJSON: false, isColoured: false).verdict == "all is well")
     }
 
@@ -64,7 +64,7 @@ struct DoctorTests {
 
     // MARK: File
 
-    @Test func `every mistake in the file is a finding with its place`() async throws {
+    @Test func `every mistake in the file is a finding with line, column and key`() async throws {
         let folder = try TemporaryFolder()
         let good = try folder.file("good.yaml", fiveStages)
         #expect(try await findings(FileCheck(), good).map(\.code) == ["file.valid"])

@@ -55,6 +55,15 @@ struct MatchBenchTests {
         #expect(failure.status == .badData && failure.message.contains("4 lines save 2 subscriptions"))
     }
 
+    @Test func `an invalid line after an empty line is reported with its number in the file`() throws {
+        let folder = try Folder()
+        let input = try MatchInput(folder.write("{}\n\n{}\n", to: "lines"))
+        let failure = try #require(throws: ToolFailure.self) {
+            try input.readLines { index, _ in if index == 1 { throw CancellationError() } }
+        }
+        #expect(failure.status == .badData && failure.message.contains("lines, line 3: "))
+    }
+
     @Test(arguments: [
         (["--count", "10,x"], "count"), (["--count", "0"], "count"), (["--subscriptions", "s"], "need each other"),
         (["--subscriptions", "s", "--changes", "c", "--count", "5"], "leave out --count"),

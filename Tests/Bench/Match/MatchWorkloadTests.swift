@@ -27,7 +27,7 @@ struct MatchWorkloadTests {
     private static func pairs(_ subscriptions: MatchInput, _ changes: MatchInput) throws -> MatchPairs {
         var watchers = Watchers()
         var pairs = MatchPairs(keepsText: true)
-        try subscriptions.readLines { try watchers.take($1) }
+        try subscriptions.readLines { try watchers.apply($1) }
         try changes.readLines { index, line in
             try watchers.find(line) { pairs.add($0) }
             pairs.finish(change: index)

@@ -10,7 +10,7 @@ final class LocalAPNsSetup: Sendable {
 
     /// - Parameters:
     ///   - arguments: More arguments of `belfry apns-server`.
-    ///   - devices: The text of the server's file of devices; nil: no such file.
+    ///   - devices: The text of the server's file of devices. Nil if the server gets no such file.
     init(_ arguments: [String] = [], devices: String? = nil) async throws {
         folder = try Folder()
         var arguments = ["apns-server", "--port", "0"] + arguments
@@ -29,8 +29,8 @@ final class LocalAPNsSetup: Sendable {
     }
 
     /// - Parameters:
-    ///   - app: Settings of the app that replace the right ones.
-    ///   - transport: Settings of the transport that replace the right ones.
+    ///   - app: Settings of the app that replace the valid settings.
+    ///   - transport: Settings of the transport that replace the valid settings.
     func pipeline(app: [String: String] = [:], transport: [String: String] = [:]) throws -> String {
         let usual = [
             "container": "iCloud.com.example.Notes", "topic": "com.example.Notes", "team": "TEAMLOCAL1",
@@ -60,7 +60,7 @@ final class LocalAPNsSetup: Sendable {
 
     /// Ends the server.
     ///
-    /// - Returns: The lines of output about requests.
+    /// - Returns: The output lines of type `request`.
     func requests() async -> [String] {
         server.signal(SIGTERM)
         let lines = await server.result().output.split(separator: "\n").map(String.init)

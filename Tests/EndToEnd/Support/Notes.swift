@@ -7,7 +7,7 @@ final class Notes: Sendable {
     let folder = Folder.parent + "/belfry-\(UUID().uuidString.prefix(8))"
     var pipeline: String { folder + "/notes.yaml" }
 
-    /// - Parameter ingest: Settings of the source.
+    /// - Parameter ingest: The settings of the stage ingest, in YAML.
     init(ingest: String = "{}") throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         try write(Notes.yaml(ingest), to: "notes.yaml")
@@ -63,7 +63,7 @@ final class Notes: Sendable {
 
     /// A change that leads to one push.
     ///
-    /// - Parameter second: The second of its time; nil for no time.
+    /// - Parameter second: The second of the change's time. Nil if the change has no time.
     static func change(_ name: String, second: Int? = nil) -> String {
         let time = second.map { #""time":"2026-11-20T09:30:\#($0 < 10 ? "0" : "")\#($0)Z","# } ?? ""
         return """

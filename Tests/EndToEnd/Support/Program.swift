@@ -92,7 +92,7 @@ final class Program: Sendable {
         }
     }
 
-    /// Kills the program when the test is cancelled, as after its time limit, so that the test stops waiting.
+    /// Kills the program when the test is cancelled, for example after its time limit, so that the test stops waiting.
     private func endingWhenCancelled<Value: Sendable>(_ body: () async -> Value) async -> Value {
         await withTaskCancellationHandler {
             await body()

@@ -37,7 +37,7 @@ def check(function):
 
 
 class Gateway:
-    """The client at the gateway's private database, and what the checks share."""
+    """The client of the gateway's private database, and the values that the checks share."""
 
     def __init__(self, address, session):
         self.root = f"{address}/database/1/{CONTAINER}/development"
@@ -123,7 +123,7 @@ def refused(code, call, *arguments, **options):
 
 @check
 def zones_list(gateway):
-    """zones_list: a new user has the default zone alone"""
+    """zones_list: a new user has only the default zone"""
     equal([zone.zoneID.zoneName for zone in gateway.client.zones_list().zones], ["_defaultZone"])
 
 
@@ -137,7 +137,7 @@ def missing_zone(gateway):
 
 @check
 def zone_create(gateway):
-    """raw_post zones/modify: creates a zone, which zones_list has"""
+    """raw_post zones/modify: creates a zone, which zones_list then returns"""
     zone = {"zoneID": ZONE.model_dump(exclude_none=True)}
     gateway.client.raw_post("/zones/modify", {"operations": [{"operationType": "create", "zone": zone}]})
     zones = gateway.client.zones_list().zones
@@ -183,7 +183,7 @@ def field_types(gateway):
 
 @check
 def references(gateway):
-    """modify create: a reference with VALIDATE needs a living target"""
+    """modify create: a reference with VALIDATE needs an existing target"""
     def child(name, target):
         value = {"recordName": target, "action": "VALIDATE"}
         return gateway.one("create", name, {"parent": {"type": "REFERENCE", "value": value}})
@@ -193,7 +193,7 @@ def references(gateway):
 
 @check
 def create_again(gateway):
-    """modify create: CONFLICT where the record lives"""
+    """modify create: CONFLICT if the record exists"""
     refused("CONFLICT", gateway.one, "create", "n1")
 
 
@@ -219,7 +219,7 @@ def conflict(gateway):
 
 @check
 def force(gateway):
-    """modify forceUpdate, replace, forceReplace: without a tag where forced; replace drops other fields"""
+    """modify forceUpdate, replace, forceReplace: force operations need no tag; replace drops other fields"""
     equal(gateway.one("forceUpdate", "n1", {"title": text("three")}).fields.weight.value, 0.1)
     equal(sorted(gateway.one("replace", "n1", {"title": text("four")}, gateway.tags["n1"]).fields), ["title"])
     equal(sorted(gateway.one("forceReplace", "n1", {"count": number(1)}).fields), ["count"])
@@ -228,7 +228,7 @@ def force(gateway):
 
 @check
 def atomic(gateway):
-    """modify, atomic: a conflict undoes the whole request; the other operation says ATOMIC_ERROR"""
+    """modify, atomic: a conflict rejects the whole request; the other operation gets ATOMIC_ERROR"""
     good, bad = operation("create", "a1"), operation("update", "n1", {"count": number(9)}, "0")
     answer = refused("CONFLICT", gateway.modify, good, bad, atomic=True)
     equal([record["serverErrorCode"] for record in answer["records"]], ["ATOMIC_ERROR", "CONFLICT"])
@@ -237,7 +237,7 @@ def atomic(gateway):
 
 @check
 def not_atomic(gateway):
-    """modify, not atomic: a conflict leaves the other operation"""
+    """modify, not atomic: after a conflict, the other operation is still executed"""
     good, bad = operation("create", "a1"), operation("update", "n1", {"count": number(9)}, "0")
     answer = refused("CONFLICT", gateway.modify, good, bad, atomic=False)
     expect("serverErrorCode" not in answer["records"][0], answer)
@@ -310,7 +310,7 @@ def sorting(gateway):
 
 @check
 def continuation(gateway):
-    """query: continuation markers lead over pages, without and with filter and sort"""
+    """query: continuation markers lead from page to page, with and without filter and sort"""
     for filters, sort, total in [((), None, 200), ((where("kind", "EQUALS", text("red")),), [by("index", False)], 67)]:
         names, sizes, marker = [], [], None
         while marker or not sizes:
@@ -335,7 +335,7 @@ def zone_wide(gateway):
 
 @check
 def changes(gateway):
-    """changes: sync tokens lead over pages; each record once"""
+    """changes: sync tokens lead from page to page; each record is returned once"""
     pages = gateway.pages(limit=60)
     names = [record.recordName for page in pages for record in page.records]
     equal(([len(page.records) for page in pages], len(set(names))), ([60, 60, 60, 22], 202))
@@ -346,7 +346,7 @@ def changes(gateway):
 
 @check
 def changes_since(gateway):
-    """changes: since a token, an update and a tombstone, in order; the token survives"""
+    """changes: after a token, the updates and the tombstone in order; the token can be used again"""
     gateway.one("forceUpdate", "k100", {"kind": text("pink")}, record_type="Numbered")
     gateway.one("forceDelete", "k101", record_type="Numbered")
     gateway.one("forceUpdate", "n1", {"count": number(7)})
@@ -369,7 +369,7 @@ def changes_selected(gateway):
 
 @check
 def bad_token(gateway):
-    """changes: a token that is none is refused"""
+    """changes: an invalid token is refused"""
     refused("syncToken", gateway.pages, "AAAA")
     refused("BAD_REQUEST", gateway.client.database_changes, sync_token="AAAA")
 
@@ -384,7 +384,7 @@ def changes_call(gateway):
 
 @check
 def database_changes(gateway):
-    """database_changes: names the zone, and since a token only once it has changed"""
+    """database_changes: names the zone; after a token, names it only if it has changed"""
     def zones(token=None):
         answer = gateway.client.database_changes(sync_token=token)
         return [zone.zoneID.zoneName for zone in answer.zones], answer.syncToken
@@ -397,7 +397,7 @@ def database_changes(gateway):
 
 @check
 def query_sync_token(gateway):
-    """query_sync_token: gives a token from which changes goes on"""
+    """query_sync_token: gives a token from which changes continues"""
     query = models.CKQueryObject(recordType="Numbered")
     token = gateway.client.query_sync_token(query=query, zone_id=ZONE)
     expect(token, "no syncToken in the answer to records/query")
@@ -436,7 +436,7 @@ def asset(gateway):
 
 @check
 def asset_written_back(gateway):
-    """modify: an asset as it was read can be saved again, and in another record"""
+    """modify: the asset value from a lookup can be saved again, in the same and in another record"""
     value = gateway.look_up("p1")[0].fields["file"].model_dump(mode="json", exclude_none=True)
     gateway.one("forceUpdate", "p1", {"file": value}, record_type="Photo")
     record = gateway.one("create", "p2", {"file": value}, record_type="Photo")
@@ -445,7 +445,7 @@ def asset_written_back(gateway):
 
 @check
 def asset_unknown(gateway):
-    """modify: an asset that nobody sent is refused"""
+    """modify: an asset that was never uploaded is refused"""
     value = {"fileChecksum": "0" * 64, "size": 3, "receipt": "0" * 32}
     fields = {"file": {"type": "ASSETID", "value": value}}
     refused("BAD_REQUEST", gateway.one, "create", "p3", fields, record_type="Photo")
@@ -476,7 +476,7 @@ def public(gateway):
 
 @check
 def zone_delete(gateway):
-    """raw_post zones/modify: deletes the zone; database_changes says so, its records are gone"""
+    """raw_post zones/modify: deletes the zone; database_changes lists it as deleted, and its records are gone"""
     token = gateway.client.database_changes().syncToken
     zone = {"zoneID": ZONE.model_dump(exclude_none=True)}
     gateway.client.raw_post("/zones/modify", {"operations": [{"operationType": "delete", "zone": zone}]})
@@ -495,14 +495,14 @@ def no_user(gateway):
 
 @check
 def other_host(gateway):
-    """a request that names another host is refused, so no web page reaches the gateway under a name of its own"""
+    """a request with another Host header is refused, so a web page cannot reach the gateway under its own host name"""
     url = f"{gateway.root}/private/users/current?ckWebAuthToken={USER}"
     answer = gateway.session.get(url, headers={"Host": "evil.example"})
     equal((answer.status_code, answer.json().get("serverErrorCode")), (403, "ACCESS_DENIED"))
 
 
 class Proxy(http.server.BaseHTTPRequestHandler):
-    """Passes requests on to the gateway, and says that they came over TLS."""
+    """Passes requests on to the gateway, with the header that says that they came over TLS."""
 
     protocol_version = "HTTP/1.1"
     gateway = ""
@@ -563,7 +563,7 @@ def main():
         for function in CHECKS:
             try:
                 function(gateway)
-            except Exception as error:  # Whatever fails, it is the check that failed.
+            except Exception as error:  # Any exception means that the check failed.
                 print(f"FAILED {function.__doc__}\n{type(error).__name__}: {error}", flush=True)
                 payload = getattr(error, "payload", None)
                 if payload:

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Concurrent writers against a gateway for CloudKit Web Services, with kills, and a check of what they were told.
+"""Writes to gateways concurrently, kills processes meanwhile, and compares the gateways' answers with the changes log.
 
   web_writers.py --ports 7490[,7491] --log 'belfry log show DATA/logs/changes' [--up PID --kill api,ingest,both]
 
-Every write carries an ID of its own in the field `w`. A write is acknowledged (with its tag), refused, or unknown (no answer, or
-a 5xx). At the end the changes log is read, and each of these is a failure:
+Every write except a delete carries an ID of its own in the field `w`. A write is acknowledged (with its tag), refused,
+unsent, or unknown (no answer, a status 5xx or TRY_AGAIN_LATER). At the end the changes log is read. The failures are:
   lost        an acknowledged write is not in the log at its tag
-  twice       a write is in the log more than once
-  refused     a refused write is in the log
-  torn        some operations of an atomic request are in the log, and some are not, or others stand between them
-  forked      a write with a change tag follows another version of its record than that tag's
+  twice       a write is in the log more than once, or a record is deleted twice in a row
+  refused     a refused or unsent write is in the log
+  torn        some operations of an atomic request are in the log, and some are not, or other events are between them
+  forked      a write with a change tag follows a version of its record that is not the tag's version
   stale       a lookup gave an older version than one acknowledged before the lookup was sent
-  final       a gateway's last answer (lookup, records/changes) differs from the log
+  final       a gateway's last answer to records/changes is an error or differs from the log
+  log         the command that prints the changes log failed
+  silent      a gateway does not answer within --settle
 Prints one JSON object; exits 1 if there is a failure. Standard library only."""
 
 import argparse, collections, http.client, json, os, random, signal, subprocess, sys, threading, time
@@ -51,7 +53,7 @@ class Client:
         self.port, self.connection = port, None
 
     def __call__(self, endpoint, body=None, timeout=20):
-        """Status and JSON; None if there was no answer, 0 if there was nobody to ask."""
+        """Returns the answer's status and JSON. The status is None without an answer, 0 for a refused connection."""
         try:
             if self.connection is None:
                 self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
@@ -85,7 +87,7 @@ def operation(kind, name, write, tag=None):
 
 
 def modify(client, items, atomic):
-    """items: (kind, name, write, tag). Notes what came of each."""
+    """Sends the items, each (kind, name, write ID, tag), and records the result of each."""
     status, answer = client("records/modify", {
         "operations": [operation(*item) for item in items], "zoneID": zone, "atomic": atomic})
     with lock:
@@ -145,16 +147,16 @@ def writer(number):
             name = f"r{choice.randrange(options.records)}"
             tag = look(client, [name]).get(name)
             modify(client, [("update" if tag else "create", name, write, tag)], False)
-        elif what < 0.55:                            # two to five shared records, all or none
+        elif what < 0.55:                            # two to five shared records, atomically
             names = [f"r{n}" for n in choice.sample(range(options.records), choice.randint(2, 5))]
             tags = look(client, names)
             modify(client, [("update" if tags.get(name) else "create", name, f"{write}-{i}", tags.get(name))
                             for i, name in enumerate(names)], True)
-        elif what < 0.65:                            # without a tag, two of them
+        elif what < 0.65:                            # two shared records, without tags
             names = [f"r{n}" for n in choice.sample(range(options.records), 2)]
             modify(client, [("forceUpdate", name, f"{write}-{i}", None) for i, name in enumerate(names)],
                    choice.random() < 0.5)
-        else:                                        # a record of its own: created, changed, deleted
+        else:                                        # a record that only this writer uses
             name = f"own-{write}"
             made = modify(client, [("create", name, write + "-c", None)], choice.random() < 0.5)
             tag = made and made[0].get("recordChangeTag")
@@ -209,7 +211,7 @@ for thread in threads:
     thread.join()
 await_gateways()
 
-# What the gateways say at the end, read before the log: nothing is written any more but what was still on its way.
+# The final state of each gateway is read before the log. Only writes that are still in flight can be added now.
 time.sleep(1)
 finals = []
 for port in ports:
@@ -244,7 +246,7 @@ if log.wait() != 0:
     failures["log"].append(log.returncode)
 
 for write, (name, tag) in acknowledged.items():
-    if tag is None:                                  # a delete: the last of its record's own history
+    if tag is None:                                  # a delete must be the last event of its record
         if not history[name] or history[name][-1][1] is not None:
             failures["lost"].append([write, name])
     elif places[write] != [version(tag)] and version(tag) not in places[write]:

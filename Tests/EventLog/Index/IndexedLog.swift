@@ -47,7 +47,7 @@ enum IndexedLog {
         }
     }
 
-    /// Expects that the index finds what a scan finds, for every name and for a missing one.
+    /// Expects that the index finds the same events as a scan, for every name and for a missing name.
     static func expectRight(_ index: LogIndex, _ events: [LoggedEvent], _ comment: Comment? = nil) throws {
         var names: [String: [LoggedEvent]] = ["nobody": []]
         for event in events { names[name(of: event), default: []].append(event) }

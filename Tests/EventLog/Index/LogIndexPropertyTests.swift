@@ -5,7 +5,7 @@ import Testing
 @Suite struct LogIndexPropertyTests {
     /// Random logs grow, start new segments, lose their oldest segments, and are torn. One index is updated after each of
     /// these steps, and new indexes are made.
-    @Test func `an index finds exactly what a scan finds in random logs`() throws {
+    @Test func `in random logs, an index finds exactly the same events as a scan`() throws {
         let seed = Seeded.ofThisRun
         var random = Seeded(seed)
         for _ in 0..<6 { try check(&random, "BELFRY_SEED=\(seed)") }

@@ -16,7 +16,7 @@ import Testing
         try writer.close()
     }
 
-    @Test func `an index finds what a scan finds`() throws {
+    @Test func `an index finds the same events as a scan`() throws {
         let scratch = Scratch()
         try log(scratch)
         try #require(try scratch.segments.count > 2)

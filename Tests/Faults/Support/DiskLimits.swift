@@ -5,7 +5,7 @@ import ZeroMQ
 
 /// Limits the size of a running process's files.
 enum FileSizeLimit {
-    /// - Parameter bytes: The largest size of a file; nil: as large as the system allows.
+    /// - Parameter bytes: The largest size of a file. Nil removes the limit.
     static func set(_ bytes: UInt64?, of pid: Int32) throws {
         let soft = bytes.map { "\($0)" } ?? "unlimited"
         let call = try Spawned([program, "--pid", "\(pid)", "--fsize=\(soft):"])
@@ -17,7 +17,7 @@ enum FileSizeLimit {
     static let missing = "\(program) of util-linux is missing"
 
     /// A shell command that starts a program whose files must stay empty.
-    static let nothing = ["/bin/sh", "-c", "ulimit -S -f 0; exec \"$0\" \"$@\""]
+    static let launcherWithoutSpace = ["/bin/sh", "-c", "ulimit -S -f 0; exec \"$0\" \"$@\""]
 }
 
 /// A small file system for the data of a pipeline. Only the pipeline sees it.

@@ -22,7 +22,7 @@ final class LivePipeline {
     ///   - window: The window of coalesce.
     ///   - onSmallDisk: Whether the pipeline's data has a small file system of its own.
     ///   - transport: The transport's settings.
-    ///   - folder: The folder of all files; nil: a new one.
+    ///   - folder: The folder of all files. Nil for a new folder.
     init(
         coalesceFrom: String = "match", middle: String = "", window: String = "0s", onSmallDisk: Bool = false,
         folder: Folder? = nil, transport: String = "{use: file, path: pushes.ndjson}"
@@ -78,14 +78,14 @@ final class LivePipeline {
 
     private func waitUntilReady() throws {
         try up.wait("every stage is ready") {
-            notice()
+            learnProcesses()
             return up.lines.contains("ready")
         }
     }
 
     /// Learns the stages' processes from the lines of `up`: `match: ready, process 7, ...`, `match: started again,
     /// process 9`.
-    private func notice() {
+    private func learnProcesses() {
         for line in up.lines[linesSeen...] {
             let words = line.split { " ,".contains($0) }
             guard let stage = line.split(separator: ":").first.map(String.init) else { continue }
@@ -102,7 +102,7 @@ final class LivePipeline {
     func kill(_ stage: String) throws {
         up.read(wait: .zero)
         try up.wait("a process for \(stage)") {
-            notice()
+            learnProcesses()
             return pids[stage] != nil
         }
         guard let pid = pids.removeValue(forKey: stage) else { return }
@@ -116,14 +116,14 @@ final class LivePipeline {
         let stages = Set(pids.keys).union(killed)
         up.read(wait: .zero)
         try up.wait("a process for every stage") {
-            notice()
+            learnProcesses()
             return stages.isSubset(of: pids.keys)
         }
     }
 
     func producer(_ name: String = "faults") throws -> Producer {
         try Producer(
-            ProducerSocket.make(nil, HostContext()), endpoint: "ipc://\(data)/ingest.door", name: name,
+            ToolSocket.make(nil, HostContext()), endpoint: "ipc://\(data)/ingest.door", name: name,
             secret: "the secret of \(name)")
     }
 

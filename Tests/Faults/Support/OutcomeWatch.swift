@@ -6,7 +6,7 @@ import ZeroMQ
 final class OutcomeWatch {
     /// The push's sequence and the device of every accepted push.
     private(set) var accepted: Set<String> = []
-    /// The push's sequence and the device of every repeated outcome.
+    /// The push's sequence and the device of every repeated `accepted` outcome.
     private(set) var repeated: [String] = []
     private let client: LinkClient
     private let poller = ZMQPoller()
@@ -14,7 +14,7 @@ final class OutcomeWatch {
 
     init(_ context: ZMQContext, endpoint: String) throws {
         let options = ZMQSocketOptions().with {
-            $0.immediate = true
+            $0.queuesOnlyIfConnected = true
             $0.reconnectInterval = .milliseconds(20)
         }
         client = try LinkClient(try ZMQSocket(context, .dealer, options), endpoint: endpoint, name: "watch", after: 0)

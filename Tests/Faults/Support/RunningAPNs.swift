@@ -22,7 +22,7 @@ final class RunningAPNs: Sendable {
     /// The settings of a transport to this APNs.
     ///
     /// - Parameters:
-    ///   - key: The key's file; by default this APNs' own.
+    ///   - key: The path of the key file. Nil for the key of this APNs.
     ///   - apps: Further apps, each after a comma.
     ///   - more: Further settings.
     func transport(key: String? = nil, apps: String = "", more: String = "") -> String {

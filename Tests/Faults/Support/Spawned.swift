@@ -15,7 +15,7 @@ final class Spawned {
 
     /// - Parameters:
     ///   - output: The file for standard output.
-    ///   - input: The file for standard input; nil: it is closed.
+    ///   - input: The file for standard input. Nil closes standard input.
     convenience init(
         _ program: String, _ arguments: [String], output: String = "/dev/null", input: String? = "/dev/null"
     ) throws {
@@ -30,7 +30,7 @@ final class Spawned {
         }
     }
 
-    /// Processes are started one at a time. Otherwise another child could inherit this child's pipe, and the pipe would
+    /// Serializes the starts of processes. Otherwise another child could inherit this child's pipe, and the pipe would
     /// never close.
     private static let starting = Mutex(())
 
@@ -71,12 +71,14 @@ final class Spawned {
 
     /// Reads standard error until the condition is met.
     ///
-    /// - Throws: ``FaultError`` with everything that was written, if the condition is not met in time.
+    /// - Throws: ``FaultError`` with everything that was written, if the condition is not met in time or standard error
+    ///   is closed.
     func wait(_ what: String, within limit: Duration = .seconds(60), until isMet: () throws -> Bool) throws {
         let end = ContinuousClock.now + limit
         while try !isMet() {
             guard .now < end, !isStandardErrorClosed else {
-                throw FaultError("timed out waiting until \(what)\n\(lines.joined(separator: "\n"))")
+                let cause = isStandardErrorClosed ? "before the program ended" : "within \(limit)"
+                throw FaultError("\(what): not reached \(cause)\n\(lines.joined(separator: "\n"))")
             }
             read(wait: .milliseconds(20))
         }
@@ -101,7 +103,7 @@ final class Spawned {
 
     /// Waits until the program and its children have ended.
     ///
-    /// - Returns: The exit status, or 128 and the signal's number.
+    /// - Returns: The exit status, or 128 plus the signal's number.
     func end(within limit: Duration = .seconds(60)) throws -> Int32 {
         let stop = ContinuousClock.now + limit
         while !isStandardErrorClosed {

@@ -3,7 +3,7 @@ import TestSupport
 
 /// Commands that give every stage some state: records, subscriptions that fire once, badges, devices.
 ///
-/// All notifications are visible and have no collapse ID, so nothing depends on when a stage ran.
+/// All notifications are visible and have no collapse ID, so the result does not depend on when a stage ran.
 struct Workload {
     private(set) var commands: [String] = []
     private var random: Seeded

@@ -53,7 +53,7 @@ struct PseudonymTests {
         }
     }
 
-    @Test func `pseudonyms do not contain the names, and depend on the seed only`() {
+    @Test func `pseudonyms do not contain the names, and another seed gives other pseudonyms`() {
         let names = ["_alice", "alice-mac", "Alice", "6a0f77b1", "Größe", "日本語"]
         let pseudonyms = Pseudonyms(for: names, seed: 7)
         for name in names { #expect(!pseudonyms.pseudonym(of: name).lowercased().contains(name.lowercased())) }
@@ -157,7 +157,7 @@ struct PseudonymTests {
         return try RecordPredicate(text: predicate).matches(parser.parse(buffer.bytes))
     }
 
-    @Test func `only literals of a predicate are replaced`() throws {
+    @Test func `only the string literals of a predicate are replaced`() throws {
         let text = #"name == "a'b" AND #IN != 'x\\y'  AND n IN {1, 'z'}"#
         let replaced = try RecordPredicate.replacingStrings(in: text) { "<" + $0 + "\">" }
         #expect(replaced == #"name == "<a'b\">" AND #IN != '<x\\y">'  AND n IN {1, '<z">'}"#)

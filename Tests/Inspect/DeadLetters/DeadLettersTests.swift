@@ -279,7 +279,7 @@ import Time
         logs.add("pushes", DeadLetterLogs.unregister("pad"))
         try logs.write()
         let plan = RedrivePlan(try logs.find(), limit: limit)
-        #expect(plan.selected.map(\.letter.place.description) == expected && plan.redrivable == 2)
+        #expect(plan.selected.map(\.letter.place.description) == expected && plan.redrivableCount == 2)
         #expect(plan.apps.map(\.devices.count) == [expected.count] && plan.apps.map(\.users) == [1])
         #expect(plan.obsolete == [.unregistered: 1])
     }

@@ -80,7 +80,8 @@ import Testing
         #expect(try types(logs, "id-1").count == 9, "both notifications of the ID")
     }
 
-    /// A user has two notifications for one change. The chain of replacements says which one replaced a match.
+    /// A user has two notifications for one change. The chain of replacements says which notification replaced
+    /// a match.
     @Test func `the trace of a replaced match shows the chain of replacements`() throws {
         let logs = try TracedLogs().write("changes", ["a", "b", "c"].map(Written.change))
             .write(

@@ -89,7 +89,7 @@ import Testing
     @Test func `the report about an ID that is not found says what was searched for and where`() throws {
         #expect(
             tried(try logs().finding("99")) == [
-                "no event 99 in changes: it contains 1 to 4", "no record with this name in changes",
+                "no event 99 in changes: the log contains 1 to 4", "no record with this name in changes",
                 "no notification with this ID in notifications or matches", "no outcome with this apns-id in outcomes",
                 "no device with this name in outcomes or changes",
             ])

@@ -24,7 +24,7 @@ final class TracedLogs {
 
     /// The logs that `belfry run Pipelines/PIPELINE.yaml` makes of a scenario.
     ///
-    /// - Parameter owner: The pipeline in whose folder the scenario is; nil: `pipeline`.
+    /// - Parameter owner: The pipeline whose folder contains the scenario. Nil for `pipeline`.
     static func scenario(
         _ name: String, of owner: String? = nil, in pipeline: String = "quickstart"
     ) async throws -> TracedLogs {

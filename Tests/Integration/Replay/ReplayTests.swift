@@ -26,7 +26,7 @@ import Time
         let results = try await Self.replay(file, Self.fixtures + "/" + logs)
         #expect(results.count == 5)
         #expect(results.compactMap(\.difference).isEmpty)
-        #expect(results.allSatisfy { $0.events > 10 && $0.untaken == 0 })
+        #expect(results.allSatisfy { $0.events > 10 && $0.unprocessed == 0 })
     }
 
     @Test(arguments: ["latest", "debounce", "none", "latest, pendingPerUser: 1, atLimit: flush-all"])

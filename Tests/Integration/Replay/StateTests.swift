@@ -37,7 +37,7 @@ import Testing
                 if !state.isEmpty { hadAll.insert(name) }
             }
         }
-        // By chance no notification may be held at the random changes.
+        // By chance, it can happen that no notification is held at the random changes.
         #expect(hadAll.isSuperset(of: Self.states.keys.filter { $0 != "pending" }), "\(hadAll)")
         try chain.finish()
         for (name, log) in Self.states { #expect(try states.lines(name, at: .end) == chain.state(of: log), "\(name)") }

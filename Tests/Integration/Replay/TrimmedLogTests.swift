@@ -109,7 +109,7 @@ struct TrimmedLogTests {
         #expect(report.pushes > 0 && report.pushes < pipeline.pushes.count)
         #expect(!notices.all.isEmpty && notices.all.allSatisfy { $0.hasSuffix(", because older events are gone") })
         // The setting changes a header of every push. The first stage that differs is payload, not match. So the
-        // comparison may start earlier, and include more pushes, than the one before.
+        // comparison may start earlier than the comparison above, and include more pushes.
         let expiring = try PipelineFile.fiveStages(payload: "expiration: 1h")
         let other = try WhatIf(recorded, WhatIfChange(expiring), registry: .builtIns).run()
         #expect(other.groups.map(\.changed).reduce(0, +) == other.pushes && other.pushes > 0, "\(other)")

@@ -5,7 +5,8 @@ extension PipelineFile {
     /// A pipeline of the five stages.
     ///
     /// - Parameters:
-    ///   - ingest: The settings of ingest, as in a YAML flow mapping without braces. The other stages have the same form.
+    ///   - ingest: The settings of ingest, as in a YAML flow mapping without braces. The parameters for match, coalesce
+    ///     and payload have the same form.
     ///   - transports: The transports of deliver, with braces.
     static func fiveStages(
         ingest: String = "", match: String = "", coalesce: String = "window: 1s, maximumDelay: 3s",

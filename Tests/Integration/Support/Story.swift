@@ -13,7 +13,7 @@ struct Story {
     private static let users = 5
     private static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
 
-    /// - Parameter records: How many records each database has. Where there are few, each is saved again soon.
+    /// - Parameter records: The number of records in each database. With few records, each is saved again soon.
     init(seed: UInt64, length: Int, records: Int = 12) {
         random = Seeded(seed)
         self.records = records

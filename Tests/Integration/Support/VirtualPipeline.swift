@@ -25,8 +25,9 @@ final class VirtualPipeline: Sendable {
     /// - Parameters:
     ///   - calls: The calls to the disk.
     ///   - time: The clocks of the machine.
-    ///   - partBytes: After how many bytes of output a stage appends them to its log, even in the middle of an event.
-    ///   - folder: The folder of an earlier pipeline, to continue with its logs; nil: a new folder.
+    ///   - partBytes: After this many bytes of output, a stage appends them to its log, even if more outputs of the
+    ///     same event follow.
+    ///   - folder: The folder of an earlier pipeline, to continue with its logs. Nil for a new folder.
     init(
         _ original: PipelineFile, log: LogSettings = LogSettings(sync: .never), calls: FileCalls = FileCalls(),
         time: HostTime = HostTime(), clock: HostClock = .event, partBytes: Int = Outbox.partBytes, folder: Folder? = nil
@@ -69,7 +70,7 @@ final class VirtualPipeline: Sendable {
         var surroundings = HostSurroundings(registry: .builtIns, context: try HostContext(), clock: clock, sink: sink)
         (surroundings.calls, surroundings.time) = (calls, time)
         // Makes every snapshot that is due, even on a busy machine.
-        surroundings.calls.makeBackgroundQueue = { AtOnce() }
+        surroundings.calls.makeBackgroundQueue = { ImmediateQueue() }
         surroundings.calls.backgroundShare = nil
         surroundings.partBytes = partBytes
         let pipeline = try PipelineProcess(file, in: surroundings)
@@ -139,7 +140,7 @@ final class VirtualPipeline: Sendable {
 }
 
 /// Does work at once, on the thread of the caller.
-private struct AtOnce: SyncQueue {
-    func later(after: Duration, _ work: @escaping @Sendable () -> Void) { work() }
-    func now(_ work: () -> Void) { work() }
+private struct ImmediateQueue: SyncQueue {
+    func schedule(after: Duration, _ work: @escaping @Sendable () -> Void) { work() }
+    func runAndWait(_ work: () -> Void) { work() }
 }

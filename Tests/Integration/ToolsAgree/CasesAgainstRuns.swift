@@ -15,7 +15,7 @@ struct CasesAgainstRuns {
 
     init(_ run: LoggedRun, _ finder: any EventFinder = LogScan()) { (self.run, self.finder) = (run, finder) }
 
-    /// - Parameter oneIn: On average, one of this many outcomes is exported; 1: all.
+    /// - Parameter oneIn: On average, one of this many outcomes is exported. With 1, all outcomes are exported.
     func check(oneIn: Int, _ random: inout Seeded) async throws {
         for outcome in try run.events(of: run.log(.outcomes)) where outcome.type == "outcome" && random.isOneIn(oneIn) {
             do { try await check(outcome) } catch let failure as ToolFailure {

@@ -26,7 +26,7 @@ struct ExplainAgainstOutcomes {
         }
     }
 
-    /// - Parameter oneIn: On average, one of this many questions is asked; 1: all.
+    /// - Parameter oneIn: On average, one of this many questions is asked. With 1, all questions are asked.
     func check(oneIn: Int, _ random: inout Seeded) throws {
         let changes = try run.events(of: run.log(.changes))
         let devices = Set(

@@ -29,7 +29,7 @@ struct LoggedRun: @unchecked Sendable {
     let logs: String
     private let owner: AnyObject
 
-    /// - Parameter owner: An object to keep, because its end would remove the folder of the logs.
+    /// - Parameter owner: The object that removes the folder of the logs when it is released.
     init(_ name: String, _ file: PipelineFile, logs: String, owner: AnyObject) {
         (self.name, self.file, self.logs, self.owner) = (name, file, logs, owner)
     }

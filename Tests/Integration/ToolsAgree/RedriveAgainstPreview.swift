@@ -38,7 +38,7 @@ struct RedriveAgainstPreview {
         }
         #expect(redrivenPushes.sorted() == previewed.sorted())
         #expect(redriven.allSatisfy { $0.text("outcome") == "accepted" })
-        #expect(try Self.plan(run).redrivable == 0)
+        #expect(try Self.plan(run).redrivableCount == 0)
         return previewed.count
     }
 

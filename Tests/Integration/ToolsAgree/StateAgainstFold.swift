@@ -18,7 +18,7 @@ struct StateAgainstFold {
         changes = try run.events(of: run.log(.changes))
     }
 
-    /// - Parameter count: How many random changes are compared, in addition to the end.
+    /// - Parameter count: The number of random changes to compare, in addition to the end.
     func check(_ count: Int, _ random: inout Seeded) throws {
         guard !changes.isEmpty else { return }
         for _ in 0..<count {
@@ -32,13 +32,13 @@ struct StateAgainstFold {
         var fold = ChangesFold()
         for change in changes.prefix(sequence) { fold.apply(change) }
         let matches = try run.events(of: run.log(.matches)).filter { $0.type == "match" }
-        let spent = Set(matches.map { ChangesFold.place($0) + ChangesFold.app($0.json) })
+        let spent = Set(matches.map { ChangesFold.subscriptionKey($0) + ChangesFold.app($0.json) })
         try check("records", fold.records, position) {
             [$0.text("database"), $0.text("owner"), ChangesFold.zone($0), $0.text("recordName")]
         }
         try check("devices", fold.devices, position) { [$0.text("user"), $0.text("device")] }
-        let found = try names("subscriptions", position) { ChangesFold.place($0) }
-        // A subscription with `firesOnce` ends with its first match. It is not known here whether that match has come
+        let found = try names("subscriptions", position) { ChangesFold.subscriptionKey($0) }
+        // A subscription with `firesOnce` ends with its first match. This check ignores whether that match has come
         // already.
         let once = fold.once.intersection(spent)
         #expect(found.union(once) == fold.subscriptions.union(once), "\(run.name): subscriptions at \(position)")
@@ -80,11 +80,11 @@ private struct ChangesFold {
         case "record.save": records.insert(Self.record(change) + app)
         case "record.delete": records.remove(Self.record(change) + app)
         case "subscription.save":
-            let place = Self.place(change) + app
-            subscriptions.insert(place)
+            let subscriptionKey = Self.subscriptionKey(change) + app
+            subscriptions.insert(subscriptionKey)
             let isOnce = (change.json["subscription"] as? [String: Any])?["firesOnce"] as? Bool ?? false
-            if isOnce { once.insert(place) } else { once.remove(place) }
-        case "subscription.delete": subscriptions.remove(Self.place(change) + app)
+            if isOnce { once.insert(subscriptionKey) } else { once.remove(subscriptionKey) }
+        case "subscription.delete": subscriptions.remove(Self.subscriptionKey(change) + app)
         case "device.register": register(change, app)
         case "device.unregister": remove([change.text("user"), change.text("device")] + app)
         default: return
@@ -105,7 +105,7 @@ private struct ChangesFold {
         ["container", "environment"].map { json[$0] as? String ?? "" }
     }
 
-    static func place(_ event: LoggedRun.Event) -> [String] {
+    static func subscriptionKey(_ event: LoggedRun.Event) -> [String] {
         let id = (event.json["subscription"] as? [String: Any])?["subscriptionID"] ?? event.json["subscriptionID"]
         return [event.text("database"), event.text("user"), id as? String ?? ""]
     }

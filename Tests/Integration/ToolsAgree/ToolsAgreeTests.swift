@@ -16,7 +16,7 @@ import Testing
     private struct Effort {
         var questionsOneIn = Tier.rounds(8, full: 1)
         var eventsOneIn = Tier.rounds(4, full: 1)
-        /// Nil: no cases are exported, because a case does not repeat the delays of a live stage.
+        /// Nil for logs of a live pipeline: a case does not repeat the delays of a live stage, so no case is exported.
         var casesOneIn: Int? = Tier.rounds(10, full: 2)
         var states = Tier.rounds(1, full: 4)
     }
@@ -106,7 +106,7 @@ import Testing
         #expect(count > 0)
     }
 
-    /// Commands that lead to a push with a transport that the pipeline does not have.
+    /// Commands that lead to a push for a transport that the pipeline does not have.
     private static let pushToPager: [String] = {
         let place = #""container":"iCloud.com.example.Notes","environment":"development""#
         return [

@@ -10,7 +10,7 @@ import Testing
 @testable import PipelineRuntime
 
 @Suite struct FlippedBits {
-    /// Runs the commands of the quickstart, and registers a device with an invalid token, which becomes a dead letter.
+    /// Runs the commands of the quickstart and a registration with an invalid token, which becomes a dead letter.
     ///
     /// - Returns: The folders of the logs.
     private static func logs(in folder: Folder) async throws -> [String] {
@@ -59,7 +59,7 @@ struct VerifyAgainstFlippedBits {
     /// - Parameter folder: The folder of one log.
     init(_ folder: String) { self.folder = folder }
 
-    /// Adds files that only stages with transports or retention have.
+    /// Adds the files that only some stages write: journals and the positions of consumers.
     static func addRareFiles(to folder: String) throws {
         let log = try EventLogs.summary(directory: folder)
         try InFlightJournalFiles(logDirectory: folder, of: log.identity, calls: FileCalls())

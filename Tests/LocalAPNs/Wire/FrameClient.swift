@@ -3,12 +3,13 @@ enum FrameClient {
     /// The program's arguments are the port, the file with the authority's certificate, and header lines `name=value`.
     /// Its standard input has one step on each line:
     ///
-    /// - `open STREAM [NAME=VALUE]` sends the headers. The value is added, or replaces the value of the same name.
+    /// - `open STREAM [NAME=VALUE]` sends the headers. This header is added, or replaces the header of the same name.
     /// - `part STREAM TEXT` sends a part of a body, and `body STREAM TEXT` the last part, which ends the stream.
     /// - `ping` sends PING, and `ack` acknowledges SETTINGS.
     /// - `wait PREFIX` prints the frames that arrive, until a printed line begins with the prefix.
     ///
-    /// At the end of the connection, the program prints `closed`, or `cut` if TLS was not closed.
+    /// At the end of the connection, the program prints `closed`, or `cut` if TLS was not closed. If nothing arrives
+    /// for 10 seconds, it prints `timeout` and ends.
     static let program = #"""
         import socket, ssl, struct, sys
 

@@ -211,7 +211,7 @@ struct WireTests {
     @Test func `a command moves the clock`() async throws {
         let live = try await LiveServer()
         #expect(try live.push().hasPrefix("HTTP/2 200"))
-        #expect(try await live.apns.control(#"{"clock":"+61m"}"#) == "it is 2026-01-01T01:01:00.000Z")
+        #expect(try await live.apns.control(#"{"clock":"+61m"}"#) == "the clock shows 2026-01-01T01:01:00.000Z")
         #expect(try live.push().hasSuffix(#"{"reason":"ExpiredProviderToken"}"#))
         try await live.apns.stop()
     }

@@ -220,7 +220,7 @@ import Time
             try Data("\u{FEFF}pipeline: a\r\nstages:\r\n  s: {}\r\n".utf8).write(to: URL(filePath: path))
             #expect(try PipelineFile.load(path: path, registry: Registry()).data == "\(folder)/.belfry/a")
             try Data([0x61, 0x3A, 0x20, 0x0A, 0x62, 0xFF, 0x0A]).write(to: URL(filePath: path))
-            #expect(message(path) == "\(path):2:2: a byte that is not UTF-8; save the file as UTF-8")
+            #expect(message(path) == "\(path):2:2: found a byte that is not UTF-8; save the file as UTF-8")
             try Data(repeating: 0x23, count: 1 << 20 + 1).write(to: URL(filePath: path))
             #expect(message(path) == "\(path): the file is larger than 1 MiB")
             #expect(message("\(folder)/q") == "\(folder)/q: cannot open \(folder)/q: No such file or directory")

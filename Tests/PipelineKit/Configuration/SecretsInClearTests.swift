@@ -62,7 +62,7 @@ import Testing
         #expect(error.reason.contains("contained it in clear"))
     }
 
-    @Test func `each secret in clear causes a warning at its place`() throws {
+    @Test func `each secret in clear causes a warning with its line and key`() throws {
         let file = try PipelineFile.parse(
             """
             pipeline: p

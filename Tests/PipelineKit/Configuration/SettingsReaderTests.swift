@@ -8,7 +8,7 @@ import Testing
         try SettingsReader(text: "key: \(value)\n", file: "s.yaml")
     }
 
-    /// The reason and hint of the error of `read`, without the place.
+    /// The reason and the hint of the error that `read` throws.
     private func complaint<Value>(
         _ value: String, _ read: (inout SettingsReader) throws(SettingsError) -> Value
     ) throws -> String? {
@@ -40,7 +40,7 @@ import Testing
             ],
             [
                 "2 has no unit; write 2ms or 2s", "0 has no unit; write 0ms or 0s",
-                "expected a duration, found an empty text\(like)", "expected a duration, found -1s\(like)",
+                "expected a duration, found an empty string\(like)", "expected a duration, found -1s\(like)",
                 "expected a duration, found 1.5s\(like)", "expected a duration, found 2 weeks\(like)",
                 "expected a duration, found s\(like)", "expected a duration, found 1m30s\(like)",
                 "expected a duration, found ٢s\(like)", "expected a duration, found a list",
@@ -90,7 +90,7 @@ import Testing
             #expect(try reader.string("key") == text)
         }
         let found = try complaint("{a: b}") { reader throws(SettingsError) in try reader.string("key") }
-        #expect(found == "expected a text, found a mapping")
+        #expect(found == "expected a string, found a mapping")
     }
 
     @Test func `numbers and booleans are unquoted words`() throws {
@@ -216,7 +216,7 @@ import Testing
             let secret = try reader.secret("key")
             let error = #expect(throws: SettingsError.self) { try secret.reveal() }
             #expect(
-                error?.description == "\(folder)/s.yaml:1:6: key: \(file) may be read by others than its owner; "
+                error?.description == "\(folder)/s.yaml:1:6: key: users other than its owner may read \(file); "
                     + "chmod 600 \(file)")
         }
     }
@@ -231,17 +231,22 @@ import Testing
         #expect(empty?.reason == "the environment variable TOKEN is empty")
     }
 
-    @Test(arguments: ["s3cret", "{s3cret: x}", "{$file: x, $env: y}", "[x]"])
-    func `a secret in clear is refused without repeating it`(_ text: String) throws {
+    @Test(arguments: [
+        ("s3cret", "a string"), ("{s3cret: x}", "a mapping with an unknown key"),
+        ("{$file: x, $env: y}", "a mapping with 2 keys"), ("[x]", "a list"),
+    ])
+    func `a secret in clear is refused without repeating it`(_ text: String, _ kind: String) throws {
         let found = try complaint(text) { reader throws(SettingsError) in try reader.secret("key") }
-        #expect(found == "a secret is not allowed here; write {$file: PATH}, {$env: NAME} or {$credential: NAME}")
+        #expect(
+            found == "expected the source of a secret, found \(kind); "
+                + "write {$file: PATH}, {$env: NAME} or {$credential: NAME}")
     }
 
     @Test(arguments: [("$fiel", "$file"), ("file", "$file"), ("$envv", "$env"), ("credential", "$credential")])
     func `the error for a mistyped kind of secret suggests the nearest kind`(_ key: String, _ meant: String) throws {
         let found = try complaint("{\(key): x}") { reader throws(SettingsError) in try reader.secret("key") }
-        #expect(
-            found?.hasPrefix("a secret is not allowed here; did you mean \"\(meant)\"? write {$file: PATH}") == true)
+        let reason = "unknown key \"\(key)\" in a secret; did you mean \"\(meant)\"? write {$file: PATH}"
+        #expect(found?.hasPrefix(reason) == true)
     }
 
     private func credential(_ name: String = "apns-key") throws -> Secret {
@@ -283,7 +288,7 @@ import Testing
             let open = #expect(throws: SettingsError.self) {
                 try credential().reveal(environment: ["CREDENTIALS_DIRECTORY": folder])
             }
-            #expect(open?.reason == "\(file) may be read by others than its owner")
+            #expect(open?.reason == "users other than its owner may read \(file)")
         }
         let service = ConfigurationFile.Readers.service
         #expect(!service.isTooOpen(0o440, owner: 0, reader: 1_000) && service.isTooOpen(0o444, owner: 0, reader: 1_000))
@@ -294,6 +299,6 @@ import Testing
     @Test(arguments: ["../key", "/run/key", "..", "."])
     func `a credential's name leads to no other folder`(_ name: String) throws {
         let error = #expect(throws: SettingsError.self) { try credential("'\(name)'") }
-        #expect(error?.reason == "a credential is the name of a file")
+        #expect(error?.reason == "\"\(name)\" is not a file name")
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Runs `body` with an empty folder, and removes it.
+/// Runs `body` with the path of an empty folder, and then removes the folder.
 func withFolder(_ body: (String) throws -> Void) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -2,7 +2,7 @@
 enum BadFrames {
     static let nested = [UInt8](repeating: UInt8(ascii: "["), count: 10_000)
 
-    /// Texts that are not control frames, for any socket.
+    /// Frames that are not JSON, or that exceed the limits for JSON.
     static let controls: [(name: String, frame: [UInt8])] = [
         ("empty", []),
         ("no JSON", Array(text: "hello?")),

@@ -44,7 +44,7 @@ final class Peer {
     ///
     /// - Parameters:
     ///   - what: The condition in words.
-    ///   - heard: Called with each message before that.
+    ///   - heard: Called with each message that is read.
     func stay(
         for what: String = "the condition", until isMet: () throws -> Bool, heard: ([[UInt8]]) -> Void = { _ in }
     ) throws {

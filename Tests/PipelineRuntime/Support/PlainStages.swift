@@ -4,7 +4,7 @@ import PipelineKit
 import Synchronization
 import Time
 
-/// A source that takes every event with a whole number `n`.
+/// A source that accepts every event with a whole number `n`.
 struct Gate: Stage {
     struct Settings: PluginSettings {
         init(from settings: inout SettingsReader) throws(SettingsError) { _ = try settings.optionalString("door") }
@@ -47,7 +47,7 @@ struct Relay: Stage {
     }
 }
 
-/// Passes every fifth event on. Its count is only in its snapshots and its input.
+/// Passes every fifth event on. After a restart, it gets its count only from a snapshot or from its input.
 struct Fifth: Stage {
     struct Settings: PluginSettings { init(from settings: inout SettingsReader) throws(SettingsError) {} }
 

@@ -26,12 +26,12 @@ final class RunningHost: Sendable {
     var logDirectory: String { host.plan.logsDirectory + "/" + host.plan.logName }
 
     /// Returns when the host serves its sockets.
-    func isUp() async throws {
+    func waitUntilUp() async throws {
         try await wait(for: "a start") { $0.phase != .starting }
     }
 
     /// Returns when the host has that many events in its log.
-    func hasWritten(_ count: UInt64) async throws {
+    func waitUntilWritten(_ count: UInt64) async throws {
         try await wait(for: "\(count) events") { $0.last >= count }
     }
 
@@ -50,7 +50,7 @@ final class RunningHost: Sendable {
 
     /// Waits for the host to end by itself.
     ///
-    /// - Returns: The error it ended with.
+    /// - Returns: The host's error. Nil if it ended without an error.
     func failure() async -> (any Error)? {
         do { try await running.value } catch { return error }
         return nil

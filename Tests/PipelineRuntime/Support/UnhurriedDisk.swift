@@ -63,6 +63,6 @@ final class UnhurriedDisk: Sendable {
 private struct UnhurriedQueue: SyncQueue {
     let disk: UnhurriedDisk
 
-    func later(after delay: Duration, _ work: @escaping @Sendable () -> Void) { disk.take(work) }
-    func now(_ work: () -> Void) { work() }
+    func schedule(after delay: Duration, _ work: @escaping @Sendable () -> Void) { disk.take(work) }
+    func runAndWait(_ work: () -> Void) { work() }
 }

@@ -7,7 +7,7 @@ import Time
 
 @testable import PipelineRuntime
 
-/// Loses one outcome in twenty.
+/// Loses every twentieth event of its output.
 struct ForgetfulDeliver: Stage {
     static let kind = DeliverStage.kind
     static let writes = DeliverStage.writes
@@ -92,9 +92,9 @@ final class RepeatingInlet: StageInlet {
     var patience: Duration { link.patience }
     var refusedFrames: Int { link.refusedFrames }
     var upstreamFirst: UInt64 { link.upstreamFirst }
-    var keep: UInt64? {
-        get { link.keep }
-        set { link.keep = newValue }
+    var firstNeeded: UInt64? {
+        get { link.firstNeeded }
+        set { link.firstNeeded = newValue }
     }
 
     func receive() throws -> LinkClient.Arrival? {

@@ -10,17 +10,17 @@ struct Checks {
 
     init(_ world: World) throws {
         self.world = world
-        try soundness()
+        try checkSoundness()
         problems += try DeclaredEvents.problems(inLogsUnder: world.folder.path + "/logs")
-        try acceptance()
-        try deadLetters()
-        try conservation()
-        try replay()
+        try checkAcceptance()
+        try checkDeadLetters()
+        try checkConservation()
+        try checkReplays()
     }
 
     private func directory(_ stage: PipelineStage) -> String { world.folder.path + "/logs/" + stage.logName }
 
-    private mutating func soundness() throws {
+    private mutating func checkSoundness() throws {
         for stage in world.file.stagesInOrder {
             let report = try EventLogs.verify(directory: directory(stage))
             if !report.isSound {
@@ -29,8 +29,8 @@ struct Checks {
         }
     }
 
-    /// The log of changes must have each producer's lines once, in order, and no other events.
-    private mutating func acceptance() throws {
+    /// The log of changes must contain each producer's lines once, in order, and no other events.
+    private mutating func checkAcceptance() throws {
         var left = world.producers.map { $0.load.good[...] }
         for (index, event) in try LogLines.read(directory(world.file.sourceStage)).enumerated() {
             let sender = left.firstIndex { $0.first.map { event.hasPrefix($0.dropLast()) } ?? false }
@@ -46,7 +46,7 @@ struct Checks {
     }
 
     /// Each event that match rejected must be in its dead letters once, in order.
-    private mutating func deadLetters() throws {
+    private mutating func checkDeadLetters() throws {
         let stages = world.file.stagesInOrder
         let changes = try LogLines.read(directory(stages[0]))
         let expected = changes.indices.filter {
@@ -60,7 +60,7 @@ struct Checks {
         if found != expected { problems.append("dead letters: \(found), expected \(expected)") }
     }
 
-    private mutating func conservation() throws {
+    private mutating func checkConservation() throws {
         let stages = world.file.stagesInOrder
         let logs = try stages.map { try LogLines.read(directory($0)) }
         var conservation = try Conservation(
@@ -69,7 +69,7 @@ struct Checks {
         problems += conservation.problems
     }
 
-    private mutating func replay() throws {
+    private mutating func checkReplays() throws {
         for stage in world.file.stagesInOrder where stage.from != nil {
             guard let upstream = world.file.upstream(of: stage), let type = Registry.simulated.stages[stage.kind] else {
                 continue

@@ -63,7 +63,7 @@ struct Conservation {
         }
     }
 
-    /// How many pushes of an outcomes log wait for another attempt.
+    /// How many pushes and notices of an outcomes log have no outcome yet.
     static func pending(in outcomes: [String]) throws -> Int {
         let events = try outcomes.map(read)
         let places = { (type: String) in Set(events.filter { $0.type == type }.map(\.place)) }
@@ -73,20 +73,20 @@ struct Conservation {
     }
 
     mutating func check(_ transports: SimulatedTransports) {
-        matching()
-        coalescing()
+        checkMatches()
+        checkNotifications()
         let keys = { (type: String, events: [Event]) in events.filter { $0.type == type }.map(\.key) }
         if keys("push", pushes) != keys("notification", notifications) {
             problems.append("conservation: the pushes and the notifications differ")
         }
-        delivering()
-        telling()
-        answering(transports)
-        repeating(transports.tally)
+        checkDeliveries()
+        checkNotices()
+        checkAnswers(transports)
+        checkRepeats(transports.tally)
     }
 
     /// An outcome must say that a push may repeat if and only if the push was sent again without a recorded answer.
-    private mutating func repeating(_ tally: RepeatTally) {
+    private mutating func checkRepeats(_ tally: RepeatTally) {
         var receipts: [Delivery.ID: Set<String>] = [:]
         for event in outcomes {
             guard let answer = event.answer else { continue }
@@ -105,14 +105,14 @@ struct Conservation {
     private static let lost = "its answer was lost"
 
     /// Each retired device must have one notice.
-    private mutating func telling() {
+    private mutating func checkNotices() {
         let retirements = { [outcomes] (type: String) in outcomes.filter { $0.type == type }.map(\.retirement).sorted()
         }
         let (retired, told) = (retirements("device.retired"), retirements("notice.outcome"))
         if retired != told { problems.append("conservation: retired devices are \(retired), notices are \(told)") }
     }
 
-    private mutating func matching() {
+    private mutating func checkMatches() {
         let records = Set(
             changes.indices.filter { index in
                 let type = changes[index].type
@@ -134,7 +134,7 @@ struct Conservation {
         }
     }
 
-    private mutating func coalescing() {
+    private mutating func checkNotifications() {
         let all = matches.count { $0.type == "match" }
         let replaced = notifications.filter { $0.type == "coalesced" }.compactMap { $0.numbers["match"] }
         let sent = notifications.count { $0.type == "notification" }
@@ -143,7 +143,7 @@ struct Conservation {
         }
     }
 
-    private mutating func delivering() {
+    private mutating func checkDeliveries() {
         var devices: [String: Set<String>] = [:]
         var expected: [String] = []
         for (index, event) in pushes.enumerated() {
@@ -159,12 +159,12 @@ struct Conservation {
             default: continue
             }
         }
-        ending(expected)
-        arriving(expected)
+        checkEnds(expected)
+        checkArrivals(expected)
     }
 
     /// Each push and device with an attempt must have one outcome.
-    private mutating func ending(_ expected: [String]) {
+    private mutating func checkEnds(_ expected: [String]) {
         let ends = outcomes.filter { $0.type == "outcome" }.map(\.place)
         if Set(ends).count != ends.count { problems.append("conservation: outcome twice for one push and device") }
         let mentioned = Set(outcomes.filter { $0.type == "attempt" }.map(\.place))
@@ -173,8 +173,8 @@ struct Conservation {
         }
     }
 
-    /// Each push must have an outcome at every device, except devices that were retired earlier.
-    private mutating func arriving(_ expected: [String]) {
+    /// Each push must have an outcome or an attempt at every device, except at devices that were retired.
+    private mutating func checkArrivals(_ expected: [String]) {
         let places = outcomes.filter { $0.type == "outcome" || $0.type == "attempt" }.map(\.place)
         let retired = Set(outcomes.filter { $0.type == "device.retired" }.map { "\($0.user) \($0.device ?? "")" })
         let missing = Set(expected).subtracting(places)
@@ -195,7 +195,7 @@ struct Conservation {
     }
 
     /// Each recorded outcome must be the last answer of the transport, and every sent push must be recorded.
-    private mutating func answering(_ transports: SimulatedTransports) {
+    private mutating func checkAnswers(_ transports: SimulatedTransports) {
         let (given, sent) = (transports.given, transports.sent)
         var recorded: [Delivery.ID: Event] = [:]
         for event in outcomes where event.type == "outcome" || event.answer != nil {
@@ -205,8 +205,9 @@ struct Conservation {
                 problems.append("conservation: \(id) was sent under another apns-id")
             }
         }
-        // Two kinds of outcomes are not compared. A push whose last answer was lost with its process may end without an
-        // answer if a newer push replaced it. And the host itself answers for a transport whose process has ended.
+        // Three kinds of outcomes are not compared. A push whose last answer was lost with its process may end without
+        // an answer if a newer push replaced it. The host itself answers for a transport whose process has ended. And
+        // no transport answers for a push that was withdrawn.
         for (id, event) in recorded
         where event.answer != nil && event.reason != Self.lost && !event.isWithdrawn {
             let answer = given[id]

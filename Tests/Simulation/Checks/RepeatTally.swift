@@ -1,8 +1,8 @@
 import PipelineKit
 
-/// Counts the pushes that transports sent more than once.
+/// Records which pushes the transports sent more than once.
 struct RepeatTally: Sendable {
-    /// The receipts of each time that a push was sent.
+    /// One receipt for each time that a push was sent.
     private var sendings: [Delivery.ID: Set<String>] = [:]
     private var repeated: Set<Delivery.ID> = []
     private var doubted: Set<Delivery.ID> = []

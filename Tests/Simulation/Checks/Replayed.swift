@@ -5,8 +5,8 @@ import PipelineKit
 import PipelineRuntime
 import Time
 
-/// Feeds a fresh stage its upstream's log at the positions and times that its own log records. Its outputs must equal its
-/// log, byte for byte.
+/// Feeds a fresh stage its upstream's log at the positions and times that its own log records. The stage's outputs must
+/// equal its log, byte for byte.
 struct Replayed {
     /// The first difference; nil if there is none.
     private(set) var difference: String?
@@ -88,7 +88,8 @@ struct Replayed {
             let batch = try batches.next()
             header = batch?.header
             answers = BatchAnswers(
-                batch.map { RecordedAnswers(of: S.self).read($0) } ?? [], handsOut: header?.cursor.handsOut ?? true)
+                batch.map { RecordedAnswers(of: S.self).read($0) } ?? [],
+                handsOut: header?.cursor.hasUnansweredPushes ?? true)
             if let position = header?.cursor.positions[upstreamName] { cursor = position }
         }
 

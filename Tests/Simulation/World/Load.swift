@@ -3,7 +3,7 @@ import TestSupport
 /// The lines of one producer: subscriptions, devices and records of its own users, and some lines that the door rejects.
 struct Load {
     private(set) var lines: [String] = []
-    /// The events that the log of changes must have, in order.
+    /// The events that the log of changes must contain, in order.
     private(set) var good: [String] = []
     /// The numbers of the lines that the door rejects.
     private(set) var bad: Set<Int> = []
@@ -19,7 +19,7 @@ struct Load {
             device(user)
             subscribe(user)
         }
-        for _ in 0..<length { happen() }
+        for _ in 0..<length { addRandomLine() }
     }
 
     /// The database of each subscription, by user and subscription ID.
@@ -27,19 +27,19 @@ struct Load {
 
     private static func line(_ type: String, _ rest: String) -> String { #"{"type":"\#(type)",\#(place),\#(rest)}"# }
 
-    private mutating func tell(_ type: String, _ rest: String) {
+    private mutating func add(_ type: String, _ rest: String) {
         lines.append(Load.line(type, rest))
         good.append(Load.line(type, rest))
     }
 
-    private mutating func tellSubscription(_ number: Int, _ database: String, _ rest: String) {
+    private mutating func addSubscription(_ number: Int, _ database: String, _ rest: String) {
         let id = "s\(random.below(3))"
         let key = #""user":"\#(user(number))","subscriptionID":"\#(id)""#
         // The same ID in another database replaces the subscription.
         if let left = homes.updateValue(database, forKey: key), left != database {
             good.append(Load.line("subscription.delete", #""database":"\#(left)",\#(key)"#))
         }
-        tell(
+        add(
             "subscription.save",
             #""database":"\#(database)","user":"\#(user(number))","subscription":{"subscriptionID":"\#(id)",\#(rest)}"#)
     }
@@ -47,27 +47,27 @@ struct Load {
     private mutating func unsubscribe(_ number: Int) {
         let key = #""user":"\#(user(number))","subscriptionID":"s\#(random.below(3))""#
         if homes[key] == "private" { homes[key] = nil }
-        tell("subscription.delete", #""database":"private",\#(key)"#)
+        add("subscription.delete", #""database":"private",\#(key)"#)
     }
 
-    private mutating func happen() {
+    private mutating func addRandomLine() {
         let user = random.below(Load.users)
         switch random.below(24) {
         case 0: device(user)
-        case 1: tell("device.unregister", #""user":"\#(self.user(user))","device":"d\#(random.below(3))""#)
+        case 1: add("device.unregister", #""user":"\#(self.user(user))","device":"d\#(random.below(3))""#)
         case 2: subscribe(user)
         case 3: unsubscribe(user)
-        case 4...6: tell("record.delete", whose(user, ""))
-        case 7: refuse()
+        case 4...6: add("record.delete", recordMembers(user, ""))
+        case 7: addRejectedLine()
         case 8: badge(user)
         case 9: redrive(user)
-        default: tell("record.save", whose(user, #","fields":{\#(fields())}"#))
+        default: add("record.save", recordMembers(user, #","fields":{\#(fields())}"#))
         }
     }
 
     private func user(_ number: Int) -> String { "_\(name)u\(number)" }
 
-    private mutating func refuse() {
+    private mutating func addRejectedLine() {
         lines.append(random.isOneIn(2) ? "not json from \(name)" : #"{"type":"record.save","from":"\#(name)"}"#)
         bad.insert(lines.count)
     }
@@ -75,7 +75,7 @@ struct Load {
     private mutating func device(_ number: Int) {
         let transport = random.one(of: ["apns", "apns", "courier", "pigeon"])
         let device = "d\(random.below(3))"
-        tell(
+        add(
             "device.register",
             #""user":"\#(user(number))","device":"\#(device)","transport":"\#(transport)","token":"\#(name)\#(number)\#(device)","#
                 + #""topic":"com.example.Notes""#)
@@ -85,7 +85,7 @@ struct Load {
     private mutating func redrive(_ number: Int) {
         let collapse = random.one(of: ["", #","apns-collapse-id":"c0""#])
         let (name, position) = (user(number), 1 + random.below(100))
-        tell(
+        add(
             "push.redrive",
             #""user":"\#(name)","device":"d\#(random.below(3))","redriveOf":{"log":"pushes","sequence":\#(position)},"#
                 + #""push":{"type":"push","notificationID":"old \#(position)",\#(Load.place),"user":"\#(name)","#
@@ -94,7 +94,7 @@ struct Load {
 
     private mutating func badge(_ number: Int) {
         let topic = random.one(of: ["", #","topic":"com.example.Notes""#, #","topic":"com.example.Other""#])
-        tell("badge.set", #""user":"\#(user(number))"\#(topic),"badge":\#(random.below(3))"#)
+        add("badge.set", #""user":"\#(user(number))"\#(topic),"badge":\#(random.below(3))"#)
     }
 
     private mutating func subscribe(_ number: Int) {
@@ -111,10 +111,10 @@ struct Load {
                     + #""firesOn":["create","update","delete"],"firesOnce":\#(random.isOneIn(4))"#
             ),
         ])
-        tellSubscription(number, database, #"\#(kind),"notificationInfo":\#(info)"#)
+        addSubscription(number, database, #"\#(kind),"notificationInfo":\#(info)"#)
     }
 
-    private mutating func whose(_ number: Int, _ fields: String) -> String {
+    private mutating func recordMembers(_ number: Int, _ fields: String) -> String {
         let record = #""recordName":"\#(name)r\#(random.below(8))","recordType":"Note""#
         let user = user(number)
         guard random.isOneIn(3) else { return #""database":"public","record":{\#(record)\#(fields)}"# }

@@ -4,7 +4,7 @@ import Match
 import PipelineKit
 import Time
 
-/// A match stage that rejects some records at random, so that there are dead letters.
+/// A match stage that rejects some saved records, so that there are dead letters.
 struct PickyMatch: Stage {
     static let kind = MatchStage.kind
     static let writes = MatchStage.writes

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// Real files that lose bytes after the last sync in a power failure.
+/// Real files that lose unsynced bytes in a power failure.
 final class SimulatedDisk: Sendable {
     struct State {
         var random: Seeded

@@ -100,7 +100,7 @@ final class SimulatedHost {
         boot += 1
     }
 
-    /// How the state from the logs differs from the stage's state; nil if they are equal.
+    /// How the state from the logs differs from the stage's state. Nil if they are equal or cannot be compared.
     ///
     /// - Parameter seen: Called if the states could be compared.
     func differenceFromFold(_ seen: () -> Void) -> String? {
@@ -111,7 +111,7 @@ final class SimulatedHost {
         } catch { return "\(error)" }
     }
 
-    /// Stops the host like SIGTERM.
+    /// Stops the host as SIGTERM does, if the host is idle.
     func stop() {
         guard let life, life.work.isIdle else { return }
         life.host.control.stop()

@@ -2,8 +2,8 @@ import PipelineRuntime
 import TestSupport
 import ZeroMQ
 
-/// Connects the sockets of a simulation like ZeroMQ. Messages arrive whole and in order, until a connection is lost. A
-/// reconnected client has a new identity at the router.
+/// Connects the sockets of a simulation as ZeroMQ does. Messages arrive in order until a connection is lost. Some
+/// frames are cut short. A reconnected client has a new identity at the router.
 final class SimulatedNetwork {
     struct Message {
         var due: Duration
@@ -95,7 +95,7 @@ final class SimulatedNetwork {
         return max(last, time.elapsed + delay)
     }
 
-    /// Shortens the last frame of some batches.
+    /// Shortens the last frame of some messages with two frames, such as batches.
     func cut(_ frames: [[UInt8]]) -> [[UInt8]] {
         guard isFaulty, frames.count == 2, let body = frames.last, !body.isEmpty, random.isOneIn(120) else {
             return frames

@@ -9,7 +9,7 @@ final class SimulatedProcess: Sendable {
         var isDead = false
         /// Whether a call has failed on purpose, so that the host may fail, too.
         var hasFailed = false
-        /// The process dies after that many calls.
+        /// The process dies after this many calls.
         var callsToLive: Int?
         var work: [Work] = []
     }
@@ -163,11 +163,11 @@ private final class SimulatedQueue: SyncQueue {
 
     init(_ process: SimulatedProcess) { self.process = process }
 
-    func later(after delay: Duration, _ work: @escaping @Sendable () -> Void) {
+    func schedule(after delay: Duration, _ work: @escaping @Sendable () -> Void) {
         process.add(work, of: ObjectIdentifier(self), after: delay)
     }
 
-    func now(_ work: () -> Void) {
+    func runAndWait(_ work: () -> Void) {
         process.runAll(of: ObjectIdentifier(self))
         work()
     }

@@ -13,7 +13,7 @@ final class SimulatedTransports: Sendable {
         var life: Life
         var due: Duration
         var pushes: [(delivery: Delivery, receipt: String)]
-        /// Whether the first answer to these pushes was "under way", and the final answer is due now.
+        /// Whether the first answer to these pushes was "under way", and the final answer comes at ``due``.
         var isLate = false
         /// Whether this is a status query, or a push that the transport already has. It takes no room.
         var isJoined = false
@@ -55,7 +55,7 @@ final class SimulatedTransports: Sendable {
     private let time: SimulatedTime
     private let faults: FaultCounts
     private let state: Mutex<State>
-    /// How many pushes each transport accepts at a time.
+    /// The largest number of unanswered pushes at one transport.
     private let inFlightMax: Int
 
     init(seed: UInt64, _ time: SimulatedTime, _ faults: FaultCounts) {
@@ -78,7 +78,7 @@ final class SimulatedTransports: Sendable {
     var sent: [Delivery.ID: String] { state.withLock { $0.sent } }
     var problems: [String] { state.withLock { $0.problems } }
 
-    /// The pushes that outcomes must mark as repeated.
+    /// The pushes whose outcomes must say that they may repeat.
     var tally: RepeatTally {
         var tally = state.withLock { $0.tally }
         // After a failed write, the first of two files may record a push as under way that was never sent.

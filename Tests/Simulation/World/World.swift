@@ -27,7 +27,7 @@ final class World {
     /// How many bytes of a step's outputs a host appends at once.
     let partBytes: Int
     private let mayLosePower: Bool
-    private var badness = 1
+    private var faultRarity = 1
     private var steps = 0
     /// How many states were compared with the logs, by stage.
     private(set) var folds: [String: Int] = [:]
@@ -85,7 +85,7 @@ final class World {
     ///
     /// - Returns: The problems.
     func run() throws -> [String] {
-        badness = random.one(of: [1, 2, 4])
+        faultRarity = random.one(of: [1, 2, 4])
         var steps = 0
         while !producers.allSatisfy(\.isDone) || steps < 150, steps < 600, problems.isEmpty {
             try step(feeding: true)
@@ -126,15 +126,15 @@ final class World {
     // MARK: Faults
 
     private func disturb() throws {
-        if random.isOneIn(30 * badness), let host = running() {
+        if random.isOneIn(30 * faultRarity), let host = running() {
             faults.note(.processKilled)
             host.crash()
         }
-        if random.isOneIn(30 * badness), let host = running() { host.process.dieInACall(after: random.below(8)) }
-        if random.isOneIn(80 * badness) { running()?.stop() }
-        if mayLosePower, random.isOneIn(50 * badness) { try cutPower() }
-        if random.isOneIn(60 * badness) { setClock() }
-        if random.isOneIn(80 * badness) { try random.one(of: producers).killAndStartAgain() }
+        if random.isOneIn(30 * faultRarity), let host = running() { host.process.dieInACall(after: random.below(8)) }
+        if random.isOneIn(80 * faultRarity) { running()?.stop() }
+        if mayLosePower, random.isOneIn(50 * faultRarity) { try cutPower() }
+        if random.isOneIn(60 * faultRarity) { setClock() }
+        if random.isOneIn(80 * faultRarity) { try random.one(of: producers).killAndStartAgain() }
     }
 
     private func running() -> SimulatedHost? {
@@ -168,7 +168,8 @@ final class World {
         network.isFaulty = false
     }
 
-    /// Continues until the stages have written nothing for longer than any timer lasts.
+    /// Continues until the stages have written nothing for five seconds, which is longer than any timer, and no push
+    /// waits.
     private func drain() throws {
         var (quiet, last) = (Duration.zero, positions)
         for _ in 0..<5_000 where problems.isEmpty {
@@ -198,7 +199,7 @@ final class World {
         }
     }
 
-    /// Pushes that wait for another attempt.
+    /// The pushes and notices that have no outcome yet.
     private var pendingPushes: Int {
         get throws { try Conservation.pending(in: LogLines.read(folder.path + "/logs/outcomes")) }
     }

@@ -12,14 +12,14 @@ import Testing
     func `puts each match into one notification or coalesced event and reports it once`(seed: UInt64) throws {
         let stream = Stream(seed: seed)
         var ended: [Int] = []
-        var told: [Int] = []
+        var reported: [Int] = []
         for line in try stream.outputs().lines {
             let json = try Parsed(line)
             ended.append(json.change)
-            told += json.causes
+            reported += json.causes
         }
         #expect(ended.sorted() == Array(1...stream.arrivals.count), "seed \(seed)")
-        #expect(told.sorted() == Array(1...stream.arrivals.count), "seed \(seed)")
+        #expect(reported.sorted() == Array(1...stream.arrivals.count), "seed \(seed)")
     }
 
     @Test(arguments: seeds)
@@ -135,7 +135,7 @@ private struct Stream {
     private struct Model {
         let stream: Stream
         var held: [Held] = []
-        var left: [String: Int64] = [:]
+        var lastSent: [String: Int64] = [:]
         var lines: [String] = []
 
         mutating func release(through time: Int64) {
@@ -144,7 +144,7 @@ private struct Stream {
             }) {
                 let due = held.remove(at: place)
                 lines.append(stream.notification(of: due.members, due.atLimit))
-                left[due.key] = due.due
+                lastSent[due.key] = due.due
             }
         }
 
@@ -166,7 +166,7 @@ private struct Stream {
                 held.append(Held(key: key, user: match.user, members: [index], since: now, due: due))
             } else {
                 lines.append(stream.notification(of: [index], due > now ? stream.settings.atLimit.rawValue : nil))
-                left[key] = now
+                lastSent[key] = now
             }
         }
 
@@ -177,7 +177,7 @@ private struct Stream {
             case "debounce": return now + window
             default:
                 if let place { return held[place].due }
-                return max(now, left[key].map { $0 + window } ?? now)
+                return max(now, lastSent[key].map { $0 + window } ?? now)
             }
         }
 

@@ -46,8 +46,8 @@ struct CoalesceSnapshotTests {
                 }
                 let place = "seed \(seed), \(policy), \(limit) pending, cut \(cut)"
                 #expect(itself.difference(from: restored) == nil, "\(place)")
-                #expect(itself.said.contains { $0.contains { $0.contains("coalesced") } }, "\(place)")
-                #expect(limit == 100 || itself.said.contains { $0.contains { $0.contains("atLimit") } }, "\(place)")
+                #expect(itself.outputs.contains { $0.contains { $0.contains("coalesced") } }, "\(place)")
+                #expect(limit == 100 || itself.outputs.contains { $0.contains { $0.contains("atLimit") } }, "\(place)")
             }
         }
     }
@@ -102,7 +102,7 @@ struct CoalesceSnapshotTests {
         ]
         let run = try Self.run(history, policy: policy)
         let report = try run.damaged(fresh: { try Self.fresh(policy, pendingPerUser: 1) }, then: history)
-        #expect(report.prefixesTaken == 0)
+        #expect(report.prefixesAccepted == 0)
         #expect(report.changesRefused > 0)
     }
 

@@ -31,9 +31,9 @@ extension Registry {
     }
 }
 
-/// Feeds a stage like its host, and wakes it until nothing is held.
+/// Feeds a stage like its host, and wakes it until it holds no notification.
 ///
-/// - Parameter joins: The numbers of events after which the batch goes on. After every other event the outbox is
+/// - Parameter joins: The indices of the events that do not end a batch. After every other event, the outbox is
 ///   emptied.
 func outputs(
     of arrivals: [Arrival], policy: String = "debounce", window: Duration = .milliseconds(100),

@@ -116,7 +116,7 @@ import Time
             var out = Outbox()
             stage.handOutAgain(at: harness.now, into: &out)
             #expect(out.takeDeliveries() == [pushes[0], pushes[2]])
-            #expect(stage.firstOut == 4)
+            #expect(stage.firstUnanswered == 4)
         }
     }
 }

@@ -12,14 +12,14 @@ struct AnswerReplayTests {
         var draw = Seeded(seed)
         for _ in 0..<8 {
             let history = try LiveHistory(&draw)
-            let said = try history.replayed(isRestarted: false)
-            let place = zip(said, history.lines).enumerated().first { $1.0 != $1.1 }
-            #expect(said == history.lines, "seed \(seed): \(String(describing: place))")
+            let replayedLines = try history.replayed(isRestarted: false)
+            let place = zip(replayedLines, history.lines).enumerated().first { $1.0 != $1.1 }
+            #expect(replayedLines == history.lines, "seed \(seed): \(String(describing: place))")
         }
     }
 
     @Test(arguments: Seeded.seeds)
-    func `a restart after any batch changes nothing`(seed: UInt64) throws {
+    func `a restart after each batch changes no event of the replay`(seed: UInt64) throws {
         var draw = Seeded(seed)
         let history = try LiveHistory(&draw)
         #expect(try history.replayed(isRestarted: true) == history.lines, "seed \(seed)")
@@ -188,7 +188,7 @@ private struct LiveHistory {
     /// - Parameter isRestarted: Whether a new stage takes over the state after each batch.
     func replayed(isRestarted: Bool) throws -> [String] {
         var clock = StageClock(try DeliverHarness(transports: settings).stage)
-        var (said, fed, first): ([String], Int, Int) = ([], 0, 0)
+        var (replayedLines, fed, first): ([String], Int, Int) = ([], 0, 0)
         for batch in batches {
             var out = Outbox()
             for event in events[fed..<batch.cursor] {
@@ -201,11 +201,11 @@ private struct LiveHistory {
                     if let answer = DeliverStage.answer(recordedIn: $0) { clock.receive(answer, into: &out) }
                 }
             }
-            said += String(decoding: out.lines, as: UTF8.self).split(separator: "\n").map(String.init)
+            replayedLines += String(decoding: out.lines, as: UTF8.self).split(separator: "\n").map(String.init)
             first = batch.lines
             if isRestarted { clock = try restarted(clock) }
         }
-        return said
+        return replayedLines
     }
 
     private func restarted(_ clock: StageClock<DeliverStage>) throws -> StageClock<DeliverStage> {

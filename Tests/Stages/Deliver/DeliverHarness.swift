@@ -16,7 +16,7 @@ struct DeliverHarness {
     /// The messages to the operator.
     private(set) var said: [String] = []
     private var sequence: UInt64 = 0
-    /// A manual clock.
+    /// The time of the manual clock.
     private(set) var now = Instant(microseconds: 1_000_000)
 
     init(
@@ -107,7 +107,7 @@ struct DeliverHarness {
 
     private mutating func collect(_ out: inout Outbox) {
         outcomes += String(decoding: out.lines, as: UTF8.self).split(separator: "\n").map(String.init)
-        said += out.said
+        said += out.operatorLines
         rejections += out.takeRejections().map(\.rejection)
         deliveries += out.takeDeliveries()
         withdrawals += out.takeWithdrawals()
@@ -153,7 +153,7 @@ extension Delivery {
     var text: String { String(decoding: line, as: UTF8.self) }
 }
 
-/// The value of a member that is a text or a number.
+/// The value of a member that is a string or a number.
 func member(_ name: String, of line: String) throws -> String? {
     var parser = JSONParser()
     return try Array(line.utf8).withUnsafeBytes { bytes in

@@ -61,7 +61,7 @@ import Testing
         #expect(headers.allSatisfy { $0.wholeMatch(of: /\{"apns-id":"[0-9a-f-]{36}"\}/) != nil } && headers.count == 1)
     }
 
-    @Test func `the error for a pipeline without transports says what to write, and where`() throws {
+    @Test func `the error for a pipeline without transports shows what to write`() throws {
         for text in ["other: 1", "transports: {}", "transports: {apns: {path: x}}"] {
             let error = #expect(throws: PipelineFileError.self) {
                 try SettingsReader(text: text, file: "p.yaml").decode(DeliverSettings.self)

@@ -44,7 +44,7 @@ struct DeliverSnapshotTests {
         let (itself, restored) = try Run.split(
             history, at: draw.below(300), answer: Self.answer, fresh: Self.fresh)
         #expect(itself.difference(from: restored) == nil, "seed \(seed)")
-        #expect(itself.said.contains { $0.count > 3 }, "seed \(seed)")
+        #expect(itself.outputs.contains { $0.count > 3 }, "seed \(seed)")
     }
 
     @Test(arguments: Seeded.seeds)
@@ -60,7 +60,7 @@ struct DeliverSnapshotTests {
         let events = [register("mac"), register("phone", topic: nil), register("mac", of: "_bob")]
         let then = (events + [push(), unregister("mac"), push(to: "_bob")]).map { Run.Arrival($0) }
         let report = try Self.run(events).damaged(fresh: Self.fresh, then: then)
-        #expect(report.prefixesTaken == 0)
+        #expect(report.prefixesAccepted == 0)
         #expect(report.changesRefused > 0)
     }
 

@@ -68,7 +68,7 @@ import Testing
         #expect(try excluded.map { try member("device", of: $0) } == ["A"])
     }
 
-    @Test func `a user at the limit of devices can only register known devices`() throws {
+    @Test func `at the limit of devices, a user can only register an existing device again`() throws {
         var harness = try DeliverHarness()
         for index in 0..<DeviceRegistry.devicesPerUserMax { try harness.feed(register("d\(index)")) }
         try harness.feed(register("one more"), register("d7", token: "renewed"))
@@ -77,7 +77,7 @@ import Testing
         #expect(harness.rejections.count == 1)
     }
 
-    @Test func `the registry keeps nothing of devices that are gone`() throws {
+    @Test func `the registry keeps no data of removed devices`() throws {
         var registry = DeviceRegistry(transports: ["apns"])
         let events = [register("mac", token: "1"), register("mac", token: "2"), register("phone", token: "2")]
         for event in events { try registry.register(parsed(event) { json in try Registration(json) }, at: .epoch) }

@@ -25,7 +25,7 @@ import Time
     /// The answer that the transport has not sent the push, and asks for it again at `second`.
     private func notSent(_ delivery: Delivery, until second: Int64) -> TransportAnswer {
         TransportAnswer(
-            delivery.id, .deferred, reason: "no room at the server", attempts: 0,
+            delivery.id, .deferred, reason: "no stream to the server is free", attempts: 0,
             until: Instant(microseconds: second * 1_000_000))
     }
 
@@ -152,7 +152,7 @@ import Time
         #expect(try harness.takeSummary() == ["deferred 2 mac", "deferred 2 mac", "unregistered 2 mac"])
     }
 
-    @Test func `a push in flight that nothing replaces is handed out again, not only queried`() throws {
+    @Test func `a push in flight without a newer push is handed out again, not only queried`() throws {
         var harness = try harness()
         harness.advance(to: 10)
         #expect(harness.takeDeliveries().map(\.isStatusQuery) == [false])

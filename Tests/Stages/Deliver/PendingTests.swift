@@ -269,7 +269,7 @@ import Time
         #expect(summary.contains("app.resumed"))
     }
 
-    @Test func `the operator is told once that all devices of an app are unknown, and once that one is known`() throws {
+    @Test func `the operator gets one message when all devices are unknown and one when a device is accepted`() throws {
         var harness = try DeliverHarness()
         for number in 0..<25 { try harness.feed(register("d\(number)")) }
         try harness.feed(push())
@@ -278,11 +278,11 @@ import Time
         harness.advance(to: 2)
         let app = "apns: iCloud.Notes development com.example.Notes"
         #expect(harness.said.count == 1)
-        #expect(harness.said.first?.hasPrefix("\(app): nothing more is sent: 20 devices are unknown there") == true)
+        #expect(harness.said.first?.hasPrefix("\(app): Belfry stops sending: 20 devices are unknown there") == true)
         let found = harness.stage.findings(of: "out")
         let what = "out: apns rejects every push of iCloud.Notes development com.example.Notes: "
         #expect(found.count == 1 && found[0].code == "app.stopped" && found[0].text.hasPrefix(what), "\(found)")
-        #expect(found[0].fix?.hasPrefix("the transport has not accepted any of its devices yet: Compare") == true)
+        #expect(found[0].fix?.hasPrefix("the transport has not accepted any device of this app yet: Compare") == true)
         try harness.feed(push())
         harness.advance(to: 62)
         answers(&harness, .unknownAddress)

@@ -142,7 +142,7 @@ import Time
                 notice.id, status == 204 ? .accepted : .failed, status: status, reason: "r", attempts: 2)
             harness.answer(given)
             var read = try #require(try Self.recorded(harness.outcomes.last ?? ""))
-            (read.taken, read.until) = (nil, nil)
+            (read.receivedAt, read.until) = (nil, nil)
             #expect(read == given)
         }
     }
@@ -155,6 +155,7 @@ import Time
         let text = "transports: {retired: {use: file}}\nretired: {url: x}"
         let reader = try SettingsReader(text: text, file: "p.yaml")
         let error = #expect(throws: PipelineFileError.self) { try reader.decode(DeliverSettings.self) }
-        #expect(error?.description.hasPrefix("p.yaml:2:10: retired: a transport has this name too") == true)
+        let found = "p.yaml:2:10: retired: a transport also has the name \"retired\""
+        #expect(error?.description.hasPrefix(found) == true)
     }
 }

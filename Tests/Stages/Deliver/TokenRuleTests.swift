@@ -47,7 +47,7 @@ import Testing
         #expect(deliveries.map(\.id.device) == ["pad"] && deliveries[0].text.contains(#""token":"ab""#))
     }
 
-    @Test func `a transport without rules accepts any token, and so do all with tokens any or an old log`() throws {
+    @Test func `without token rules, or with tokens any as in old logs, a transport accepts any token`() throws {
         var harness = try harness()
         try harness.feed(
             register("mac", transport: "hook", token: "NONE"), register("pad", transport: "lost", token: "NONE"))

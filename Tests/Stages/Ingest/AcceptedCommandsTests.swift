@@ -30,7 +30,7 @@ struct AcceptedCommandsTests {
     ]
 
     @Test(arguments: commands)
-    func `an accepted command is logged as it came`(command: String) throws {
+    func `an accepted command is logged unchanged`(command: String) throws {
         var door = try Door()
         #expect(try door.send(command) == nil)
         #expect(door.log == [command])

@@ -80,7 +80,7 @@ extension StageContext {
     }
 }
 
-/// The example commands of design.md, with members added or changed.
+/// Example commands. The parameters add or change members.
 enum Example {
     static let place = #""container":"iCloud.com.example.Notes","environment":"development""#
     static let title = #"{"title":{"value":"Hi","type":"STRING"}}"#

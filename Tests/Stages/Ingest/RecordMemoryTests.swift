@@ -1,7 +1,7 @@
 import Ingest
 import Testing
 
-/// Whether a record command is a create, an update, or the delete of a known record.
+/// Ingest finds out whether a record command is a create, an update, or the delete of a known record.
 struct RecordMemoryTests {
     private func changes(_ commands: [String]) throws -> [String] {
         var door = try Door()
@@ -22,7 +22,7 @@ struct RecordMemoryTests {
         Example.save().replacing("development", with: "production"),
         Example.save().replacing("example.Notes", with: "example.Other"),
     ])
-    func `another place, name or type is another record`(other: String) throws {
+    func `a save with another app, database, zone, owner, name or type creates another record`(other: String) throws {
         #expect(try changes([Example.save(), other]) == ["create", "create"])
     }
 
@@ -103,7 +103,7 @@ struct RecordMemoryTests {
         #expect(door.log == [Example.save(also: #","change":"create""#)])
     }
 
-    @Test func `a log that is sent again is accepted and stays unchanged`() throws {
+    @Test func `a log that is sent again is accepted, with the member change at the end of each event`() throws {
         var door = try Door()
         for command in [Example.save(), Example.save(), Example.delete(type: nil)] { try door.send(command) }
         var second = try Door()

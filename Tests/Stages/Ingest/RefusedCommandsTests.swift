@@ -16,7 +16,7 @@ struct RefusedCommandsTests {
     }
 
     static let place = Example.place
-    static let time = #"a time is RFC 3339 text from 1970 to 9999, such as "2026-01-31T12:00:00.5Z""#
+    static let time = #" is not a time in RFC 3339 from 1970 to 9999, such as "2026-01-31T12:00:00.5Z""#
 
     static let commands = [
         Row("{}", "member.missing", at: "type", "type is required: add it"),
@@ -37,7 +37,7 @@ struct RefusedCommandsTests {
             "a badge is a number, not a string"),
         Row(
             #"{"type":"badge.set",\#(place),"user":"_alice","badge":-1}"#, "badge.range", at: "badge",
-            "a badge is a whole number from 0 to 2147483647; 0 removes it from the icon"),
+            "a badge is a whole number from 0 to 2147483647, not -1; 0 removes the badge from the icon"),
         Row(
             #"{"type":"badge.set",\#(place),"user":"_alice","topic":"","badge":1}"#, "name.length", at: "topic",
             "a topic has 1 to 255 bytes, not 0"),
@@ -47,10 +47,12 @@ struct RefusedCommandsTests {
             "environment is required: add it"),
         Row(
             #"{"type":"record.save","container":"com.example","environment":"development"}"#, "container.prefix",
-            at: "container", #"a container starts with "iCloud.", as in iCloud.com.example.App"#),
+            at: "container",
+            #""com.example" is not a container: write "iCloud." and a name, as in iCloud.com.example.App"#),
         Row(
             #"{"type":"record.save","container":"iCloud.","environment":"development"}"#, "container.prefix",
-            at: "container", #"a container starts with "iCloud.", as in iCloud.com.example.App"#),
+            at: "container",
+            #""iCloud." is not a container: write "iCloud." and a name, as in iCloud.com.example.App"#),
         Row(
             #"{"type":"record.save","container":"iCloud.a b","environment":"development"}"#, "name.characters",
             at: "container", #"a container is ASCII letters, digits, '.', '-' and '_', which "iCloud.a b" is not"#),
@@ -90,13 +92,14 @@ struct RefusedCommandsTests {
             #"a push's type cannot be "match": use push"#),
         Row(
             redrive(#""user":"_alice","subscriptionID""#, #""user":"_bob","subscriptionID""#), "member.conflict",
-            at: "push.user", "a push is redriven to a device of its own user: user differs"),
+            at: "push.user",
+            "user differs between the push and the command: redrive a push only to a device of its own user"),
         Row(
             redrive(#""payload":{"aps""#, #""paylod":{"aps""#), "member.unknown", at: "push.paylod",
             #"a push has no member "paylod": did you mean "payload"?"#),
         Row(
             redrive(#""apns-push-type":"alert""#, #""apns-id":"1""#), "member.unknown", at: "push.headers.apns-id",
-            "deliver writes apns-id itself: leave it out"),
+            "deliver writes apns-id itself: leave apns-id out"),
         Row(
             redrive(#""apns-priority":"10""#, #""apns-priority":10"#), "member.kind",
             at: "push.headers.apns-priority", "a header is a string, not a number"),
@@ -150,7 +153,7 @@ struct RefusedCommandsTests {
     static let records = [
         Row(
             #"{"type":"record.save",\#(place),"database":"shared","record":{}}"#, "member.missing", at: "owner",
-            "owner says whose shared database it is: add the user's record name"),
+            "owner is missing: add the record name of the user whose shared database this is"),
         Row(
             #"{"type":"record.save",\#(place),"database":"public"}"#, "member.missing", at: "record",
             "record is required: add it"),
@@ -160,14 +163,18 @@ struct RefusedCommandsTests {
         Row(
             Example.save(fields: #"{"n":{"value":"1","type":"INT64"}}"#), "field.value", at: "record.fields.n.value",
             "an INT64 is a whole number from -9223372036854775808 to 9223372036854775807, "
-                + "written without fraction or exponent"),
+                + "written without fraction or exponent, not a string"),
         Row(
             Example.save(zone: ""), "name.length", at: "record.zoneID.zoneName",
             "a zone name has 1 to 255 bytes, not 0"),
         Row(
             Example.save().replacing(#""zoneName":"Notes""#, with: #""zoneName":"Notes","ownerRecordName":"_bob""#),
             "zone.owner", at: "record.zoneID.ownerRecordName",
-            #"a private database's zones belong to its user, "_alice": name that user or leave it out"#),
+            #"a private database's zones belong to its user, "_alice": name that user or leave the owner out"#),
+        Row(
+            Example.save().replacing(#""zoneName":"Notes""#, with: #""zoneName":"Notes","ownerName":"_bob""#),
+            "zone.owner", at: "record.zoneID.ownerName",
+            #"a private database's zones belong to its user, "_alice": name that user or leave the owner out"#),
         Row(
             Example.save(also: #","origin":{"device":"d"}"#), "member.missing", at: "origin.user",
             "user is required: add it"),
@@ -192,9 +199,11 @@ struct RefusedCommandsTests {
         Row(
             Example.delete(also: #","before":[]"#), "member.kind", at: "before",
             "a dictionary of fields is an object, not an array"),
-        Row(Example.save(also: #","time":"yesterday""#), "time.format", at: "time", time),
-        Row(Example.save(also: #","time":1769860800"#), "time.format", at: "time", time),
-        Row(Example.save(also: #","time":"2026-02-30T00:00:00Z""#), "time.format", at: "time", time),
+        Row(Example.save(also: #","time":"yesterday""#), "time.format", at: "time", #""yesterday""# + time),
+        Row(Example.save(also: #","time":1769860800"#), "time.format", at: "time", "a number" + time),
+        Row(
+            Example.save(also: #","time":"2026-02-30T00:00:00Z""#), "time.format", at: "time",
+            #""2026-02-30T00:00:00Z""# + time),
     ]
 
     static let subscriptions = [
@@ -207,8 +216,8 @@ struct RefusedCommandsTests {
         Row(
             Example.subscribe(#"{"subscriptionID":"s","subscriptionType":"database"}"#, database: "public"),
             "subscription.scope", at: "subscription.subscriptionType",
-            "a database subscription lives in a private or shared database, not in a public one: save it there, "
-                + "or let ingest take it with subscriptionsInAnyDatabase: true"),
+            "a database subscription belongs in a private or shared database, not in a public database: "
+                + "save it there, or let ingest accept it with subscriptionsInAnyDatabase: true"),
         Row(
             Example.subscribe(
                 #"{"subscriptionID":"s","subscriptionType":"database","notificationInfo":{"desiredKeys":["a","b","c","d"]}}"#
@@ -219,7 +228,7 @@ struct RefusedCommandsTests {
             Example.subscribe(
                 #"{"subscriptionID":"s","subscriptionType":"zone","zoneID":{"zoneName":"Z","ownerRecordName":"_bob"}}"#),
             "zone.owner", at: "subscription.zoneID.ownerRecordName",
-            #"a private database's zones belong to its user, "_alice": name that user or leave it out"#),
+            #"a private database's zones belong to its user, "_alice": name that user or leave the owner out"#),
     ]
 
     @Test(arguments: [commands, devices, redrives, records, subscriptions].flatMap { $0 })

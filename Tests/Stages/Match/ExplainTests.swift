@@ -103,8 +103,8 @@ struct ExplainTests {
                 continue
             }
             let line = DrawnChange(.wide, &random).line
-            let told = try feed.explain(line)
-            let watching = told.filter { $0.code == .subscriptionMatched }
+            let explanations = try feed.explain(line)
+            let watching = explanations.filter { $0.code == .subscriptionMatched }
             let ids = watching.map { $0.detail("subscriptionID")?.dropFirst().dropLast() ?? "" }
             #expect(try feed.watchers(line) == ids.map(String.init), "seed \(seed)")
         }

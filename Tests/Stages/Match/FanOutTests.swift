@@ -6,7 +6,7 @@ import Time
 
 @testable import Match
 
-/// A change with very many matches is written in parts, with the same result.
+/// If a change has very many matches, they are written in parts. The matches stay the same.
 @Suite struct FanOutTests {
     private static let watchers = 300
 

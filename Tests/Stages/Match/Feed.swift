@@ -13,7 +13,7 @@ struct Feed: ~Copyable {
     private var parser = JSONParser()
     private var out = Outbox()
     private(set) var sequence: UInt64 = 0
-    /// The code and path of the last rejection.
+    /// The code and path of each rejection so far.
     private(set) var rejections: [String] = []
 
     private static let context =

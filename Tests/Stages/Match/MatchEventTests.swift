@@ -61,7 +61,7 @@ struct MatchEventTests {
         "fields", "before", "change", "origin",
     ])
     func `a key with escapes is read like the same key without escapes`(_ key: String) throws {
-        func told(_ escape: (String) -> String) throws -> [String] {
+        func output(_ escape: (String) -> String) throws -> [String] {
             var feed = try Feed()
             _ = try feed.send(Line.save(Line.query(#""predicate":"a == 1""#, more: #","zoneWide":true"#)))
             let line = """
@@ -72,9 +72,9 @@ struct MatchEventTests {
             return try feed.send(escape(line))
         }
         let escaped = String(format: "\\u%04x", Int(key.utf8.first ?? 0)) + key.dropFirst()
-        let plain = try told { $0 }
+        let plain = try output { $0 }
         #expect(plain.count == 1)
-        #expect(try told { $0.replacing("\"\(key)\":", with: "\"\(escaped)\":") } == plain)
+        #expect(try output { $0.replacing("\"\(key)\":", with: "\"\(escaped)\":") } == plain)
     }
 
     @Test func `matches of a change share the notification ID and are in the order of their saves`() throws {

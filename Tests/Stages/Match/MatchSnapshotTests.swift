@@ -20,7 +20,7 @@ struct MatchSnapshotTests {
         return run
     }
 
-    /// Sometimes no subscription watches for a while, so that the tally writes a range.
+    /// Sometimes no subscription watches a change for a while, so that the stage writes a `not_matched` event.
     private static func history(_ draw: inout Seeded) throws -> [Run.Arrival] {
         var time: Int64 = 0
         return try (0..<1500).map { _ in
@@ -42,8 +42,8 @@ struct MatchSnapshotTests {
             let cut = draw.below(history.count - 100)
             let (itself, restored) = try Run.split(history, at: cut, fresh: Self.fresh)
             #expect(itself.difference(from: restored) == nil, "seed \(seed), cut \(cut)")
-            #expect(itself.said.contains { $0.count > 2 }, "seed \(seed)")
-            #expect(itself.said.contains { $0.contains { $0.contains("not_matched") } }, "seed \(seed)")
+            #expect(itself.outputs.contains { $0.count > 2 }, "seed \(seed)")
+            #expect(itself.outputs.contains { $0.contains { $0.contains("not_matched") } }, "seed \(seed)")
         }
     }
 
@@ -67,7 +67,7 @@ struct MatchSnapshotTests {
         ]
         let then = (lines + [Line.remove()]).map { Run.Arrival($0) }
         let report = try Self.run(lines).damaged(fresh: Self.fresh, then: then)
-        #expect(report.prefixesTaken == 0)
+        #expect(report.prefixesAccepted == 0)
         #expect(report.changesRefused > 0)
     }
 

@@ -43,10 +43,10 @@ struct NowTests {
         _ = try feed.send(Self.save("due < now()", 0))
         let line = Line.change(fields: #"{"due":{"value":1000}}"#)
         for (now, code) in [(1_000, ExplanationCode.clauseFalse), (1_001, .clauseTrue)] as [(Int64, ExplanationCode)] {
-            let told = try InputEvent.read(line, sequence: 2) {
+            let explanations = try InputEvent.read(line, sequence: 2) {
                 feed.stage.explain($0, at: Instant(microseconds: now * 1_000), for: ExplainedSubject())
             }
-            #expect(try #require(told.first).parts.contains { $0.code == code }, "\(told)")
+            #expect(try #require(explanations.first).parts.contains { $0.code == code }, "\(explanations)")
         }
     }
 }

@@ -28,7 +28,7 @@ struct UnindexedTests {
     ) throws {
         let found = try Self.stage([Self.save(predicate)]).unindexed
         let subscriptions = try #require(found.first)
-        #expect(found.count == 1 && subscriptions.lookedAt == 1 && subscriptions.group.first.savedAt == 1)
+        #expect(found.count == 1 && subscriptions.evaluatedPerChange == 1 && subscriptions.group.first.savedAt == 1)
         #expect(subscriptions.parts.count == reasons.count)
         for (part, reason) in zip(subscriptions.parts, reasons) { #expect(part.reason.contains(reason), "\(part)") }
         let ways = subscriptions.parts.compactMap(\.instead).joined(separator: "; ")
@@ -58,7 +58,7 @@ struct UnindexedTests {
             Line.remove(id: "gone", database: "public"),
         ])
         #expect(stage.unindexed.map(\.group.first.subscriptionID) == ["one", "two", "own"])
-        #expect(stage.unindexed.map(\.lookedAt) == [2, 2, 1])
+        #expect(stage.unindexed.map(\.evaluatedPerChange) == [2, 2, 1])
         let two = stage.unindexed[1].group.first
         #expect(
             [two.user, two.database, two.recordType, two.predicate] == ["_b", "public", "Note", "NOT n IN {3, 4}"])
@@ -69,7 +69,7 @@ struct UnindexedTests {
         lines += (0..<5).map { Line.save(Line.query(#""predicate":"n != 1""#), id: "p\($0 / 3)", user: "_u\($0 % 3)") }
         lines.append(Self.save("state != 'x1'", id: "other").replacing("Note", with: "Task"))
         let found = try Self.stage(lines).unindexed
-        #expect(found.map(\.group.count) == [120, 5, 1] && found.map(\.lookedAt) == [120, 2, 1])
+        #expect(found.map(\.group.count) == [120, 5, 1] && found.map(\.evaluatedPerChange) == [120, 2, 1])
         #expect(found.map { $0.parts.map(\.text) } == [["state != …"], ["n != 1"], ["state != 'x1'"]])
         #expect(found[0].group.named.map(\.subscriptionID) == (0..<QueryGroup.namedMax).map { "s\($0)" })
         #expect(found[1].group.named.map(\.user) == ["_u0", "_u1", "_u2", "_u0", "_u1"])

@@ -3,13 +3,13 @@ import TestSupport
 
 @testable import Payload
 
-/// A random notification with texts of any length in several scripts, and the payload that Apple's documents
+/// A random notification with strings of any length in several scripts, and the payload that Apple's documents
 /// require for it.
 struct DrawnNotification {
     private(set) var notification = SampleNotification()
     /// The expected value at each path of a complete payload.
     private(set) var expected: [[String]: Tree] = [:]
-    /// Desired fields of the record whose types payloads cannot contain.
+    /// Desired fields and argument fields of the record whose types payloads cannot contain.
     private(set) var unfit: Set<String> = []
     private var members: [String] = []
     private var fields: [String: Field] = [:]

@@ -17,6 +17,17 @@ struct ExplainTests {
         #expect(try explain(SampleNotification(), ExplainedSubject(user: "_other")).isEmpty)
     }
 
+    @Test func `the explanation of a silent push distinguishes a plain subscription from a payload that is too long`()
+        throws
+    {
+        let plain = try explain(SampleNotification())
+        #expect(plain.map(\.text) == ["the push is silent: its subscription sets no alert, sound or badge"])
+        let body = String(repeating: "b", count: 5_000)
+        let long = try explain(SampleNotification(info: #"{"alertBody":"\#(body)"}"#))
+        #expect(long.map(\.code) == [.payloadSilent, .payloadPruned])
+        #expect(long.first?.text == "the push is silent: its payload has no room for an alert, a sound or a badge")
+    }
+
     @Test(arguments: [3_700, 4_000, 5_000])
     func `the explanation names the parts left out and the bytes before and after`(length: Int) throws {
         let long = String(repeating: "x", count: 90)

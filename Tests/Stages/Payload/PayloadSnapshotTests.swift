@@ -45,7 +45,7 @@ struct PayloadSnapshotTests {
         let history = (0..<150).map { _ in Self.drawn(&draw) }
         let (itself, restored) = try Run.split(history, at: draw.below(100), fresh: Self.fresh)
         #expect(itself.difference(from: restored) == nil, "seed \(seed)")
-        #expect(itself.said.contains { $0.contains { $0.contains(#""badge":3"#) } }, "seed \(seed)")
+        #expect(itself.outputs.contains { $0.contains { $0.contains(#""badge":3"#) } }, "seed \(seed)")
     }
 
     @Test(arguments: Seeded.seeds)
@@ -63,7 +63,7 @@ struct PayloadSnapshotTests {
             Self.notification("_a"),
         ]
         let report = try Self.run(history).damaged(fresh: Self.fresh, then: history)
-        #expect(report.prefixesTaken == 0)
+        #expect(report.prefixesAccepted == 0)
         #expect(report.changesRefused > 0)
     }
 

@@ -49,7 +49,7 @@ import Testing
         .actionKey,
         .body, .bodyArguments, .bodyKey, .badge, .mutableContent, .category, .zoneOwner, .zoneName,
     ]
-    private static let seen: PayloadParts = [
+    private static let visible: PayloadParts = [
         .subtitle, .subtitleArguments, .subtitleKey, .title, .titleArguments, .titleKey, .sound, .launchImage,
         .actionKey, .body, .bodyArguments, .bodyKey, .badge, .mutableContent, .category,
     ]
@@ -63,7 +63,7 @@ import Testing
             lost.append(part)
         }
         let backwards = Array(lost.reversed())
-        for part in backwards.filter(seen.contains) + backwards.filter({ !seen.contains($0) })
+        for part in backwards.filter(visible.contains) + backwards.filter({ !visible.contains($0) })
         where writer.bytes(kept.union(part), badge) <= 4096 { kept.formUnion(part) }
         return kept
     }

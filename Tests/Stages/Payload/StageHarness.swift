@@ -16,7 +16,7 @@ let context = StageContext(
 /// Feeds a new stage like its host.
 ///
 /// - Parameters:
-///   - cuts: The numbers of the events after which a batch ends.
+///   - cuts: The indices of the events after which a batch ends.
 ///   - time: The time of all events, in microseconds since 1970.
 func outputs(
     of events: [String], cuts: Set<Int> = [], at time: Int64 = 0, _ settings: PayloadSettings = PayloadSettings()

@@ -58,11 +58,11 @@ import Time
         _ answer: String, _ outcome: TransportAnswer.Outcome
     ) async throws {
         try await APNsRig.with(script: [#"{"do":\#(answer)}"#]) { rig in
-            let told = await rig.deliver(apnsPush(1))[0]
-            #expect(told.outcome == outcome, "\(told)")
-            #expect(answer.contains("\(told.status ?? 0)") && answer.contains(told.reason ?? "no reason"))
-            #expect(told.since == (outcome == .unregistered ? Instant(microseconds: 1_700_000_000_000_000) : nil))
-            #expect((told.until != nil) == (outcome == .deferred))
+            let reported = await rig.deliver(apnsPush(1))[0]
+            #expect(reported.outcome == outcome, "\(reported)")
+            #expect(answer.contains("\(reported.status ?? 0)") && answer.contains(reported.reason ?? "no reason"))
+            #expect(reported.since == (outcome == .unregistered ? Instant(microseconds: 1_700_000_000_000_000) : nil))
+            #expect((reported.until != nil) == (outcome == .deferred))
         }
     }
 
@@ -70,8 +70,8 @@ import Time
         try await APNsRig.with { rig in
             #expect(await rig.deliver(apnsPush(1))[0].outcome == .accepted)
             try await rig.apns.control(#"{"key":{"id":"KEYLOCAL12","state":"revoked"}}"#)
-            let told = await rig.deliver(apnsPush(2))[0]
-            #expect(told.outcome == .stopped && told.status == 403 && told.reason == "InvalidProviderToken")
+            let reported = await rig.deliver(apnsPush(2))[0]
+            #expect(reported.outcome == .stopped && reported.status == 403 && reported.reason == "InvalidProviderToken")
             try await rig.apns.control(#"{"key":{"id":"KEYLOCAL12","state":"active"}}"#)
             #expect(await rig.deliver(apnsPush(2))[0].outcome == .accepted)
             #expect(rig.apns.received.map(\.connection) == [1, 1, 2], "the probe uses a new connection")
@@ -82,8 +82,8 @@ import Time
         try await APNsRig.with("connections: 2", streams: 5) { rig in
             #expect(await rig.settle((1...20).map { apnsPush($0) }).count == 20)
             try await rig.apns.control(#"{"key":{"id":"KEYLOCAL12","state":"revoked"}}"#)
-            let told = await rig.deliver((21...120).map { apnsPush($0) })
-            #expect(told.allSatisfy { $0.outcome == .stopped && $0.reason == "InvalidProviderToken" })
+            let reported = await rig.deliver((21...120).map { apnsPush($0) })
+            #expect(reported.allSatisfy { $0.outcome == .stopped && $0.reason == "InvalidProviderToken" })
             #expect(rig.apns.receivedCount <= 20 + 2 * 5)
             let before = rig.apns.received.map(\.connection).max() ?? 0
             #expect(await rig.deliver(apnsPush(121))[0].outcome == .stopped)
@@ -93,8 +93,8 @@ import Time
 
     @Test func `a server error defers a push for a quarter of an hour`() async throws {
         try await APNsRig.with(script: [#"{"do":{"status":503,"reason":"ServiceUnavailable"}}"#]) { rig in
-            let told = await rig.deliver(apnsPush(1))[0]
-            #expect(told.until == rig.clock.now.advanced(by: .seconds(900)))
+            let reported = await rig.deliver(apnsPush(1))[0]
+            #expect(reported.until == rig.clock.now.advanced(by: .seconds(900)))
         }
     }
 
@@ -146,7 +146,7 @@ import Time
         }
     }
 
-    /// After a crash, all pushes in flight may be repeated. So late pushes and those of the next window share one
+    /// After a crash, all pushes in flight may be repeated. So late pushes and the pushes of the next window share one
     /// limit.
     @Test func `pushes that outlast their window leave less room for the next window`() async throws {
         try await APNsRig.with(streams: 10) { rig in
@@ -199,8 +199,8 @@ import Time
     @Test func `a push that expires before there is room is not sent`() async throws {
         try await APNsRig.with { rig in
             let past = "\(rig.clock.now.microseconds / 1_000_000 - 5)"
-            let told = await rig.deliver(apnsPush(1, expiration: past))[0]
-            #expect(told.outcome == .deferred && told.reason == "expired" && rig.apns.receivedCount == 0)
+            let reported = await rig.deliver(apnsPush(1, expiration: past))[0]
+            #expect(reported.outcome == .deferred && reported.reason == "expired" && rig.apns.receivedCount == 0)
         }
     }
 
@@ -213,9 +213,9 @@ import Time
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let transport = try APNsRig.transport(to: apns.port, in: folder, patience: TestPatience(.milliseconds(500)))
         try await transport.open()
-        let told = await transport.deliver([apnsPush(1)])[0]
-        #expect(told.outcome == .deferred && told.attempts == 0 && !told.mayRepeat)
-        #expect(told.reason?.contains("in_flight") == false)
+        let reported = await transport.deliver([apnsPush(1)])[0]
+        #expect(reported.outcome == .deferred && reported.attempts == 0 && !reported.mayRepeat)
+        #expect(reported.reason?.contains("in_flight") == false)
         await transport.close()
     }
 
@@ -290,8 +290,8 @@ import Time
             let transport = try APNsRig.transport(
                 to: stranger.port, in: rig.folder, patience: TestPatience(.milliseconds(500)))
             try await transport.open()
-            let told = await transport.deliver([apnsPush(1)])[0]
-            #expect(told.outcome == .deferred && told.attempts == 0, "\(told)")
+            let reported = await transport.deliver([apnsPush(1)])[0]
+            #expect(reported.outcome == .deferred && reported.attempts == 0, "\(reported)")
             #expect(stranger.receivedCount == 0)
             await transport.close()
             try await stranger.stop()

@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `settings that cannot work change nothing`() async throws {
+    @Test func `settings with a missing key file leave the transport unchanged`() async throws {
         try await APNsRig.with { rig in
             _ = await rig.settle(apnsPush(1))
             let wrong = App.notes().text.replacing(".p8", with: ".lost")
@@ -150,12 +150,12 @@ extension APNsRig {
         return try SettingsReader(text: text, file: "p.yaml").decode(APNsSettings.self)
     }
 
-    /// - Returns: What the operator is told.
+    /// - Returns: The messages for the operator.
     @discardableResult
     fileprivate func change(_ more: String = "", to apps: App...) async throws -> [String] {
         let change = try #require(try await transport.change(to: settings(more, apps.map(\.text))))
         await change.apply()
-        return change.said
+        return change.descriptions
     }
 
     /// Sends pushes that the server receives but does not answer soon.

@@ -146,7 +146,7 @@ extension Delivery.App {
     }
 }
 
-/// A clock that starts at the machine's time, and moves only when it is told to.
+/// A clock that starts at the machine's time, and moves only when a test advances it.
 final class TestClock: Sendable {
     private let time = Mutex(Instant.wall())
 
@@ -155,7 +155,7 @@ final class TestClock: Sendable {
     func advance(by duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
 }
 
-/// How long a window lasts. By default, a window lasts longer than any test.
+/// The length of a window. By default, a window is longer than any test.
 final class TestPatience: Sendable {
     private let state: Mutex<Duration>
 

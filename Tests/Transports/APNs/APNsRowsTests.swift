@@ -21,8 +21,8 @@ import Time
     ])
     func `a push that APNs rejects on one connection is retried on another`(_ answer: String) async throws {
         try await APNsRig.with(script: [Self.once(answer)]) { rig in
-            let told = await rig.deliver(apnsPush(1))[0]
-            #expect(told.outcome == .accepted && told.attempts == 2, "\(told)")
+            let reported = await rig.deliver(apnsPush(1))[0]
+            #expect(reported.outcome == .accepted && reported.attempts == 2, "\(reported)")
             #expect(rig.apns.received.map(\.connection) == [1, 2])
             #expect(Set(rig.apns.received.map(\.tokenIssuedAt)).count == 1, "a young token stays")
         }
@@ -48,9 +48,10 @@ import Time
             let until = try #require(first[0].until)
             #expect(until >= rig.clock.now.advanced(by: .seconds(300)))
             for number: UInt64 in 21...40 {
-                let told = await rig.deliver(apnsPush(number))[0]
-                #expect(told.outcome == .deferred && told.until == until && told.attempts == 0, "\(told)")
-                #expect(told.status == 429 && told.reason == "TooManyProviderTokenUpdates")
+                let reported = await rig.deliver(apnsPush(number))[0]
+                #expect(
+                    reported.outcome == .deferred && reported.until == until && reported.attempts == 0, "\(reported)")
+                #expect(reported.status == 429 && reported.reason == "TooManyProviderTokenUpdates")
             }
             #expect(first.allSatisfy { $0.outcome == .deferred && $0.until == until })
             #expect(rig.apns.received.map(\.connection) == [1, 2])
@@ -72,11 +73,11 @@ import Time
     {
         try await APNsRig.with(script: [Self.always(status, reason)]) { rig in
             for number: UInt64 in 1...6 {
-                var told = await rig.deliver(apnsPush(number))[0]
+                var reported = await rig.deliver(apnsPush(number))[0]
                 // If a connection is replaced soon after its start, the pool waits before it opens the next one.
-                while told.status == nil, !Task.isCancelled { told = await rig.deliver(apnsPush(number))[0] }
-                #expect(told.outcome == .deferred && told.status == status && told.reason == reason)
-                #expect(told.until == rig.clock.now.advanced(by: .seconds(900)))
+                while reported.status == nil, !Task.isCancelled { reported = await rig.deliver(apnsPush(number))[0] }
+                #expect(reported.outcome == .deferred && reported.status == status && reported.reason == reason)
+                #expect(reported.until == rig.clock.now.advanced(by: .seconds(900)))
             }
             #expect(rig.apns.received.map(\.connection) == connections)
         }
@@ -91,11 +92,11 @@ import Time
         async throws
     {
         try await APNsRig.with(script: [Self.always(status, reason)]) { rig in
-            var told: [TransportAnswer] = []
-            for number: UInt64 in 1...11 { told.append(await rig.deliver(apnsPush(number))[0]) }
-            #expect(told.prefix(9).allSatisfy { $0.outcome == .failed })
-            #expect(told.suffix(2).allSatisfy { $0.outcome == (stops ? .stopped : .failed) })
-            #expect(told.allSatisfy { $0.status == status && $0.reason == reason })
+            var reported: [TransportAnswer] = []
+            for number: UInt64 in 1...11 { reported.append(await rig.deliver(apnsPush(number))[0]) }
+            #expect(reported.prefix(9).allSatisfy { $0.outcome == .failed })
+            #expect(reported.suffix(2).allSatisfy { $0.outcome == (stops ? .stopped : .failed) })
+            #expect(reported.allSatisfy { $0.status == status && $0.reason == reason })
             try await rig.apns.control(#"{"script":[]}"#)
             #expect(await rig.deliver(apnsPush(12))[0].outcome == .accepted)
             try await rig.apns.control(#"{"script":[\#(Self.always(status, reason))]}"#)
@@ -105,9 +106,9 @@ import Time
 
     @Test func `a push whose stream is reset with an error may be repeated`() async throws {
         try await APNsRig.with(script: [#"{"when":{"first":1},"do":{"reset":"INTERNAL_ERROR"}}"#]) { rig in
-            let told = await rig.deliver(apnsPush(1))[0]
-            #expect(told.outcome == .deferred && told.mayRepeat && told.attempts == 1)
-            #expect(told.reason == "reset with code 2")
+            let reported = await rig.deliver(apnsPush(1))[0]
+            #expect(reported.outcome == .deferred && reported.mayRepeat && reported.attempts == 1)
+            #expect(reported.reason == "reset with code 2")
             #expect(await rig.settle(apnsPush(1)).outcome == .accepted)
             #expect(rig.apns.received.last?.isRepeat == true)
         }
@@ -115,9 +116,11 @@ import Time
 
     @Test func `if a server returns a push too often, the push is deferred and the pool waits`() async throws {
         try await APNsRig.with(script: [#"{"do":{"reset":"REFUSED_STREAM"}}"#]) { rig in
-            let told = await rig.deliver(apnsPush(1))[0]
-            #expect(told.outcome == .deferred && told.reason == "given back by the server too often", "\(told)")
-            #expect(told.attempts == 0 && !told.mayRepeat && rig.apns.receivedCount == 10)
+            let reported = await rig.deliver(apnsPush(1))[0]
+            #expect(
+                reported.outcome == .deferred && reported.reason == "the server refused the request 10 times",
+                "\(reported)")
+            #expect(reported.attempts == 0 && !reported.mayRepeat && rig.apns.receivedCount == 10)
             #expect(try await rig.dialFailures == 1)
             let last = rig.apns.received.last?.connection ?? 0
             try await rig.apns.control(#"{"script":[]}"#)
@@ -129,9 +132,11 @@ import Time
 
     @Test func `a push that a second connection rejects too is deferred with the reason`() async throws {
         try await APNsRig.with(script: [Self.always(400, "IdleTimeout")]) { rig in
-            let told = await rig.deliver(apnsPush(1))[0]
-            #expect(told.outcome == .deferred && told.status == 400 && told.reason == "IdleTimeout", "\(told)")
-            #expect(told.attempts == 2 && !told.mayRepeat)
+            let reported = await rig.deliver(apnsPush(1))[0]
+            #expect(
+                reported.outcome == .deferred && reported.status == 400 && reported.reason == "IdleTimeout",
+                "\(reported)")
+            #expect(reported.attempts == 2 && !reported.mayRepeat)
             #expect(rig.apns.received.map(\.connection) == [1, 2])
         }
     }
@@ -150,8 +155,10 @@ import Time
     @Test func `a certificate that GOAWAY rejects stops its app, and the pool does not dial for ever`() async throws {
         let end = #"{"do":{"goaway":{"reason":"BadCertificateEnvironment","lastStream":"before"}}}"#
         try await APNsRig.with("certificate", script: [end]) { rig in
-            let told = await rig.deliver((1...5).map { apnsPush($0) })
-            #expect(told.allSatisfy { $0.outcome == .stopped && $0.reason == "BadCertificateEnvironment" }, "\(told)")
+            let reported = await rig.deliver((1...5).map { apnsPush($0) })
+            #expect(
+                reported.allSatisfy { $0.outcome == .stopped && $0.reason == "BadCertificateEnvironment" },
+                "\(reported)")
             #expect(rig.apns.received.isEmpty)
             try await rig.apns.control(#"{"script":[]}"#)
             #expect(await rig.settle(apnsPush(6)).outcome == .accepted)
@@ -179,8 +186,8 @@ import Time
             }
             #expect(isDead == [false, false, true])
             try await rig.apns.control(#"{"script":[]}"#)
-            let told = await rig.settle(apnsPush(1))
-            #expect(told.outcome == .accepted && rig.apns.received.last?.connection == 2)
+            let reported = await rig.settle(apnsPush(1))
+            #expect(reported.outcome == .accepted && rig.apns.received.last?.connection == 2)
             #expect(rig.apns.received.last?.isRepeat == true)
         }
     }
@@ -189,8 +196,8 @@ import Time
         try await APNsRig.with { rig in
             #expect(await rig.deliver(apnsPush(1))[0].outcome == .accepted)
             try await rig.onPool { $0.tell { state, _ in state.connections[0].numbersLeft = 2 } }
-            let told = await rig.deliver((2...9).map { apnsPush($0) })
-            #expect(told.allSatisfy { $0.outcome == .accepted && $0.attempts == 1 && !$0.mayRepeat }, "\(told)")
+            let reported = await rig.deliver((2...9).map { apnsPush($0) })
+            #expect(reported.allSatisfy { $0.outcome == .accepted && $0.attempts == 1 && !$0.mayRepeat }, "\(reported)")
             #expect(rig.apns.received.map(\.connection) == [1, 1, 1] + [Int](repeating: 2, count: 6))
         }
     }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import TransportAPNs
 
-/// Tests the reasons for failed connections, whose texts must not change.
+/// Tests the reasons for failed connections. The texts of these reasons must not change.
 @Suite(.timeLimit(.minutes(5))) struct ConnectionFailureTests {
     @Test func `a server that does not run refuses connections`() async throws {
         let port = try ReservedPort()
@@ -77,7 +77,7 @@ import Testing
             #expect(
                 APNsProbe.remedy(status: nil, reason: "the proxy p:1 \(failure.rawValue)")?.contains("proxy") == true)
         }
-        for reason in ["", "waits for room", "expired"] {
+        for reason in ["", "waits for a free stream", "expired"] {
             #expect(APNsProbe.remedy(status: nil, reason: reason) == nil)
         }
         for reason in ["in_flight", "no answer", "reset with code 2"] {
@@ -98,14 +98,15 @@ import Testing
         let patience = TestPatience(.milliseconds(500))
         let transport = try APNsRig.transport(to: port, in: folder ?? own.path, patience: patience)
         try await transport.open()
-        var told = await transport.deliver([apnsPush(1)])[0]
+        var reported = await transport.deliver([apnsPush(1)])[0]
         while words != ConnectionFailure.noTLSAnswer.rawValue,
-            told.reason?.contains(ConnectionFailure.silent.rawValue) == true
+            reported.reason?.contains(ConnectionFailure.silent.rawValue) == true
         {
-            told = await transport.deliver([apnsPush(1)])[0]
+            reported = await transport.deliver([apnsPush(1)])[0]
         }
         #expect(
-            told.outcome == .deferred && told.attempts == 0 && told.reason == "localhost:\(port) \(words)", "\(told)")
+            reported.outcome == .deferred && reported.attempts == 0 && reported.reason == "localhost:\(port) \(words)",
+            "\(reported)")
         await transport.close()
     }
 

@@ -7,7 +7,7 @@ import Time
 /// Tests that the JSON strings of a push are decoded before they are sent.
 @Suite(.timeLimit(.minutes(5))) struct DecodedTexts {
     /// The ways to write a character in JSON.
-    private static func spellings(_ byte: UInt8) -> [String] {
+    private static func jsonForms(_ byte: UInt8) -> [String] {
         let digits = String(byte, radix: 16)
         let long = "\\u00" + (digits.count == 1 ? "0" : "") + digits
         let character = String(Unicode.Scalar(byte))
@@ -23,8 +23,8 @@ import Time
             var pushes: [Delivery] = []
             var expected: [String: String] = [:]
             for byte: UInt8 in 0x20...0x7E {
-                for spelling in Self.spellings(byte) {
-                    let push = apnsPush(UInt64(pushes.count + 1), collapse: "a\(spelling)b")
+                for form in Self.jsonForms(byte) {
+                    let push = apnsPush(UInt64(pushes.count + 1), collapse: "a\(form)b")
                     pushes.append(push)
                     expected[id(pushes.count)] = "a\(Unicode.Scalar(byte))b"
                 }
@@ -80,7 +80,7 @@ import Time
             _ = try reader.read(apnsPush(1, collapse: collapse), topic: "t")
             Issue.record("\(collapse) is read")
         } catch {
-            #expect(error.reason == "the header apns-collapse-id is no text that HTTP can carry")
+            #expect(error.reason == "the value of the header apns-collapse-id is not a string that HTTP can carry")
         }
     }
 }

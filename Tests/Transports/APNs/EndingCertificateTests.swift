@@ -44,19 +44,20 @@ import Testing
 
     @Test func `the operator is told of the certificate when the transport opens, and then once a day`() async throws {
         try await Self.with(daysLeft: 12) { rig, _ in
-            let told = Mutex<[String]>([])
+            let messages = Mutex<[String]>([])
             var context = TransportContext(name: "apns") { _ in }
-            context.tell = { line in told.withLock { $0.append(line) } }
+            context.tell = { line in messages.withLock { $0.append(line) } }
             let transport = try APNsRig.transport(
                 to: rig.apns.port, in: rig.folder, "certificate", clock: rig.clock, context: context)
             try await transport.open()
-            #expect(told.withLock { $0.count == 1 && $0[0].hasPrefix("apns: notes: the certificate \(rig.folder)") })
-            #expect(told.withLock { $0.first?.hasSuffix("; \(APNsSettings.certificateRemedy)") == true })
+            #expect(
+                messages.withLock { $0.count == 1 && $0[0].hasPrefix("apns: notes: the certificate \(rig.folder)") })
+            #expect(messages.withLock { $0.first?.hasSuffix("; \(APNsSettings.certificateRemedy)") == true })
             for hours in [0, 23, 1] {
                 rig.clock.advance(by: .seconds(hours * 3_600))
                 _ = await transport.deliver([apnsPush(UInt64(hours + 1))])
             }
-            #expect(told.withLock { $0.count } == 2)
+            #expect(messages.withLock { $0.count } == 2)
             await transport.close()
         }
     }
@@ -65,7 +66,7 @@ import Testing
         try await Self.with(daysLeft: -1) { _, settings in
             let found = try #require(
                 try await APNsProbe(settings, context: TransportContext(name: "apns") { _ in }).run().first)
-            #expect(found.verdict == .credential && found.certificate?.isOver == true)
+            #expect(found.verdict == .credential && found.certificate?.hasExpired == true)
             #expect(found.reason == "BadCertificate")
             #expect(found.remedy == APNsSettings.certificateRemedy)
             #expect(found.text.hasPrefix("APNs rejects the certificate "))
@@ -76,7 +77,7 @@ import Testing
         try await Self.with(daysLeft: 12) { _, settings in
             let found = try #require(
                 try await APNsProbe(settings, context: TransportContext(name: "apns") { _ in }).run().first)
-            #expect(found.verdict == .good && found.certificate?.days == 12 && found.certificate?.isOver == false)
+            #expect(found.verdict == .good && found.certificate?.days == 12 && found.certificate?.hasExpired == false)
             #expect(found.text == "certificate, topic, environment and clock are right")
         }
     }

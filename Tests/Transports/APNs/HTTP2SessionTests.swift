@@ -51,14 +51,14 @@ import Testing
         #expect(streams == [6, 4, 2].map { HTTP2Session.lastStreamMax - $0 })
         #expect(session.room == 0)
         session.take(ServerFrames.answer(streams[2], status: 200))
-        #expect(session.told() == ["3: 200 "] && session.room == 0)
+        #expect(session.takeEventTexts() == ["3: 200 "] && session.room == 0)
     }
 
     @Test func `each answer is reported with the tag of its request`() {
         var session = HTTP2Session.met()
         for tag in [5, 6, 7] { session.submit(.of("{}"), tag: tag) }
         session.take(ServerFrames.answer(3, status: 200) + ServerFrames.answer(1, status: 410, body: "{}"))
-        #expect(session.told() == ["6: 200 ", "5: 410 {}"])
+        #expect(session.takeEventTexts() == ["6: 200 ", "5: 410 {}"])
         #expect(session.streams.count == 1)
     }
 
@@ -73,7 +73,8 @@ import Testing
             for start in stride(from: 0, to: bytes.count, by: size) {
                 session.take(Array(bytes[start..<min(start + size, bytes.count)]))
             }
-            #expect(session.told() == [#"9: 400 {"reason":"BadTopic"}"#, "goaway 1 0 bye"], "pieces of \(size)")
+            let texts = session.takeEventTexts()
+            #expect(texts == [#"9: 400 {"reason":"BadTopic"}"#, "goaway 1 0 bye"], "pieces of \(size)")
             let pong = SentFrame(kind: .ping, flags: 1, stream: 0, body: [1, 2, 3, 4, 5, 6, 7, 8])
             #expect(session.sent() == [pong])
         }
@@ -83,21 +84,21 @@ import Testing
         var session = HTTP2Session.met()
         for tag in 1...3 { session.submit(.of("{}"), tag: tag) }
         session.take(ServerFrames.goAway(last: HTTP2Session.lastStreamMax))
-        #expect(session.room == 0 && session.told().count == 1)
+        #expect(session.room == 0 && session.takeEventTexts().count == 1)
         session.take(ServerFrames.goAway(last: 3))
-        #expect(session.told() == ["3: refused", "goaway 3 0 "])
+        #expect(session.takeEventTexts() == ["3: refused", "goaway 3 0 "])
         session.take(ServerFrames.goAway(last: 5))
-        #expect(session.told() == ["goaway 3 0 "], "a second GOAWAY may only lower the number")
+        #expect(session.takeEventTexts() == ["goaway 3 0 "], "a second GOAWAY may only lower the number")
         session.take(ServerFrames.answer(3, status: 200))
         session.close()
-        #expect(session.told() == ["2: 200 ", "1: broken 8"])
+        #expect(session.takeEventTexts() == ["2: 200 ", "1: broken 8"])
     }
 
     @Test func `a refused stream is reported differently from a broken one`() {
         var session = HTTP2Session.met()
         for tag in 1...3 { session.submit(.of("{}"), tag: tag) }
         session.take(ServerFrames.reset(1, .refusedStream) + ServerFrames.reset(3, .cancel))
-        #expect(session.told() == ["1: refused", "2: broken 8"])
+        #expect(session.takeEventTexts() == ["1: refused", "2: broken 8"])
     }
 
     @Test func `an answer may come before the end of the request's body`() {
@@ -106,7 +107,7 @@ import Testing
         let head = ServerFrames.frame(
             .headers, flags: FrameFlag.endHeaders, stream: 1, [0x08, 0x03] + Array("413".utf8))
         session.take(head + ServerFrames.reset(1, .noError))
-        #expect(session.told() == ["1: 413 "])
+        #expect(session.takeEventTexts() == ["1: 413 "])
         #expect(session.blocked.isEmpty && session.streams.count == 0)
     }
 
@@ -146,15 +147,18 @@ import Testing
     }
 
     @Test(arguments: [
-        ("a push promise", ServerFrames.frame(.pushPromise, stream: 1, [0, 0, 0, 2]), 1),
+        ("a PUSH_PROMISE frame", ServerFrames.frame(.pushPromise, stream: 1, [0, 0, 0, 2]), 1),
         ("a frame that is too long", [0x01, 0x00, 0x01, 0, 0, 0, 0, 0, 1], 6),
         (
             "a header block that is not continued",
             ServerFrames.frame(.headers, stream: 1, [0x88]) + ServerFrames.frame(.ping, [0, 0, 0, 0, 0, 0, 0, 0]), 1
         ),
-        ("a continuation of nothing", ServerFrames.frame(.continuation, stream: 1, [0x88]), 1),
         (
-            "a block that is no HPACK",
+            "a CONTINUATION frame without a HEADERS frame before it",
+            ServerFrames.frame(.continuation, stream: 1, [0x88]), 1
+        ),
+        (
+            "a header block that is not valid HPACK",
             ServerFrames.frame(.headers, flags: FrameFlag.endHeaders, stream: 1, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF]), 9
         ),
         ("more padding than bytes", ServerFrames.frame(.data, flags: FrameFlag.padded, stream: 1, [9, 1]), 1),
@@ -166,7 +170,7 @@ import Testing
         session.submit(.of("{}"), tag: 1)
         _ = session.sent()
         session.take(bytes)
-        #expect(session.told() == ["failed \(code)"], "\(name)")
+        #expect(session.takeEventTexts() == ["failed \(code)"], "\(name)")
         #expect(session.sent().last?.kind == .goAway && session.room == 0)
     }
 
@@ -179,7 +183,7 @@ import Testing
         let trailers = ServerFrames.frame(
             .headers, flags: FrameFlag.endHeaders | FrameFlag.endStream, stream: 1, [0x00, 1, 0x61, 1, 0x62])
         session.take(interim + head + trailers)
-        #expect(session.told() == ["1: 200 "])
+        #expect(session.takeEventTexts() == ["1: 200 "])
     }
 
     @Test func `streams that last long do not disturb later streams`() {
@@ -190,8 +194,8 @@ import Testing
             if tag % 700 != 0 { session.take(ServerFrames.answer(stream, status: 200)) }
         }
         #expect(session.streams.count == 8)
-        #expect(session.told().count == 4_993)
+        #expect(session.takeEventTexts().count == 4_993)
         session.take(ServerFrames.answer(1, status: 200))
-        #expect(session.told() == ["0: 200 "])
+        #expect(session.takeEventTexts() == ["0: 200 "])
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import TransportAPNs
 
 /// Tests servers that accept connections and then misbehave. After the first window, each window may last an hour. If
-/// one of them waited for the server, the test would exceed its time limit.
+/// a later window waited for the server, the test would exceed its time limit.
 @Suite(.timeLimit(.minutes(5))) struct MuteServers {
     private static let bad = RawServer.Conduct.allCases.filter { $0 != .answers }
 
@@ -17,19 +17,19 @@ import Testing
         let dialing = Dialing(
             deadline: .milliseconds(300), firstWait: .milliseconds(10), longestWait: .milliseconds(50))
         try await Self.with(conduct, dialing, "timeout: 500ms") { transport, server, patience in
-            var told = await transport.deliver([apnsPush(1)])
+            var reported = await transport.deliver([apnsPush(1)])
             patience.value = .seconds(3_600)
             for _ in 1...20 {
-                #expect(told[0].outcome == .deferred, "\(told)")
-                told = await transport.deliver([apnsPush(1)])
+                #expect(reported[0].outcome == .deferred, "\(reported)")
+                reported = await transport.deliver([apnsPush(1)])
             }
             server.conduct = .answers
             // The server still misbehaves on open connections.
             if conduct == .noRoom || conduct == .silence { try await transport.endConnections() }
-            while told[0].outcome == .deferred, !Task.isCancelled {
-                told = await transport.deliver([apnsPush(1)])
+            while reported[0].outcome == .deferred, !Task.isCancelled {
+                reported = await transport.deliver([apnsPush(1)])
             }
-            #expect(told[0].outcome == .accepted)
+            #expect(reported[0].outcome == .accepted)
             patience.value = .milliseconds(1)
         }
     }
@@ -51,7 +51,7 @@ import Testing
 
     @Test(arguments: [
         (RawServer.Conduct.noTLS, "does not answer the TLS handshake"),
-        (.noSettings, "sends no SETTINGS of HTTP/2"), (.goAwayAtOnce, "says GOAWAY"),
+        (.noSettings, "sends no SETTINGS of HTTP/2"), (.goAwayAtOnce, "sent GOAWAY"),
     ])
     func `the reason for a failed connection says which step is missing`(_ conduct: RawServer.Conduct, _ words: String)
         async throws
@@ -62,8 +62,8 @@ import Testing
             while try await transport.onPool(\.state.dialFailures) == 0, !Task.isCancelled {
                 _ = await transport.deliver([apnsPush(1)])
             }
-            let told = await transport.deliver([apnsPush(1)])
-            #expect(told[0].reason == "localhost:\(server.port) \(words)")
+            let reported = await transport.deliver([apnsPush(1)])
+            #expect(reported[0].reason == "localhost:\(server.port) \(words)")
         }
     }
 
@@ -79,8 +79,8 @@ import Testing
         while try await transport.onPool(\.state.dialFailures) == 0, !Task.isCancelled {
             _ = await transport.deliver([apnsPush(1)])
         }
-        let told = await transport.deliver([apnsPush(1)])
-        #expect(told[0].reason == "the proxy 127.0.0.1:\(server.port) does not answer CONNECT")
+        let reported = await transport.deliver([apnsPush(1)])
+        #expect(reported[0].reason == "the proxy 127.0.0.1:\(server.port) does not answer CONNECT")
         await transport.close()
         try await server.stop()
     }

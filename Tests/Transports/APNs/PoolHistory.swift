@@ -92,15 +92,15 @@ struct PoolHistory {
 
     /// Whether an event allowed the pool to replace a connection.
     func mayBeReplaced(_ id: Int) -> Bool {
-        var isThere = false
+        var isOpen = false
         for event in events {
             switch event {
-            case .dialed(id, _): isThere = true
-            case .ended(id, _): isThere = false
-            case .changed, .retired, .closed: if isThere { return true }
+            case .dialed(id, _): isOpen = true
+            case .ended(id, _): isOpen = false
+            case .changed, .retired, .closed: if isOpen { return true }
             case .goneAway(id, _), .toldToClose(id): return true
             // A credential that is rejected on one connection is rejected on all.
-            case .landed(_, _, 403), .goneAway(_, true): if isThere { return true }
+            case .landed(_, _, 403), .goneAway(_, true): if isOpen { return true }
             case .landed(_, id, let status): if status >= 0, !Self.good.contains(status) { return true }
             default: break
             }
@@ -108,7 +108,7 @@ struct PoolHistory {
         return false
     }
 
-    /// - Returns: The mistake in the last dial; nil if there is none.
+    /// - Returns: The mistake in the last dial. Nil if the dial is allowed.
     func wrongDial(_ dialing: Dialing, at now: NIODeadline) -> String? {
         var (failures, last, isStopped, most) = (0, NIODeadline.uptimeNanoseconds(0), false, 2)
         var open = Set<Int>()

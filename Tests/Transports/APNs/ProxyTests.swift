@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransportAPNs
 
-/// Tests that nothing is sent without the proxy if the settings name one.
+/// Tests that no push is sent without the proxy if the settings name a proxy.
 @Suite(.timeLimit(.minutes(5))) struct ProxyTests {
     @Test func `pushes go through the tunnel that the proxy opens`() async throws {
         try await APNsRig.with { rig in
@@ -73,10 +73,10 @@ import Testing
         rig.patience.value = .milliseconds(500)
         let transport = try transport(rig, port)
         try await transport.open()
-        var told = await transport.deliver([apnsPush(1)])[0]
-        while told.reason?.contains("room") == true { told = await transport.deliver([apnsPush(1)])[0] }
-        #expect(told.outcome == .deferred && told.attempts == 0 && !told.mayRepeat)
-        #expect(told.reason?.contains(reason) == true, "\(told)")
+        var reported = await transport.deliver([apnsPush(1)])[0]
+        while reported.reason?.contains("room") == true { reported = await transport.deliver([apnsPush(1)])[0] }
+        #expect(reported.outcome == .deferred && reported.attempts == 0 && !reported.mayRepeat)
+        #expect(reported.reason?.contains(reason) == true, "\(reported)")
         #expect(rig.apns.receivedCount == 0)
         await transport.close()
         rig.patience.value = .seconds(3_600)

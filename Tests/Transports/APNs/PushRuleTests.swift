@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test func `a push that only wakes the app has priority 5`() {
-        #expect(refusal("voip", topic: Self.app + ".voip", body: Self.onlyAwake)?.contains("apns-priority 5") == true)
+        #expect(refusal("voip", topic: Self.app + ".voip", body: Self.onlyAwake)?.hasSuffix("10: it must be 5") == true)
         #expect(refusal("voip", priority: "5", topic: Self.app + ".voip", body: Self.onlyAwake) == nil)
         #expect(refusal("voip", topic: Self.app + ".voip", body: Self.awakeAndMore) == nil)
     }
@@ -53,11 +53,13 @@ import Testing
     @Test func `a background push has priority 5 and nothing for the user`() {
         #expect(refusal("background", body: Self.awakeAndMore) == nil)
         for priority in ["10", "1"] {
-            #expect(refusal("background", priority: priority, body: Self.awakeAndMore)?.contains("priority 5") == true)
+            #expect(
+                refusal("background", priority: priority, body: Self.awakeAndMore)
+                    == "a background push with apns-priority \(priority): it must be 5")
         }
         for key in ["alert", "badge", "sound"] {
             let body = #"{"aps":{"content-available":1,"\#(key)":1}}"#
-            #expect(refusal("background", body: body)?.contains("no alert, badge or sound") == true)
+            #expect(refusal("background", body: body)?.contains("with an alert, badge or sound") == true)
         }
     }
 
@@ -70,7 +72,9 @@ import Testing
     @Test(arguments: suffixes) func `a topic ends with the suffix of its push type`(type: String, suffix: String) {
         #expect(refusal(type, topic: Self.app + suffix) == nil)
         for topic in [Self.app, suffix, Self.app + (type == "voip" ? ".voip-ptt" : ".voip")] {
-            #expect(refusal(type, topic: topic) == "the topic of a \(type) push ends with \(suffix), not as \(topic)")
+            #expect(
+                refusal(type, topic: topic)
+                    == "the topic \(topic) of a \(type) push is not a bundle ID followed by \(suffix)")
         }
         for (bundle, body) in [("alert", #"{"aps":{"alert":"Hi"}}"#), ("background", Self.onlyAwake)] {
             let refusal = refusal(bundle, topic: Self.app + suffix, body: body)
@@ -92,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: ["null", "[]", #""text""#, "7"]) func `a payload must be a JSON object`(body: String) {
-        #expect(refusal("alert", body: body) == "a payload that is no JSON object")
+        #expect(refusal("alert", body: body) == "the payload is not a JSON object")
     }
 
     @Test func `a push is checked even if a push of the same kind was accepted before`() {
@@ -110,7 +114,7 @@ import Testing
             #expect(try APNsTransport.address(token) == token.lowercased())
         }
         for token in ["", "zz", "abc", "a/b", "0", "ＡＢ", "%0a0", String(repeating: "f", count: 514)] {
-            #expect(throws: Rejection(code: "device.token", reason: DeviceToken.rule, path: "token")) {
+            #expect(throws: Rejection(code: "device.token", reason: DeviceToken.rejection, path: "token")) {
                 try APNsTransport.address(token)
             }
         }

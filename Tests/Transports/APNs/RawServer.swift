@@ -46,7 +46,7 @@ final class RawServer: Sendable {
         port = listener.localAddress?.port ?? 0
     }
 
-    /// The conduct on new connections. Open connections keep theirs.
+    /// The conduct on new connections. Open connections keep their conduct.
     var conduct: Conduct {
         get { state.value.withLock(\.conduct) }
         set { state.value.withLock { $0.conduct = newValue } }

@@ -86,8 +86,8 @@ extension HTTP2Session {
 
     mutating func sent() -> [SentFrame] { SentFrame.read(takeOutput()) ?? [] }
 
-    /// The events since the last call, in short.
-    mutating func told() -> [String] {
+    /// Removes the events since the last call, and returns short texts of them.
+    mutating func takeEventTexts() -> [String] {
         takeEvents().map { event in
             switch event {
             case .answer(let tag, let head, let body): "\(tag): \(head.status) \(String(decoding: body, as: UTF8.self))"

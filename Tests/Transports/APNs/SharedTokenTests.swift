@@ -38,8 +38,8 @@ import Time
             }
             for transport in transports { try await transport.open() }
             for number: UInt64 in 1...6 {
-                let told = await transports[Int(number % 2)].deliver([apnsPush(number)])[0]
-                #expect(told.outcome == .accepted && told.attempts == 1, "\(told)")
+                let reported = await transports[Int(number % 2)].deliver([apnsPush(number)])[0]
+                #expect(reported.outcome == .accepted && reported.attempts == 1, "\(reported)")
                 rig.clock.advance(by: .seconds(15 * 60))
                 try await rig.apns.control(#"{"clock":"+15m"}"#)
             }
@@ -122,12 +122,12 @@ import Time
     }
 
     @Test func `the operator is told when a token cannot be stored`() throws {
-        let told = Mutex<[String]>([])
+        let messages = Mutex<[String]>([])
         var context = TransportContext(name: "apns", folder: "/dev/null/none") { _ in }
-        context.tell = { line in told.withLock { $0.append(line) } }
+        context.tell = { line in messages.withLock { $0.append(line) } }
         let token = StageTokens().token(of: try Self.key(), context, jitter: { 0.5 })
         _ = try token.current(at: Self.start, age: Self.age)
-        #expect(told.withLock { $0.count == 1 && $0[0].hasPrefix("apns: cannot write /dev/null/none/ABCDE12345-") })
+        #expect(messages.withLock { $0.count == 1 && $0[0].hasPrefix("apns: cannot write /dev/null/none/ABCDE12345-") })
     }
 
     // MARK: Jitter

@@ -7,20 +7,20 @@ import Testing
 @Suite struct StoppedAppsTests {
     /// The operator is told once for each app and reason, and once more when pushes are accepted.
     @Test func `the operator is told when an app is stopped, with the remedy, and when it resumes`() {
-        let told = Mutex<[String]>([])
+        let messages = Mutex<[String]>([])
         var context = TransportContext(name: "apns") { _ in }
-        context.tell = { line in told.withLock { $0.append(line) } }
+        context.tell = { line in messages.withLock { $0.append(line) } }
         let stopped = StoppedApps(context)
         let pushes = (1...3).map(push)
         let refused = pushes.map { TransportAnswer($0.id, .stopped, status: 403, reason: "InvalidProviderToken") }
         stopped.note(refused, to: pushes)
         stopped.note(refused, to: pushes)
-        #expect(told.withLock { $0.count } == 1)
+        #expect(messages.withLock { $0.count } == 1)
         #expect(
-            told.withLock { $0[0] }.contains(
+            messages.withLock { $0[0] }.contains(
                 "notes production: every push is rejected: 403 InvalidProviderToken; compare key"))
         for _ in 1...2 { stopped.note([TransportAnswer(pushes[0].id, .accepted, status: 200)], to: pushes) }
-        #expect(told.withLock { $0.dropFirst() } == ["apns: notes production: pushes are accepted again"])
+        #expect(messages.withLock { $0.dropFirst() } == ["apns: notes production: pushes are accepted again"])
     }
 
     @Test func `the remedy for a missing app is to add it`() async throws {
@@ -38,12 +38,14 @@ import Testing
                         + (app.topic.map { ", topic \($0)" } ?? ""), near,
                 ].compactMap(\.self).joined(separator: "; ")
                 #expect(answer == TransportAnswer(answer.id, .stopped, reason: reason, attempts: 0))
-                let told = Mutex<[String]>([])
+                let messages = Mutex<[String]>([])
                 var context = TransportContext(name: "apns") { _ in }
-                context.tell = { line in told.withLock { $0.append(line) } }
+                context.tell = { line in messages.withLock { $0.append(line) } }
                 StoppedApps(context).note([answer], to: [apnsPush(1, app: app)])
                 #expect(
-                    told.withLock { $0.count == 1 && $0[0].contains("\(reason); add it under apps of the transport") })
+                    messages.withLock {
+                        $0.count == 1 && $0[0].contains("\(reason); add the app under apps of the transport")
+                    })
             }
         }
     }

@@ -30,8 +30,8 @@ import Testing
             script: [Self.refusal(status, reason)], streams: 5, otherTopics: ["com.example.Other"], dialing: .never
         ) { rig in
             #expect(await rig.deliver(apnsPush(1))[0].outcome == .accepted)
-            let told = await rig.deliver(Self.others(101...160) + (2...9).map { apnsPush($0) })
-            let (good, bad) = (told.filter { $0.id.push < 100 }, told.filter { $0.id.push > 100 })
+            let reported = await rig.deliver(Self.others(101...160) + (2...9).map { apnsPush($0) })
+            let (good, bad) = (reported.filter { $0.id.push < 100 }, reported.filter { $0.id.push > 100 })
             #expect(good.count == 8 && good.allSatisfy { $0.outcome == .accepted }, "\(good)")
             #expect(bad.count == 60 && bad.allSatisfy { $0.outcome == outcome }, "\(bad)")
             #expect(bad.allSatisfy { $0.status == status && $0.reason == reason })
@@ -65,8 +65,8 @@ import Testing
             rig.patience.value = .milliseconds(100)
             while rig.apns.receivedCount == 0, !Task.isCancelled { _ = await rig.deliver(apnsPush(1)) }
             for number: UInt64 in 1...30 {
-                let told = await rig.deliver(apnsPush(number))[0]
-                #expect(told.outcome == .deferred || told.outcome == outcome)
+                let reported = await rig.deliver(apnsPush(number))[0]
+                #expect(reported.outcome == .deferred || reported.outcome == outcome)
             }
             #expect(Set(rig.apns.received.map(\.connection)) == [1])
         }
@@ -76,12 +76,12 @@ import Testing
         try await APNsRig.with(
             script: [Self.refusal(418, "Teapot")], otherTopics: ["com.example.Other"]
         ) { rig in
-            var told: [TransportAnswer.Outcome] = []
+            var reported: [TransportAnswer.Outcome] = []
             for number: UInt64 in 1...10 {
                 #expect(await rig.deliver(apnsPush(number))[0].outcome == .accepted)
-                told.append(await rig.deliver(apnsPush(100 + number, app: Self.other))[0].outcome)
+                reported.append(await rig.deliver(apnsPush(100 + number, app: Self.other))[0].outcome)
             }
-            #expect(told == [TransportAnswer.Outcome](repeating: .failed, count: 9) + [.stopped])
+            #expect(reported == [TransportAnswer.Outcome](repeating: .failed, count: 9) + [.stopped])
             try await rig.apns.control(#"{"script":[\#(Self.refusal(418, "Teapot", topic: "*"))]}"#)
             #expect(
                 await rig.deliver(apnsPush(200))[0].outcome == .failed, "rejections of another app do not count")

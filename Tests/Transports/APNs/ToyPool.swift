@@ -91,23 +91,23 @@ struct ToyPool {
             for push in again {
                 happened.events.append(.handed(push: push, batch: batch, orderKey: orderKey(of: push)))
             }
-            return state.join(again.map { .toy($0) }, told(batch), patience: .seconds(2), at: moment)
+            return state.join(again.map { .toy($0) }, collector(of: batch), patience: .seconds(2), at: moment)
         }
         for push in again + fresh {
             happened.events.append(.handed(push: push, batch: batch, orderKey: orderKey(of: push)))
         }
         state.take(
             (again + fresh).map { .toy($0, orderKey: orderKey(of: $0), expires: $0 % 11 == 0 ? moment.wall : nil) },
-            told(batch),
+            collector(of: batch),
             patience: .seconds(2), at: moment)
     }
 
     private func orderKey(of push: Int) -> UInt8? { push % 3 == 0 ? UInt8(push % 2) : nil }
 
     /// Collects the answers of a batch, together with the batch's number.
-    private func told(_ batch: Int) -> PoolState.Answered { { [box] in box.add($0, to: batch) } }
+    private func collector(of batch: Int) -> PoolState.Answered { { [box] in box.add($0, to: batch) } }
 
-    private let box = ToldBox()
+    private let box = AnswerBox()
 
     private mutating func endDial(_ id: Int) {
         if draw.isOneIn(3) || over.contains(id) {
@@ -280,17 +280,17 @@ struct ToyPool {
 }
 
 /// The answers so far, with the numbers of their batches.
-private final class ToldBox: Sendable {
-    private let told = Mutex<[(TransportAnswer, Int)]>([])
+private final class AnswerBox: Sendable {
+    private let answered = Mutex<[(TransportAnswer, Int)]>([])
 
     func add(_ answers: [TransportAnswer], to batch: Int) {
-        told.withLock { $0 += answers.map { ($0, batch) } }
+        answered.withLock { $0 += answers.map { ($0, batch) } }
     }
 
     func take() -> [(TransportAnswer, Int)] {
-        told.withLock { told in
-            defer { told = [] }
-            return told
+        answered.withLock { answered in
+            defer { answered = [] }
+            return answered
         }
     }
 }

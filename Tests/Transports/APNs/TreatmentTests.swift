@@ -3,8 +3,8 @@ import Time
 
 @testable import TransportAPNs
 
-/// Tests what each answer means for the push and the connection. Sources: Handling notification responses from APNs,
-/// and what clients have observed.
+/// Tests what each answer means for the push and the connection. Sources: Apple's page "Handling notification responses
+/// from APNs", and observations of clients.
 @Suite struct Treatments {
     private static let table: [(Int, String, Treatment.Push, Treatment.Connection)] = [
         (200, "", .accept, .keep),

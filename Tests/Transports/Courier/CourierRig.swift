@@ -14,7 +14,7 @@ import Time
     import FoundationNetworking
 #endif
 
-/// A courier, and the logs of a pipeline, which the test writes itself.
+/// A courier, and the logs of a pipeline. The test writes these logs.
 final class CourierRig: Sendable {
     let folder: Folder
     let settings: String
@@ -225,19 +225,19 @@ extension EventLogWriter {
 }
 
 extension CourierRig {
-    /// Returns once that many polls wait.
+    /// Returns when `count` polls wait.
     func waitForPolls(_ count: Int) async throws {
         while try await transport.storeQueue.ask({ store, _ in store.waiting.count }) != count { await Task.yield() }
     }
 
-    /// Returns once the courier has looked at the clock so often since: a poll looks when it begins, and again when it
-    /// has waited for its registration in vain.
+    /// Returns when the courier has read the clock `count` more times. A poll reads the clock when it begins, and again
+    /// when it has waited in vain for its registration.
     func waitForLooks(_ count: Int) async {
         let start = looks.load(ordering: .relaxed)
         while looks.load(ordering: .relaxed) < start + count { await Task.yield() }
     }
 
-    /// Limits the store to that many more pages than it has.
+    /// Limits the store to its present number of pages plus `pages`.
     func limitStore(pages: Int) async throws {
         try await transport.storeQueue.ask { courierStore, _ in
             try courierStore.store.pool.writeWithoutTransaction { db in

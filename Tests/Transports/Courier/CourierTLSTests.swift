@@ -36,7 +36,7 @@ struct CourierTLSTests {
         try await rig.stop()
     }
 
-    @Test func `who speaks plain HTTP gets nothing`() async throws {
+    @Test func `a client without TLS gets no answer`() async throws {
         let certificates = try TestCertificates()
         try certificates.make("one")
         let rig = try await Self.rig(certificates)
@@ -44,7 +44,7 @@ struct CourierTLSTests {
         try await rig.stop()
     }
 
-    @Test func `a renewed certificate is shown after a reload, and polls that wait go on`() async throws {
+    @Test func `after a reload, new connections get the renewed certificate and waiting polls continue`() async throws {
         let certificates = try TestCertificates()
         try certificates.make("one")
         let rig = try await Self.rig(certificates)
@@ -54,10 +54,10 @@ struct CourierTLSTests {
         let poll = try client.start("/courier/\(mac.token)")
         try await rig.waitForPolls(1)
         let same = try #require(try await rig.transport.change(to: rig.decoded()))
-        #expect(same.said == [])
+        #expect(same.descriptions == [])
         try certificates.make("two")
         let change = try #require(try await rig.transport.change(to: rig.decoded()))
-        #expect(change.said == ["another certificate"])
+        #expect(change.descriptions == ["uses another certificate"])
         await change.apply()
         #expect(
             try await client.get("/courier/\(mac.token)/notifications").hasPrefix("TLSv1.3 two\nHTTP/1.1 200 OK\r\n"))
@@ -66,7 +66,7 @@ struct CourierTLSTests {
         try await rig.stop()
     }
 
-    @Test func `files that do not fit are refused, and what runs goes on`() async throws {
+    @Test func `a certificate or key that cannot be used is refused, and the running courier continues`() async throws {
         let certificates = try TestCertificates()
         try certificates.make("one")
         let rig = try await Self.rig(certificates)
@@ -92,25 +92,25 @@ struct CourierTLSTests {
         try await rig.stop()
     }
 
-    @Test func `the certificate's end is told in time`() async throws {
+    @Test func `the operator gets a message before the certificate expires`() async throws {
         let certificates = try TestCertificates()
         try certificates.make("one", days: 12)
         let settings = try certificates.settings()
         let now = Instant.wall()
         #expect(settings.endingCertificates(at: now.advanced(by: .seconds(-20 * Self.days))).isEmpty)
         let found = try #require(settings.endingCertificates(at: now).first)
-        #expect(found.key == "certificate" && found.app == nil && !found.isOver)
+        #expect(found.key == "certificate" && found.app == nil && !found.hasExpired)
         #expect(found.text.hasPrefix("the certificate \(certificates.certificate) expires on "))
         let over = try #require(settings.endingCertificates(at: now.advanced(by: .seconds(13 * Self.days))).first)
-        #expect(over.isOver && over.text.hasSuffix(": clients do not trust the courier"))
-        let told = Mutex<[String]>([])
+        #expect(over.hasExpired && over.text.hasSuffix(": clients do not trust the courier"))
+        let messages = Mutex<[String]>([])
         var context = TransportContext(name: "courier", folder: certificates.folder.path, sync: .never) { _ in }
-        context.tell = { line in told.withLock { $0.append(line) } }
+        context.tell = { line in messages.withLock { $0.append(line) } }
         let transport = CourierTransport(settings, context: context, now: { now })
         try await transport.open()
         _ = await transport.deliver([])
-        #expect(told.withLock { $0.count } == 1)
-        #expect(told.withLock { $0.first?.hasPrefix("courier: the certificate ") } == true)
+        #expect(messages.withLock { $0.count } == 1)
+        #expect(messages.withLock { $0.first?.hasPrefix("courier: the certificate ") } == true)
         await transport.close()
     }
 

@@ -41,7 +41,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `an inbox holds the whole notification, a poll gets the pruned one`() async throws {
+    @Test func `an inbox has the complete notification, and a poll gets the pruned notification`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         let whole = #"{"aps":{"alert":"all of it"},"ck":{}}"#
@@ -67,7 +67,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `nobody sees another's inbox`() async throws {
+    @Test func `no user sees another user's inbox`() async throws {
         let rig = try await CourierRig("pollTimeout: 100ms")
         let bob = Device("mac", of: "_bob")
         try rig.register(mac)
@@ -82,7 +82,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a repeated push adds nothing, even after it was taken or removed`() async throws {
+    @Test func `a repeated push adds no notification, even after the first was polled or removed`() async throws {
         let rig = try await CourierRig("pollTimeout: 100ms\nkeepPerUser: 2")
         try rig.register(mac)
         let pushes = try rig.push("a", to: mac) + rig.push("b", to: mac) + rig.push("c", to: mac)
@@ -168,7 +168,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a full disk defers pushes, and loses and blocks nothing`() async throws {
+    @Test func `on a full disk, pushes are deferred, no notification is lost, and no poll is blocked`() async throws {
         let rig = try await CourierRig()
         try rig.register(mac)
         for number in 1...20 { try await rig.deliver(rig.push("\(number)", to: mac)) }
@@ -191,7 +191,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `limits hold at their edge`() async throws {
+    @Test func `each limit allows its maximum and no more`() async throws {
         let rig = try await CourierRig("keepPerUser: 1000")
         try rig.register(mac)
         for part in 0..<2 {
@@ -227,7 +227,7 @@ import Testing
             let token = ChangeToken(log: last.log, push: push, mark: mark).text
             let reply = try await rig.ask("/courier/\(mac.token)/notifications?since=\(token)")
             #expect(reply.status == 410 && reply.body.contains(#""token.expired""#), "\(reply.body)")
-            #expect(reply.body.contains("ahead of the log") && reply.body.contains("fetch without since"))
+            #expect(reply.body.contains("is newer than the newest token of this log: fetch without since"))
         }
         #expect(try await rig.fetch(mac, since: last.text).ids.isEmpty)
         try await rig.stop()

@@ -36,7 +36,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `two devices of a user have each their own polls`() async throws {
+    @Test func `each device of a user has its own polls`() async throws {
         let rig = try await CourierRig("pollTimeout: 100ms")
         try rig.register(mac)
         try rig.register(phone)
@@ -123,7 +123,7 @@ import Testing
         for other in others { #expect(try await other.value.body.isEmpty, "closing ends polls at once") }
     }
 
-    @Test func `without the log of pushes a device is known by its first push`() async throws {
+    @Test func `without the log of pushes, a device is registered by its first push`() async throws {
         let rig = try await CourierRig(hasLogs: false)
         async let reply = rig.poll(mac)
         try await rig.waitForPolls(1)

@@ -36,7 +36,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `a client that does not read delays nobody`() async throws {
+    @Test func `a client that does not read its answer delays no other client`() async throws {
         let rig = try await CourierRig()
         let mac = Device("mac")
         try rig.register(mac)
@@ -66,7 +66,7 @@ import Testing
         try await rig.stop()
     }
 
-    /// As `nc -N` does.
+    /// `nc -N` closes its sending side in this way.
     @Test func `a client that has closed its sending side still gets its answer`() async throws {
         let rig = try await CourierRig()
         let mac = Device("mac")
@@ -108,7 +108,7 @@ import Testing
         try await rig.stop()
     }
 
-    @Test func `only pages of the listed origins may ask`() async throws {
+    @Test func `only pages of the listed origins may send requests`() async throws {
         let rig = try await CourierRig("origins: [\"https://app.example.com\"]")
         for (origin, allowed) in [
             ("https://app.example.com", "https://app.example.com"), ("https://evil.example", nil),
@@ -125,7 +125,7 @@ import Testing
         "listen: 0.0.0.0:7480", "listen: 127.0.0.1.example.com:7480", "listen: \"[2001:db8::1]:7480\"",
         "listen: 10.0.0.1:7480\nbehindTLS: false",
     ])
-    func `settings are read strictly`(text: String) {
+    func `invalid settings are refused`(text: String) {
         #expect(throws: PipelineFileError.self) {
             try SettingsReader(text: text, file: "p.yaml").decode(CourierSettings.self)
         }

@@ -5,7 +5,7 @@ import Time
 
 @testable import TransportWebhook
 
-/// A transport that posts to a test's server. Each push waits for its last answer, unless the test says otherwise.
+/// A transport that posts to a test's server. Each push waits for its last answer until ``endPatience()`` is called.
 struct Rig {
     let transport: WebhookTransport
     let clock: TestClock
@@ -47,7 +47,7 @@ struct Rig {
     }
 }
 
-/// A clock that moves only when it is told to.
+/// A clock that moves only when a test advances it.
 final class TestClock: Sendable {
     private let time: Mutex<Instant>
 

@@ -3,7 +3,7 @@ import TestSupport
 
 /// A TLS server in Python, with a certificate that openssl made. It records the bodies of requests, and answers 204.
 final class TLSServer: Sendable {
-    /// The certificate to trust.
+    /// The path of the certificate to trust.
     let trust: String
     private let folder: Folder
     private let port: String

@@ -207,7 +207,7 @@ extension Rig {
     }
 }
 
-/// Counts the requests that a server handles at the same time. Each waits until `awaited` requests have come.
+/// Counts the requests that a server handles at the same time. Each request waits until `awaited` requests have come.
 private final class Gauge: Sendable {
     private struct State {
         var inside = 0

@@ -27,7 +27,7 @@ import Testing
         #expect(await rig.settle(push(1)).outcome == .accepted)
         _ = try secret("header", "Bearer two")
         let change = try #require(try await rig.transport.change(to: webhookSettings(text)))
-        #expect(change.said == ["sends other headers"])
+        #expect(change.descriptions == ["sends other headers"])
         await change.apply()
         #expect(await rig.settle(push(2)).outcome == .accepted)
         await rig.transport.close()
@@ -38,7 +38,7 @@ import Testing
     @Test(arguments: [
         ("url", "http://10.0.0.7/?key=7", "10.0.0.7 is in a private network"),
         ("url", "https://user:key7@example.com/", "names a user"), ("url", "key7", "expected an http or https URL"),
-        ("header", "key7\r\nx: y", "holds more than printable ASCII"),
+        ("header", "key7\r\nx: y", "contains a character that is not printable ASCII"),
     ])
     func `an unusable secret is reported without being shown`(name: String, text: String, said: String) async throws {
         let url = name == "url" ? try secret("url", text) : "https://example.com/"

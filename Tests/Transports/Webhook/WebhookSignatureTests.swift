@@ -50,7 +50,7 @@ import Testing
         _ = try secret("s", Self.newKey)
         let settings = "url: \(server.url)/other\nprivateNetworks: allow\n\(setting)"
         let change = try #require(try await rig.transport.change(to: webhookSettings(settings)))
-        #expect(change.said == ["posts to another url", "signed with another secret"])
+        #expect(change.descriptions == ["posts to another url", "signs with another secret"])
         await change.apply()
         #expect(await rig.settle(push(2)).outcome == .accepted)
         #expect(

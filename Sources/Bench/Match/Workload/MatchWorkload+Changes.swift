@@ -21,7 +21,7 @@ extension MatchWorkload {
         let isPublic = random.chance(60)
         let user = random.skewed(users)
         line.append(action == .delete ? "{\"type\":\"record.delete\"," : "{\"type\":\"record.save\",")
-        MatchWorkload.appendPlace(isPublic: isPublic, to: &line)
+        MatchWorkload.appendContainerAndDatabase(isPublic: isPublic, to: &line)
         if !isPublic { line.append(raw: ",\"owner\":\"_u\(user)\"") }
         let zone = !isPublic && random.chance(90) ? MatchWorkload.zones[random.below(4)] : nil
         line.append(raw: ",\"origin\":{\"\(Member.user)\":\"_u\(user)\",\"device\":\"d\(random.below(3))\"}")

@@ -28,7 +28,7 @@ extension MatchWorkload {
         let roll = random.below(100)
         let isPublic = roll < 60
         line.append("{\"type\":\"subscription.save\",")
-        MatchWorkload.appendPlace(isPublic: isPublic, to: &line)
+        MatchWorkload.appendContainerAndDatabase(isPublic: isPublic, to: &line)
         line.append(raw: ",\"\(Member.user)\":\"_u\(random.skewed(users))\"")
         let head = ByteHash.of(line.bytes)
         line.append(raw: ",\"subscription\":{\"\(Member.subscriptionID)\":\"s\(MatchWorkload.digits(number))\"")
@@ -67,7 +67,7 @@ extension MatchWorkload {
         line.append(raw: ",\"zoneID\":{\"zoneName\":\"\(MatchWorkload.zones[random.below(4)])\"}")
     }
 
-    static func appendPlace(isPublic: Bool, to line: inout ByteBuffer) {
+    static func appendContainerAndDatabase(isPublic: Bool, to line: inout ByteBuffer) {
         line.append("\"container\":\"iCloud.bench\",\"environment\":\"production\",\"database\":")
         line.append(isPublic ? "\"public\"" : "\"private\"")
     }

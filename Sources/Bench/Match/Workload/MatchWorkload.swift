@@ -3,14 +3,14 @@ import JSON
 /// The subscriptions and changes of the match bench, as ingest commands. The same seed makes the same bytes everywhere.
 ///
 /// There are forty record types; the first types are more frequent. Each type has two anchors and five plain fields.
-/// Anchors are the fields that most apps subscribe to. Most predicates test one anchor and up to three plain fields. Few
-/// predicates cannot use an index. An anchor has more different values if there are more subscriptions. A plain field always has the same number
-/// of values.
+/// Anchors are the fields that most apps subscribe to. Most predicates test one anchor and up to three plain fields.
+/// Few predicates cannot use an index. An anchor has more different values if there are more subscriptions. A plain
+/// field always has the same number of values.
 struct MatchWorkload {
     let seed: UInt64
     /// The number of subscriptions.
     let count: Int
-    /// Whether the workload has fewer types, fuller records and shorter predicates, so that more pairs match: for tests.
+    /// Whether the workload has fewer types, fuller records and shorter predicates, so that more pairs match.
     let isDense: Bool
     let types: [RecordType]
     let typeSums: [Int]
@@ -59,7 +59,7 @@ extension MatchWorkload.RecordType {
 // MARK: - Values
 
 extension MatchWorkload {
-    /// The earliest time in milliseconds since 1970, and how many milliseconds later the latest one is.
+    /// The earliest time in milliseconds since 1970, and the milliseconds from the earliest to the latest time.
     private static let (epoch, span) = (1_600_000_000_000, 200_000_000_000)
 
     /// A random value of a field. Subscriptions and changes use it alike, so the same values are frequent in both.
@@ -95,7 +95,7 @@ extension MatchWorkload {
         }
     }
 
-    /// Draws values of a field, two or more times, and sorts them without duplicates.
+    /// Draws two to `drawsMax` values of a field, and sorts them without duplicates.
     func severalValues(_ field: WorkloadField, drawsMax: Int, _ random: inout WorkloadRandom) -> [WorkloadValue] {
         distinctValues(field, draws: 2 + random.below(drawsMax - 1), &random)
     }

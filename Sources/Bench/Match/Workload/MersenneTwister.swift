@@ -32,7 +32,8 @@ struct MersenneTwister {
         (state[index - 1] ^ state[index - 1] >> 30) &* factor
     }
 
-    /// The index after this index. After the last index, copies the last word to the first word, and goes on with index 1.
+    /// The index after this index. After the last index, copies the last word to the first word, and continues with
+    /// index 1.
     private mutating func following(_ index: Int) -> Int {
         guard index + 1 == state.count else { return index + 1 }
         state[0] = state[index]

@@ -22,8 +22,8 @@ extension MatchWorkload {
         return isDense ? denseClauses(type, roll, &random) : clauses(type, isAnchored: isAnchored, &random)
     }
 
-    /// The clauses of one or two plain fields. In three of ten predicates, only the first of these clauses and the clause of
-    /// an anchor.
+    /// The clauses of one or two plain fields. Three of ten predicates have only the first of these clauses, and the
+    /// clause of an anchor.
     private func denseClauses(_ type: RecordType, _ roll: Int, _ random: inout WorkloadRandom) -> [WorkloadClause] {
         let clauses = random.sample(type.plain, 1 + random.below(2)).flatMap { plainClauses($0, &random) }
         return roll < 700 ? clauses : clauses.prefix(1) + [anchorClause(type.anchors[random.below(2)], &random)]
@@ -75,7 +75,8 @@ extension MatchWorkload {
         return WorkloadClause(field, comparator, anyOf: severalValues(field, drawsMax: 3, &random))
     }
 
-    /// - Parameter letters: The length of the prefix; nil: 3 to 7. A space at the end is left out.
+    /// - Parameter letters: The length of the prefix; nil for a random length from 3 to 7. The prefix loses a space at
+    ///   its end.
     private func prefixClause(_ field: WorkloadField, letters: Int?, _ random: inout WorkloadRandom) -> WorkloadClause {
         guard case .text(let text) = value(field, &random) else {
             preconditionFailure("\(field.name) is not a text field")
@@ -93,7 +94,7 @@ extension MatchWorkload {
         }
     }
 
-    /// A clause of a field with few different numbers; nil: use ``orderClauses(_:_:_:)``.
+    /// A clause of a field with few different numbers; nil if the predicate gets ``orderClauses(_:_:_:)`` instead.
     private func smallNumberClause(
         _ field: WorkloadField, _ limit: Int, _ roll: Int, _ random: inout WorkloadRandom
     ) -> WorkloadClause? {

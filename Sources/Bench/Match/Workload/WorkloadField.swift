@@ -1,7 +1,8 @@
 /// A field of records: its type and its values.
 struct WorkloadField: Sendable {
     enum Values: Sendable {
-        /// An anchor. For `n` subscriptions there are `n / share` values; the first ones are more frequent.
+        /// An anchor, like the next three cases. For `n` subscriptions there are `n / share` values, but at least 20,
+        /// and always 20 in a dense workload. The first values are more frequent.
         case threads(share: Int)
         case references(share: Int)
         case items(share: Int)
@@ -11,17 +12,17 @@ struct WorkloadField: Sendable {
         /// Several elements of a list; the first elements are more frequent.
         case someOf([String], sums: [Int])
         case title([String])
-        /// Numbers below a limit; if skewed, small ones are more frequent.
+        /// Numbers below a limit; if skewed, small numbers are more frequent.
         case integers(Int, isSkewed: Bool)
         case hundredths(Int, isSkewed: Bool)
         case time
     }
 
     let name: String
-    /// The field type of CloudKit Web Services. A list has the type of its elements and `_LIST`.
+    /// The field type of CloudKit Web Services. The type of a list is the type of its elements, followed by `_LIST`.
     let type: String
     let values: Values
-    /// How often a record type has this plain field, relative to the others.
+    /// How often a record type has this plain field, relative to the other plain fields.
     var weight = 0
 
     var isList: Bool { type.hasSuffix("_LIST") }
@@ -77,7 +78,7 @@ extension WorkloadField {
 
     private static let syllables = words("ba ce di fo gu ha je ki lo mu na pe qui ro su ta ve wi xo zu")
 
-    /// A word of three syllables. 8,000 numbers in a row have different words.
+    /// A word of three syllables. Any 8,000 consecutive numbers give different words.
     static func word(_ number: Int) -> String {
         let number = number * 7919 + 13
         return syllables[number % 20] + syllables[number / 20 % 20] + syllables[number / 400 % 20]

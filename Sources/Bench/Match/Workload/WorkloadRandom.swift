@@ -18,13 +18,13 @@ struct WorkloadRandom {
     /// True with a probability in percent.
     mutating func chance(_ percent: Int) -> Bool { below(10_000) < percent * 100 }
 
-    /// A number in 0 ..< limit; small ones are more probable (Zipf's law with exponent 1/2).
+    /// A number in 0 ..< limit; small numbers are more probable (Zipf's law with exponent 1/2).
     mutating func skewed(_ limit: Int) -> Int {
         let fraction = twister.fraction() >> 21
         return Int((fraction * fraction).multipliedFullWidth(by: UInt64(limit)).high)
     }
 
-    /// An index, with probabilities by weights.
+    /// A random index; its probability is proportional to its weight.
     ///
     /// - Parameter sums: The sum of the weights up to each index, from ``sums(_:)`` or ``zipf(_:)``.
     mutating func weighted(_ sums: [Int]) -> Int {

@@ -25,7 +25,8 @@ package final class HostControl: Sendable {
     /// The host's state at its last turn.
     package var report: HostReport { state.withLock { $0.report } }
 
-    /// Calls `body` after every turn until it returns true. `body` runs on the host's thread, so it must be short.
+    /// Calls `body` at once and then after every turn, until it returns true. After the first call, `body` runs on the
+    /// host's thread, so it must be short.
     func observe(_ body: @escaping @Sendable (HostReport) -> Bool) {
         state.withLock { state in
             if !body(state.report) { state.waiters.append(body) }
@@ -100,7 +101,8 @@ package struct HostReport: Sendable, Hashable {
     /// Messages that were refused because they break the link's protocol.
     package var refusedFrames = 0
     /// How far the machine's clock is behind the log's time. Negative if the clock jumped ahead by more than a minute
-    /// and the log's time has not caught up yet. Zero for less than ten seconds.
+    /// and the log's time has not caught up yet. A positive value appears when the difference exceeds ten seconds, and
+    /// becomes zero when the difference is a second or less.
     package var clockBehind = Duration.zero
     /// The first sequence that is left in the stage's own log.
     package var first: UInt64 = 1

@@ -15,8 +15,8 @@ extension ConsumerLoop {
     }
 
     /// - Parameter always: Whether to append a batch even without events, to record a wake or a cursor.
-    /// - Returns: False if the disk is full or a step is unfinished. Then the outputs stay in the outbox, and no more
-    ///   input is taken.
+    /// - Returns: False if the disk is full or a step is unfinished. Then the outputs stay in the outbox, and the loop
+    ///   takes no more input.
     @discardableResult
     func commit(always: Bool = false) throws -> Bool {
         guard state.mayAppend, let now = clock?.now else {
@@ -28,8 +28,9 @@ extension ConsumerLoop {
         // A push is in the log before a transport gets it, so its answer is always in a later batch.
         let handsOut = !out.deliveries.isEmpty
         if handsOut { state.requireRecord() }
-        let firstOut = clock?.stage.firstOut ?? (handsOut ? state.taken + 1 : nil)
-        let cursor = Cursor(upstreamName, state.taken, unfinished: nil, firstOut: firstOut, past: outlet.log.cursor)
+        let firstUnanswered = clock?.stage.firstUnanswered ?? (handsOut ? state.taken + 1 : nil)
+        let cursor = Cursor(
+            upstreamName, state.taken, unfinished: nil, firstUnanswered: firstUnanswered, past: outlet.log.cursor)
         switch try append(cursor, now: now, always: state.mustRecord) {
         case .noRoom: return false
         case .unneeded: break

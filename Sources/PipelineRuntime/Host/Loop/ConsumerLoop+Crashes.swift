@@ -41,7 +41,8 @@ extension ConsumerLoop {
         guard try commit(), let journal, let clock else { return false }
         out.reject(sequence: sequence, line: line, Rejection(code: SetAsideEvents.code, reason: journal.reason))
         var cursor = Cursor(
-            upstreamName, sequence, unfinished: nil, firstOut: clock.stage.firstOut, past: outlet.log.cursor)
+            upstreamName, sequence, unfinished: nil, firstUnanswered: clock.stage.firstUnanswered,
+            past: outlet.log.cursor)
         cursor.setAside(sequence, of: upstreamName)
         guard try append(cursor, now: clock.now, always: true) == .appended else {
             out.removeRejections()

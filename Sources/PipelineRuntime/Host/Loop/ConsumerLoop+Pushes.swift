@@ -13,8 +13,8 @@ extension ConsumerLoop {
         transports.withdraw(out.takeWithdrawals())
     }
 
-    /// Whether the delivery goes to a transport. If it is a status query for a closed transport, the host answers it
-    /// itself.
+    /// Returns whether the delivery goes to a transport. If the delivery is a status query for a closed transport,
+    /// answers it and returns false.
     private func goesToTransport(_ delivery: Delivery) -> Bool {
         guard let answer = inFlightJournal?.answerForClosedTransport(to: delivery) else { return true }
         transports.take([answer])
@@ -33,7 +33,7 @@ extension ConsumerLoop {
         for handover in handovers { transports.send(handover) }
     }
 
-    /// Gives the stage the waiting answers, at the wall clock's time, and records them.
+    /// Gives the stage the waiting answers, at the log's present time, and records them.
     func takeAnswers() throws {
         guard state.hasCaughtUp, transports.hasAnswers, try commit(), let now = clock?.now else { return }
         let time = plan.clock == .wall ? max(now, logNow) : now

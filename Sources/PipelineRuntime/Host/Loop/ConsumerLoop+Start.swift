@@ -56,7 +56,7 @@ extension ConsumerLoop {
         ) { [plan] in try RecordedAnswers(of: S.self).read(from: plan.logDirectory, after: $0) }
     }
 
-    /// The step that the log holds in part; nil where the snapshot already includes it.
+    /// The step that the log holds in part; nil if there is no such step, or if the snapshot already includes it.
     private func unfinished(_ upstream: String) -> UnfinishedStep? {
         let step = UnfinishedStep(outlet.log.cursor, of: upstream)
         return step.flatMap { $0.first > start?.moment.sequence ?? 0 ? $0 : nil }
@@ -66,7 +66,7 @@ extension ConsumerLoop {
     /// our log has no outputs of the lost events, also removes the snapshots that include them.
     func fallBack(from start: RestoredStage<S>, because reason: String) throws {
         let position = start.moment.position
-        StandardError.write("\(plan.stage): snapshot passed over: it includes event \(position), and \(reason)")
+        StandardError.write("\(plan.stage): skipped a snapshot that includes event \(position): \(reason)")
         let cursor = outlet.log.cursor.input?.position ?? 0
         if cursor < position { try snapshots?.remove(after: position - 1) }
         self.start = try snapshots?.newest(through: position - 1)
@@ -75,7 +75,8 @@ extension ConsumerLoop {
 
     // MARK: Rebuilding
 
-    /// Feeds the stage a recorded event. Returns false if the event comes after the rebuild.
+    /// Feeds the stage a recorded event. If the event comes after the recorded past, ends the rebuild and returns
+    /// false.
     func recall(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws -> Bool {
         guard let through = state.pastEnd else { return false }
         guard sequence > through else {
@@ -88,7 +89,7 @@ extension ConsumerLoop {
         return false
     }
 
-    /// Commits before the first event after the rebuild; false where the log or the transports have no room.
+    /// Commits before the first event after the rebuild; false if the log or the transports have no room.
     func catchUp(before sequence: UInt64) throws -> Bool {
         guard !state.hasCaughtUp else { return true }
         state.take(through: sequence - 1)
@@ -112,7 +113,7 @@ extension ConsumerLoop {
         if let context { try clock?.adopt(settings, context: context) }
     }
 
-    /// Ends the past. From here on, the stage has the settings of the pipeline file.
+    /// Ends the past: gives the stage the settings of the pipeline file, and hands out its unanswered pushes again.
     func switchToCurrentSettings(after sequence: UInt64) throws {
         while let settings = periods?.next(beforeEvent: .max) { try adopt(settings) }
         if timeline.hasChanged { try adopt(timeline.today) }

@@ -5,7 +5,7 @@ import Time
 /// Steps whose outputs fill several batches. Between two of these batches the host may serve its consumers, but it
 /// gives the stage no other event or answer.
 extension ConsumerLoop {
-    /// Serves every deadline up to a time; false where a step must wait for room.
+    /// Serves every deadline up to a time; false if a step must wait for room or for the loop's next turn.
     func serveDeadlines(through time: Instant) throws -> Bool {
         guard try finishStep() else { return false }
         while clock?.isDue(at: time) == true {
@@ -16,7 +16,7 @@ extension ConsumerLoop {
         return true
     }
 
-    /// - Throws: ``StageFault`` where the stage asks for wakes without end.
+    /// - Throws: ``StageFault`` if the stage asks for wakes without end.
     private func checkFault() throws {
         guard var fault = clock?.fault else { return }
         fault.stage = plan.stage
@@ -39,32 +39,33 @@ extension ConsumerLoop {
         return try finishStep()
     }
 
-    /// If the stage has not finished the event or wake that it just got, notes this.
+    /// Notes the event or wake that the stage just got, if the stage has not finished it, or if it is the step that the
+    /// log holds in part.
     @inline(__always)
     func noteStep(_ kind: UnfinishedStep.Kind, of event: UInt64?, outputsBefore: Int) {
         guard !state.hasCaughtUp && state.resumption != nil || clock?.isUnfinished == true else { return }
         state.beginStep(kind, of: event, behind: outputsBefore, next: outlet.log.nextSequence)
     }
 
-    /// Finishes the current step; false where it must wait for room or for the loop's next turn.
+    /// Finishes the current step; false if it must wait for room or for the loop's next turn.
     func finishStep() throws -> Bool {
         guard state.step != nil else { return true }
-        dropKnown()
+        dropRecorded()
         while clock?.isUnfinished == true {
             guard try appendPart() else { return false }
             clock?.proceed(into: &out)
-            dropKnown()
+            dropRecorded()
         }
         state.endStep()
         return true
     }
 
-    private func dropKnown() {
-        let known = state.dropKnown(of: out.count)
+    private func dropRecorded() {
+        let known = state.dropRecorded(of: out.count)
         if known > 0 { out.removeEvents(first: known) }
     }
 
-    /// - Returns: False where the part could not be appended; the stage must wait.
+    /// - Returns: False if the part could not be appended. Then the stage must wait.
     private func appendPart() throws -> Bool {
         guard out.count > 0, let step = state.step, let now = clock?.now else { return true }
         guard state.mayAppendPart else { return false }
@@ -74,7 +75,7 @@ extension ConsumerLoop {
         return true
     }
 
-    // MARK: Going on after a restart
+    // MARK: Continuing after a restart
 
     /// Continues the unfinished step. A wake continues at once, since it needs no input. An event comes again from the
     /// upstream, and ends under the settings under which it began.

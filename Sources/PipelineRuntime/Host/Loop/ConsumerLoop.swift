@@ -13,7 +13,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
     var periods: SettingsPeriods<S>?
     let transports: TransportDispatcher
     var clock: StageClock<S>?
-    /// Feeds the stage its recorded input. Until it has ended, ``clock`` is nil.
+    /// Feeds the stage its recorded input. Until the rebuild has ended, ``clock`` is nil.
     var rebuild: StageRebuild<S>?
     var out = Outbox()
     private var events = EventReader(limits: EventReader.linkLimits)
@@ -71,7 +71,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
             isStopping: control.isStopAsked)
     }
 
-    /// Whether transports take more pushes; in virtual time, whether all pushes are answered.
+    /// Whether the transports accept more pushes; in virtual time, whether all pushes are answered.
     var haveTransportsRoom: Bool { plan.clock == .event ? transports.isIdle : transports.hasRoom }
 
     var retentionFloor: RetentionFloor { keeper.map { RetentionFloor($0.oldestNeeded) } ?? .everything }
@@ -106,7 +106,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
         switch action {
         case .takeAnswers: try takeAnswers()
         case .handOut: try dispatch()
-        case .goOn: try takeHeld()
+        case .takeHeld: try takeHeld()
         case .receive:
             if let arrival = try nextArrival() { try take(arrival) } else { state.noteNoInput() }
         case .wake: try wakeWhenDue()
@@ -115,11 +115,11 @@ final class ConsumerLoop<S: Stage>: HostWork {
     }
 
     func endTurn() throws {
-        inlet.keep = retentionFloor.upstream
+        inlet.firstNeeded = retentionFloor.upstream
         try inlet.tick(at: plan.time.steady())
     }
 
-    /// Goes on with held input, once earlier outputs are appended.
+    /// Continues with held input, once earlier outputs are appended.
     private func takeHeld() throws {
         guard try commit() else { return }
         switch state.takeHeld() {
@@ -180,11 +180,12 @@ final class ConsumerLoop<S: Stage>: HostWork {
         keeper?.noteInput(end)
     }
 
-    /// How many events are taken before the loop looks for answers. Answers go first, because each one lets a transport
-    /// send the next push.
+    /// How many events the loop takes before it looks for answers. Answers go first, because each answer lets a
+    /// transport send the next push.
     private static var eventsBetweenLooks: UInt64 { 32 }
 
-    /// Whether the outputs fill a batch, perhaps in the middle of the input: one push may go to a thousand devices.
+    /// Whether the outputs fill a batch. They can do so in the middle of the input, because one push may go to a
+    /// thousand devices.
     private var isFull: Bool {
         max(out.lines.count, out.deliveryBytes) >= StageOutlet.batchBytesFull
             || out.deliveries.count >= Self.batchPushesMax
@@ -192,7 +193,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
 
     private static var batchPushesMax: Int { 4_096 }
 
-    /// - Returns: False where the event must wait.
+    /// - Returns: False if the event must wait.
     @inline(__always)
     private func fold(_ line: UnsafeRawBufferPointer, _ sequence: UInt64, at now: Instant) throws -> Bool {
         if !state.hasCaughtUp {
@@ -213,7 +214,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
         return true
     }
 
-    /// - Returns: False where this event or the following ones must wait.
+    /// - Returns: False if this event or the following events must wait.
     private func finishEvent(_ sequence: UInt64) throws -> Bool {
         state.take(through: sequence - 1)
         guard try finishStep() else { return false }
@@ -225,11 +226,12 @@ final class ConsumerLoop<S: Stage>: HostWork {
     /// The log's time now, for a stage on the machine's clock.
     var logNow: Instant { outlet.now(from: clock?.now ?? .epoch) }
 
-    /// Moves virtual time on. Each deadline on the way gets a batch with its own time.
+    /// Moves virtual time forward. Each deadline on the way gets a batch with its own time.
     ///
     /// Does nothing during a rebuild, which takes the times from the stage's own log.
     ///
-    /// - Returns: False where the log is full; the remaining deadlines are served later.
+    /// - Returns: False if the log has no room, a step must wait, or a push is not answered. Then the remaining
+    ///   deadlines are served later.
     private func advance(to time: Instant) throws -> Bool {
         guard state.pastEnd == nil else { return true }
         guard try finishStep() else { return false }
@@ -244,7 +246,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
         return true
     }
 
-    /// In virtual time: commits, and returns whether all pushes are answered. Time does not go on before that.
+    /// In virtual time: commits, and returns whether all pushes are answered. Time moves forward only after that.
     private func commitSettled() throws -> Bool {
         guard try commit() else { return false }
         try dispatch()
@@ -266,7 +268,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
         if plan.clock == .wall { try serve(through: logNow) }
     }
 
-    /// Serves every deadline up to a time and commits the outputs; false where it must wait for room.
+    /// Serves every deadline up to a time and commits the outputs; false if a step or a batch must wait.
     @discardableResult
     func serve(through time: Instant) throws -> Bool {
         guard clock?.isDue(at: time) == true else { return true }
@@ -278,7 +280,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
 
     // MARK: Snapshots
 
-    /// Whether the outputs of all events that the stage took are in its log, and nothing is unfinished.
+    /// Whether the outputs of all events that the stage took are in its log, and no step is unfinished.
     var isSettled: Bool {
         out.isEmpty && state.isSettled(conditions)
     }
@@ -288,7 +290,7 @@ final class ConsumerLoop<S: Stage>: HostWork {
     }
 
     func takeSnapshotIfDue() {
-        guard keeper?.isDue() == true, isSettled, let clock, let context, let moment else { return }
+        guard keeper?.checkDue() == true, isSettled, let clock, let context, let moment else { return }
         outlet.pauses.lap(.input)
         defer { outlet.pauses.lap(.snapshot) }
         keeper?.take(

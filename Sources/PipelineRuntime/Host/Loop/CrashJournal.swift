@@ -4,12 +4,12 @@ import Time
 
 /// The events that a stage is processing, in a small file beside its log.
 ///
-/// Before the stage gets events, their sequences are written to the file; afterwards they are cleared. If a host finds
-/// a note when it starts, the process before it ended during the events in the note. A note survives the end of a
-/// process, but not that of the machine, because it is never forced to the disk.
+/// Before the stage gets events, their sequences are written to the file as a note; afterwards the note is cleared. If
+/// a host finds a note when it starts, the process before it ended during the events in the note. A note survives the
+/// end of a process. It may not survive a crash of the machine, because it is never forced to the disk.
 ///
-/// Usually there is one note for each upstream batch. After a crash each of those events gets a note of its own, so that
-/// the next crash shows which event it was.
+/// Usually there is one note for each upstream batch. After a crash each event of the batch gets a note of its own, so
+/// that the next crash shows which event it was.
 final class CrashJournal {
     static let name = "crash-journal"
     /// After this many crashes in a row on one event, the event is set aside.
@@ -41,10 +41,10 @@ final class CrashJournal {
 
     deinit { close(file) }
 
-    /// The event to set aside; nil where there is none.
+    /// The event to set aside; nil if there is none.
     var setAside: UInt64? { record.setAsideInARow < Self.setAsideMax ? crashingEvent : nil }
 
-    /// The event that the stage has crashed on ``crashesMax`` times; nil where there is none.
+    /// The event that the stage has crashed on ``crashesMax`` times; nil if there is none.
     var crashingEvent: UInt64? {
         record.crashes >= Self.crashesMax && record.suspects.count == 1 ? record.suspects.lowerBound : nil
     }
@@ -71,7 +71,7 @@ final class CrashJournal {
     var reason: String {
         let last = end.map { " (the last time it \($0))" } ?? ""
         return
-            "the stage crashed three times on it: each time its process ended while it worked on this event\(last)"
+            "the stage crashed three times on this event: its process ended each time while it worked on the event\(last)"
     }
 
     private func put() -> Bool {
@@ -84,7 +84,7 @@ final class CrashJournal {
 struct CrashRecord: Hashable {
     var boot: UInt64
     var inProgress: ClosedRange<UInt64>?
-    /// The events that the last crash may have been on; `0...0` where there was no crash.
+    /// The events that the last crash may have been on; `0...0` if there was no crash.
     var suspects: ClosedRange<UInt64> = 0...0
     /// How many crashes in a row were on these events.
     var crashes: UInt64 = 0
@@ -170,7 +170,7 @@ package struct CrashNote: Hashable, Sendable {
 package struct CrashJournalCheck: LogCheck {
     package init() {}
 
-    package var isOfCache: Bool { true }
+    package var checksCache: Bool { true }
 
     package func check(_ log: VerifiedLog) throws(EventLogError) -> [VerifyReport.Problem] {
         let path = "\(log.directory)/\(CrashJournal.name)"

@@ -5,7 +5,7 @@ import PipelineKit
 /// Parses and checks lines; a line that is not a JSON object becomes a rejection.
 package struct EventReader: ~Copyable {
     private var parser: JSONParser
-    /// Longer lines must be `records.modify`.
+    /// A longer line must be a `records.modify`.
     private let shortBytesMax: Int
 
     /// Events in a log may be nested deeper than a producer's lines, because stages wrap the events they pass on.
@@ -25,7 +25,7 @@ package struct EventReader: ~Copyable {
         self.shortBytesMax = shortBytesMax
     }
 
-    /// The event; nil where the line was rejected.
+    /// The event; nil if the line was rejected.
     ///
     /// The event is valid until the next call. The compiler cannot check this, because a host's `self` owns both the
     /// reader and the stage ("overlapping accesses to 'self'").

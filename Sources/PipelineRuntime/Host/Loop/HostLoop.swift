@@ -31,7 +31,7 @@ protocol HostWork: AnyObject {
 
     func fill(_ report: inout HostReport)
 
-    /// Makes everything durable. The thread ends after it.
+    /// Makes everything durable. The host's thread ends after this call.
     func finish() throws
 }
 
@@ -50,7 +50,7 @@ extension HostWork {
 }
 
 /// The poller of a host's loop. The loop reads only from readable sockets, because a read from any other socket would
-/// cost a system call for nothing.
+/// be a needless system call.
 final class HostWatch {
     private let poller = ZMQPoller()
     private let server: Int
@@ -68,8 +68,8 @@ final class HostWatch {
         _ = try poller.poll(timeoutMilliseconds: Int(max(0, min(1_000, milliseconds))))
     }
 
-    var hasRequests: Bool { poller.ready(at: server).contains(.readable) }
-    var hasInput: Bool { inputs.contains { poller.ready(at: $0).contains(.readable) } }
+    var hasRequests: Bool { poller.readiness(at: server).contains(.readable) }
+    var hasInput: Bool { inputs.contains { poller.readiness(at: $0).contains(.readable) } }
 }
 
 /// The loop of a host: one thread, which owns the sockets, the stage and the log.
@@ -78,7 +78,7 @@ struct HostLoop {
     let control: HostControl
     let endpoint: String
 
-    /// How long a stopping host waits for its transports.
+    /// How long a stopping host waits for its transports, or for its plugin's program.
     static let grace = Duration.seconds(10)
 
     func run(_ work: some HostWork) throws {

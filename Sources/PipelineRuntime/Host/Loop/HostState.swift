@@ -16,7 +16,7 @@ import Time
 /// For a source and for a plugin's program there is no past to feed: their states begin with ``caughtUp(through:)``.
 /// ``RecordedPast`` says what a stage did in its past.
 struct HostState: Hashable {
-    /// How much of its recorded past the stage was fed.
+    /// How much of the recorded past was fed to the stage.
     private enum Past: Hashable {
         case unknown
         /// - Parameters:
@@ -35,8 +35,8 @@ struct HostState: Hashable {
     enum Action: Hashable {
         case takeAnswers
         case handOut
-        /// Go on with held input.
-        case goOn
+        /// Continue with held input.
+        case takeHeld
         /// Take the next input, then call ``noteInput(bytes:)`` or ``noteNoInput()``.
         case receive
         case wake
@@ -56,7 +56,7 @@ struct HostState: Hashable {
     struct Conditions: Hashable {
         /// Whether the last append failed for lack of room.
         var isLogFull = false
-        /// Whether transports take more pushes; in virtual time, whether all pushes are answered.
+        /// Whether the transports accept more pushes; in virtual time, whether all pushes are answered.
         var haveTransportsRoom = true
         var hasAnswers = false
         var isStopping = false
@@ -86,7 +86,7 @@ struct HostState: Hashable {
     @inline(__always)
     var hasCaughtUp: Bool { past == .over }
 
-    /// The last event of the past; nil once all were fed.
+    /// The last event of the past, while the past is fed to the stage; otherwise nil.
     @inline(__always)
     var pastEnd: UInt64? { if case .fed(let through, _) = past { through } else { nil } }
 
@@ -99,7 +99,7 @@ struct HostState: Hashable {
         }
     }
 
-    /// Whether outputs are appended. During the past they are not, because they are in the log already.
+    /// Whether outputs are appended. While the past is fed to the stage they are not, because the log has them already.
     var mayAppend: Bool { past == .whole || past == .over }
 
     func wantsInput(_ conditions: Conditions) -> Bool {
@@ -118,12 +118,12 @@ struct HostState: Hashable {
         hasCaughtUp && !conditions.isLogFull && !conditions.isStopping
     }
 
-    /// Whether held input or an unfinished step can go on.
-    func mayGoOn(_ conditions: Conditions) -> Bool {
+    /// Whether held input or an unfinished step can continue.
+    func mayContinue(_ conditions: Conditions) -> Bool {
         (held != nil || step != nil) && !conditions.isLogFull && conditions.haveTransportsRoom
     }
 
-    /// Whether the outputs of all events that the stage took are in its log, and nothing is unfinished.
+    /// Whether the past is over, no step, held input or due record waits, and the log has room.
     func isSettled(_ conditions: Conditions) -> Bool {
         hasCaughtUp && !conditions.isLogFull && step == nil && held == nil && !mustRecord
     }
@@ -171,7 +171,7 @@ struct HostState: Hashable {
                 if mayHandOut(conditions) { return .handOut }
             case .held:
                 turn.place = .input
-                if held != nil, conditions.haveTransportsRoom { return .goOn }
+                if held != nil, conditions.haveTransportsRoom { return .takeHeld }
             case .input:
                 guard turn.hasInput, turn.bytes < turn.bytesMax, wantsInput(conditions) else {
                     turn.place = .time
@@ -200,7 +200,7 @@ struct HostState: Hashable {
     }
 
     func hasMore(_ conditions: Conditions) -> Bool {
-        turn.hasInput && wantsInput(conditions) || mayTakeAnswers(conditions) || mayGoOn(conditions)
+        turn.hasInput && wantsInput(conditions) || mayTakeAnswers(conditions) || mayContinue(conditions)
     }
 
     mutating func noteInput(bytes: Int) { turn.bytes += bytes }
@@ -242,7 +242,7 @@ struct HostState: Hashable {
     @inline(__always)
     mutating func take(through sequence: UInt64) { taken = sequence }
 
-    /// Keeps input that must wait; no more is taken until ``takeHeld()``.
+    /// Keeps input that must wait. No more input is taken until ``takeHeld()``.
     mutating func hold(_ input: HeldInput) { held = input }
 
     mutating func takeHeld() -> HeldInput? { held.take() }
@@ -252,8 +252,8 @@ struct HostState: Hashable {
 
     // MARK: Steps
 
-    /// Called when the stage is in the middle of an event, or of a wake if `event` is nil. `next` is the sequence of
-    /// the log's next event.
+    /// Called when the stage is in the middle of an event, or of a wake if `event` is nil. `outputsBefore` is the
+    /// number of earlier events in the outbox; `next` is the sequence of the log's next event.
     mutating func beginStep(_ kind: UnfinishedStep.Kind, of event: UInt64?, behind outputsBefore: Int, next: UInt64) {
         if case .endsIn(let former) = past, former.kind == kind {
             step = OpenStep(unfinished: former, event: event, known: next - former.first)
@@ -264,7 +264,7 @@ struct HostState: Hashable {
     }
 
     /// A repeated step gives its first outputs again. Returns how many of `count` outputs are in the log already.
-    mutating func dropKnown(of count: Int) -> Int {
+    mutating func dropRecorded(of count: Int) -> Int {
         guard let known = step?.known, known > 0 else { return 0 }
         let dropped = min(count, Int(clamping: known))
         step?.known = known - UInt64(dropped)

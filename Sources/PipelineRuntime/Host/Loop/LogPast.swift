@@ -29,7 +29,7 @@ package final class LogPast: PastEvents {
         try lookup.withLock { lookup throws(EventLogError) in try lookup.read(sequence) { Array($0) } }
     }
 
-    /// Throws the first failure to read an event. What the stage did since then must not be appended.
+    /// Throws the first failure to read an event. The outputs since that failure must not be appended.
     func check() throws {
         if let failure = failure.withLock({ $0 }) { throw failure }
     }

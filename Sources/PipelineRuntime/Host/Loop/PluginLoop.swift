@@ -44,12 +44,12 @@ final class PluginLoop: HostWork {
     /// When the program last answered, or when the host began to wait for it.
     private var silentSince = ContinuousClock.now
     private var hasComplained = false
-    /// The codes of the program's mistakes that the operator was told of.
+    /// The codes of the program's mistakes that were reported to the operator.
     private var reportedMistakes: Set<String> = []
-    /// Whether messages from the program may wait.
+    /// Whether the socket may have messages from the program.
     private var hasFrames = false
     var program = PluginPrograms()
-    /// Events through this one are sent one at a time, because a program ended while it had them.
+    /// Events through this one are sent one at a time, because a program ended before it answered them.
     private var sendSinglyThrough: UInt64 = 0
     /// How often in a row a program ended on one event.
     private var crashes: (sequence: UInt64, count: UInt64) = (0, 0)
@@ -92,7 +92,7 @@ final class PluginLoop: HostWork {
     private var answered: UInt64 { state.committed }
     /// Also true while the host stops, because the program's last outputs are input too.
     var wantsInput: Bool { state.held == nil }
-    /// The events from the first unanswered one on. A program that starts again gets them again, and nothing else.
+    /// The events from the first unanswered event on. A program that starts again gets only these events again.
     var retentionFloor: RetentionFloor { RetentionFloor(upstream: answered + 1, own: .max) }
 
     var conditions: HostState.Conditions {
@@ -124,7 +124,7 @@ final class PluginLoop: HostWork {
     func perform(_ action: HostState.Action) throws {
         switch action {
         case .takeAnswers: try takeOutputs()
-        case .goOn: try goOn()
+        case .takeHeld: try appendHeldAndSendNext()
         case .receive:
             if let arrival = try inlet.receive() { try take(arrival) } else { state.noteNoInput() }
         case .commit: try keepPromise()
@@ -134,7 +134,7 @@ final class PluginLoop: HostWork {
 
     func endTurn() throws {
         reportSilence()
-        inlet.keep = retentionFloor.upstream
+        inlet.firstNeeded = retentionFloor.upstream
         try inlet.tick(at: .now)
     }
 
@@ -148,7 +148,7 @@ final class PluginLoop: HostWork {
                 peer.map { _ in "answered events \(oldest.first) to \(oldest.last) of \(upstream?.name ?? "")" }
             } ?? "opened the link in BELFRY_LINK"
         StandardError.write(
-            "\(plan.stage): the plugin's program has not \(fault) for \(PluginLoop.patience); nothing passes until it does"
+            "\(plan.stage): the plugin's program has not \(fault) for \(PluginLoop.patience); no event is passed on until it does"
         )
     }
 
@@ -204,20 +204,21 @@ final class PluginLoop: HostWork {
         switch control.text(.type) {
         case "open": try open(control, sender)
         case "outputs": try outputs(control, sender)
-        case let type: try refuse(sender, "link.type", "unknown frame type '\(type ?? "")': open, outputs")
+        case let type:
+            try refuse(sender, "link.type", "unknown frame type '\(type?.printable ?? "")'; known: open, outputs")
         }
     }
 
-    private func refuse(_ peer: [UInt8], _ code: String, _ reason: String, isTold: Bool = true) throws {
+    private func refuse(_ peer: [UInt8], _ code: String, _ reason: String, isReported: Bool = true) throws {
         refusedFrames += 1
         _ = try plugin.send([peer, LinkFrame.error(code, reason)], wait: false)
-        guard isTold, reportedMistakes.insert(code).inserted else { return }
+        guard isReported, reportedMistakes.insert(code).inserted else { return }
         StandardError.write("\(plan.stage): the plugin's program was refused: \(reason) (\(code))")
     }
 
     private func open(_ control: JSONValue, _ sender: [UInt8]) throws {
         guard control.natural("protocol") == UInt64(LinkFrame.version) else {
-            return try refuse(sender, "link.version", "this link speaks protocol \(LinkFrame.version)")
+            return try refuse(sender, "link.version", LinkFrame.wrongVersion(control, at: "link"))
         }
         peer = sender
         endSilence()
@@ -241,7 +242,8 @@ final class PluginLoop: HostWork {
         guard sender == peer else {
             // Such outputs usually come from a program that has ended. The next program gets these events again.
             return try refuse(
-                sender, "link.outputs", "only the program that opened the link last may send outputs", isTold: false)
+                sender, "link.outputs", "only the program that opened the link last may send outputs",
+                isReported: false)
         }
         guard let through = control.natural("through"), let batch = waiting.first, through == batch.last else {
             let oldest = waiting.first.map { "\($0.last)" } ?? "none: all are answered"
@@ -259,18 +261,18 @@ final class PluginLoop: HostWork {
         setAsideInARow = 0
         now = max(now, batch.now)
         state.hold(.outputs(through: through))
-        try goOn()
+        try appendHeldAndSendNext()
     }
 
     /// Appends the held outputs, then sends the program the next event if it gets them one at a time.
-    private func goOn() throws {
+    private func appendHeldAndSendNext() throws {
         let (before, wasSingle) = (answered, answered < sendSinglyThrough)
-        try save()
+        try appendHeld()
         if wasSingle, answered > before { try sendAgain() }
     }
 
-    /// Appends the held outputs. While the log has no room for them, nothing more is taken from either side.
-    private func save() throws {
+    /// Appends the held outputs. While the log has no room for them, the loop takes no more events or outputs.
+    private func appendHeld() throws {
         guard case .outputs(let through, let isSetAside) = state.held, let batch = waiting.first else { return }
         let name = upstream?.name ?? ""
         var cursor = Cursor([name: through])
@@ -284,8 +286,8 @@ final class PluginLoop: HostWork {
 
     // MARK: A program that ends again and again
 
-    /// Called when a program has ended. If it had events, the next program gets them one at a time, to find the event that
-    /// it ends on.
+    /// Called when a program has opened its link after an earlier program ended. If the earlier program crashed and had
+    /// unanswered events, the new one gets these events one at a time, to find the event that programs crash on.
     private func noteCrash(_ end: ChildProcess.Exit) throws {
         guard end.isCrash, state.held == nil, let first = waiting.first, let last = waiting.last else { return }
         if first.count == 1, answered < sendSinglyThrough || waiting.count == 1 {
@@ -311,7 +313,7 @@ final class PluginLoop: HostWork {
     private func setAside(after end: ChildProcess.Exit) throws {
         guard let event = waiting.first, let upstream else { return }
         let reason =
-            "the stage crashed three times on it: each time its program ended while it worked on this event "
+            "the stage crashed three times on this event: its program ended each time while it worked on the event "
             + "(the last time it \(end.text))"
         event.lines.withUnsafeBytes { lines in
             for line in Lines(lines) {
@@ -322,7 +324,7 @@ final class PluginLoop: HostWork {
         state.hold(.outputs(through: event.first, isSetAside: true))
         setAsideInARow += 1
         program.onSetAside()
-        try save()
+        try appendHeld()
         StandardError.write(
             "\(plan.stage): set event \(event.first) of \(upstream.name) aside: \(reason); see belfry dead-letters")
     }

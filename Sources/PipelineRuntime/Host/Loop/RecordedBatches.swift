@@ -14,7 +14,7 @@ struct RecordedBatches {
     private var past: RecordedPast
     private let answers: RecordedAnswers?
     private var batch = BatchAnswers(handsOut: true)
-    /// The last event of the stage's own log that its state includes.
+    /// The last event of the stage's own log that the rebuild's first state includes.
     private let included: UInt64
     /// Where the rebuild ends, even if the log continues.
     private let end: SnapshotMoment?
@@ -70,7 +70,8 @@ struct RecordedBatches {
         guard let answers else { return try reader.nextHeader() }
         let next = try reader.next()
         batch = BatchAnswers(
-            next.map { answers.read($0, after: included) } ?? [], handsOut: next?.header.cursor.handsOut ?? true)
+            next.map { answers.read($0, after: included) } ?? [],
+            handsOut: next?.header.cursor.hasUnansweredPushes ?? true)
         return next?.header
     }
 }

@@ -7,7 +7,7 @@ import Time
 /// | State | What is asked for | What comes next |
 /// |---|---|---|
 /// | events | ``Action/feed(through:)`` the batch's cursor, then ``Action/advance(to:)`` its `now` | part |
-/// | part | one more event, where the batch holds a part of its outputs; then ``Action/settle`` | behind |
+/// | part | one more event, if the batch holds a part of its outputs; then ``Action/settle`` | behind |
 /// | behind | ``Action/readBatch`` | events, by ``begin(_:)`` |
 /// | over | nothing | |
 package struct RecordedPast: Hashable {
@@ -33,7 +33,7 @@ package struct RecordedPast: Hashable {
     package private(set) var cursor: UInt64
     /// The step that the batch holds in part.
     package private(set) var unfinished: UnfinishedStep?
-    /// The event that the batch sets aside; nil where there is none.
+    /// The event that the batch sets aside; nil if there is none.
     package private(set) var setAside: UInt64?
 
     /// - Parameters:

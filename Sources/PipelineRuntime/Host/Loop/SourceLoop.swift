@@ -7,8 +7,8 @@ import ZeroMQ
 /// The loop of a stage that producers feed through its door.
 ///
 /// A producer numbers its lines from 1. The log's cursor holds each producer's last number, so a line that is sent again
-/// after a lost answer is not taken twice. The cursor also records who owns the producer's name; lines of others under that
-/// name are refused and leave no trace.
+/// after a lost answer is not taken twice. The cursor also records the owner of the producer's name. The door refuses
+/// lines that another producer sends under that name, and does not record them.
 final class SourceLoop<S: Stage>: HostWork {
     var state: HostState
     let outlet: StageOutlet
@@ -87,7 +87,7 @@ final class SourceLoop<S: Stage>: HostWork {
 
     func perform(_ action: HostState.Action) throws {
         switch action {
-        case .goOn:
+        case .takeHeld:
             guard try commit(), case .time(let now, let mark, let asker?) = state.takeHeld() else { return }
             try moveTime(to: now, mark, for: asker)
         case .receive: try receive()
@@ -117,7 +117,7 @@ final class SourceLoop<S: Stage>: HostWork {
     var isSettled: Bool { out.count == 0 && !producers.hasChanged && state.isSettled(conditions) }
 
     private func takeSnapshotIfDue() {
-        guard keeper?.isDue() == true else { return }
+        guard keeper?.checkDue() == true else { return }
         outlet.pauses.lap(.input)
         keeper?.take(clock.stage, moment, beside: SnapshotMaker(plan, timeline, context))
         outlet.pauses.lap(.snapshot)
@@ -128,7 +128,7 @@ final class SourceLoop<S: Stage>: HostWork {
         return SnapshotMoment(position: last, sequence: last, now: clock.now)
     }
 
-    /// - Returns: False where the log has no room. Then the outputs stay, and the door is not read.
+    /// - Returns: False if the log has no room. Then the outputs stay in the outbox, and the door is not read.
     @discardableResult
     private func commit() throws -> Bool {
         guard out.count > 0 || producers.hasChanged else { return true }
@@ -154,7 +154,7 @@ final class SourceLoop<S: Stage>: HostWork {
         case "hello": hello(control, from: peer)
         case "produce": try produce(control, from: peer)
         case "time": try time(control, from: peer)
-        case let type: refuse(peer, "door.type", "unknown frame type '\(type ?? "")': hello, produce")
+        case let type: refuse(peer, "door.type", "unknown frame type '\(type ?? "")'; known: hello, produce")
         }
     }
 
@@ -170,7 +170,7 @@ final class SourceLoop<S: Stage>: HostWork {
 
     private func hello(_ control: JSONValue, from peer: [UInt8]) {
         guard control.natural("protocol") == UInt64(LinkFrame.version) else {
-            return refuse(peer, "link.version", "this door speaks protocol \(LinkFrame.version)")
+            return refuse(peer, "link.version", LinkFrame.wrongVersion(control, at: "door"))
         }
         guard let producer = control.text("producer"), isName(producer) else {
             return refuse(peer, "door.producer", "hello needs \"producer\", a name of 1 to 200 bytes")
@@ -184,14 +184,14 @@ final class SourceLoop<S: Stage>: HostWork {
                 checksum: position.checksum?.value, refused: position.refused))
     }
 
-    /// How far the producer of this frame has come; nil where the frame is refused. A name without an owner belongs to this
-    /// producer from its first line on.
+    /// The position of the producer that sent this frame. If the producer may not use its name, refuses the frame and
+    /// returns nil. A name without an owner belongs to this producer from its first line on.
     private func knownPosition(
         of producer: String, _ control: JSONValue, _ peer: [UInt8]
     ) -> ProducerPositions.Position? {
         let secret = control.text("secret")
         if let secret, !ProducerSecret.bytes.contains(secret.utf8.count) {
-            refuse(peer, "door.secret", "\"secret\" has 16 to 200 bytes")
+            refuse(peer, "door.secret", "\"secret\" has \(secret.utf8.count) bytes; it needs 16 to 200 bytes")
             return nil
         }
         let owners = ProducerOwner.owners(client: frames.message.userID, secret: secret)
@@ -205,8 +205,8 @@ final class SourceLoop<S: Stage>: HostWork {
         guard producers.hasRoom(for: producer) else {
             refuse(
                 peer, "door.producers",
-                "the door knows \(ProducerPositions.lastingMax) producers' names and accepts no new one: use one of "
-                    + "these, or a passing name (one that begins with '~')")
+                "the door knows \(ProducerPositions.lastingMax) producers' names and accepts no new name: use a name that "
+                    + "it knows, or a passing name (one that begins with '~')")
             return nil
         }
         guard let known = producers[producer] else {
@@ -234,7 +234,7 @@ final class SourceLoop<S: Stage>: HostWork {
         guard let position = knownPosition(of: producer, control, peer) else { return }
         let next = position.through + 1
         guard first <= next else {
-            return refuse(peer, "door.gap", "line \(first) of '\(producer)' came, line \(next) is next")
+            return refuse(peer, "door.gap", "found line \(first) of '\(producer)', expected line \(next)")
         }
         let admission = try admit(frames.message[2], of: producer, first: first, behind: position)
         answer(peer, admission.answer(to: producer, last: lastWithPending))
@@ -265,7 +265,7 @@ final class SourceLoop<S: Stage>: HostWork {
         return admission
     }
 
-    /// - Returns: False where the log has no room for the earlier lines: the producer sends this line again.
+    /// - Returns: False if the log has no room for the earlier lines. The producer then sends this line again.
     @inline(__always)
     private func admit(
         _ line: UnsafeRawBufferPointer, _ number: UInt64, of producer: String, _ position: ProducerPositions.Position
@@ -291,7 +291,7 @@ final class SourceLoop<S: Stage>: HostWork {
         return true
     }
 
-    /// Commits in the middle of a frame; refused lines stay in the outbox. False where the log has no room.
+    /// Commits in the middle of a frame; refused lines stay in the outbox. False if the log has no room.
     private func commitMidFrame(_ producer: String, _ position: ProducerPositions.Position) throws -> Bool {
         let rejections = out.takeRejections()
         producers.advance(producer, to: position)
@@ -303,8 +303,11 @@ final class SourceLoop<S: Stage>: HostWork {
     }
 
     private func time(_ control: JSONValue, from peer: [UInt8]) throws {
-        guard plan.clock == .event, let now = control["now"]?.int64, let mark = control.natural("mark") else {
-            return refuse(peer, "door.time", "only a pipeline on virtual time takes \"time\" frames")
+        guard plan.clock == .event else {
+            return refuse(peer, "door.time", "found a \"time\" frame, but this pipeline runs in real time")
+        }
+        guard let now = control["now"]?.int64, let mark = control.natural("mark") else {
+            return refuse(peer, "door.time", "time needs \"now\" (microseconds since 1970) and \"mark\" (from 0)")
         }
         try moveTime(to: Instant(microseconds: now), mark, for: peer)
     }

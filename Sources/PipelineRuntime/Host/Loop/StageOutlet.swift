@@ -49,9 +49,9 @@ final class StageOutlet {
 
     /// The log's time now, for a stage on the machine's clock. `latest` is the latest time that the stage has seen.
     func now(from latest: Instant = .epoch) -> Instant {
-        let wasTold = clockBehind != .zero
+        let wasReported = clockBehind != .zero
         let now = time.now(from: max(latest, log.lastNow))
-        if wasTold != (clockBehind != .zero) { StandardError.write("\(stage): \(time.text)") }
+        if wasReported != (clockBehind != .zero) { StandardError.write("\(stage): \(time.text)") }
         return now
     }
 
@@ -114,7 +114,7 @@ final class StageOutlet {
             try server.publish(first: first, count: out.count, now: now, body: out.lines)
         }
         eventsOut += UInt64(out.count)
-        for line in out.said { StandardError.write("\(stage): \(line)") }
+        for line in out.operatorLines { StandardError.write("\(stage): \(line)") }
         out.removeEvents()
     }
 
@@ -131,16 +131,16 @@ final class StageOutlet {
 
     private static let placePatience = Duration.seconds(1)
 
-    /// Checks that nobody removed the data folder.
+    /// Checks that nobody deleted the log's last segment, for example with the whole data folder.
     private func checkPlace() throws {
         let now = steady()
         guard now - placeChecked >= StageOutlet.placePatience else { return }
         placeChecked = now
-        try log.checkPlace()
+        try log.checkSegmentExists()
     }
 
-    /// Makes the present dead letters durable; must be called before a snapshot that includes their input is written.
-    /// May be called on any thread.
+    /// A function that makes the present dead letters durable. It must be called before a snapshot that includes their
+    /// input is written, and may be called on any thread. Unless the sync policy is `always`, it does nothing.
     var flushingDeadLetters: @Sendable () throws -> Void {
         if sync == .always, let flushing = deadLetters.flushing { return flushing }
         return {}
@@ -163,7 +163,7 @@ final class DeadLetters {
     private let plan: HostPlan
     private let identity: LogIdentity
     private var writer: EventLogWriter?
-    /// The last rejected event that the log holds.
+    /// The upstream sequence of the last rejected event that the log holds.
     private var held: UInt64 = 0
     private(set) var count: UInt64 = 0
 

@@ -3,7 +3,7 @@ import EventLog
 /// The step that a stage had not finished when its log's last batch was written. A step is one event or wake; its
 /// outputs may fill several batches.
 ///
-/// If a batch holds only a part of the outputs for an event, its cursor does not include the event. It has an
+/// If a batch holds only a part of the outputs for an event, its cursor does not include the event. The cursor has an
 /// additional entry, named after the upstream's log and `/event` or `/wake`, with the sequence of the step's first
 /// output. The batch with the last output sets it to 0.
 package struct UnfinishedStep: Hashable, Sendable {
@@ -35,14 +35,15 @@ package struct UnfinishedStep: Hashable, Sendable {
 extension Cursor {
     /// - Parameters:
     ///   - unfinished: The step that the batch is a part of.
-    ///   - firstOut: The first upstream event with pushes that wait for an answer.
+    ///   - firstUnanswered: The first upstream event with pushes that wait for an answer.
     ///   - past: The cursor before the batch.
     init(
-        _ upstream: String, _ position: UInt64, unfinished: UnfinishedStep?, firstOut: UInt64? = nil, past: Cursor
+        _ upstream: String, _ position: UInt64, unfinished: UnfinishedStep?, firstUnanswered: UInt64? = nil,
+        past: Cursor
     ) {
         self.init([upstream: position])
         let out = upstream + Self.out
-        if firstOut != nil || past.positions[out] != nil { positions[out] = firstOut ?? 0 }
+        if firstUnanswered != nil || past.positions[out] != nil { positions[out] = firstUnanswered ?? 0 }
         for kind in UnfinishedStep.Kind.allCases {
             let entry = kind.entry(upstream)
             if kind == unfinished?.kind {
@@ -57,10 +58,10 @@ extension Cursor {
 
     /// The first upstream event that had pushes in flight when the batch was written. For all pushes of earlier events
     /// the log holds outcomes or attempts. Nil if no push waits for its first answer.
-    package var firstOut: UInt64? { positions.first { $0.value > 0 && $0.key.hasSuffix(Self.out) }?.value }
+    package var firstUnanswered: UInt64? { positions.first { $0.value > 0 && $0.key.hasSuffix(Self.out) }?.value }
 
-    /// Whether later batches answer pushes that this batch hands out.
-    package var handsOut: Bool { firstOut != nil }
+    /// Whether pushes waited for their first answer when the batch was written.
+    package var hasUnansweredPushes: Bool { firstUnanswered != nil }
 
     /// The upstream's log, and the last of its sequences whose outputs are complete. Nil for a source, which reads no
     /// other log.

@@ -2,13 +2,13 @@ import EventLog
 import Time
 
 /// The name and identity of the upstream log that a stage's log was made from, in a file beside the stage's log. The
-/// stage must not read another log, because its cursor counts only in this one.
+/// stage must not read another log, because the stage's cursor is a position in this log.
 struct UpstreamRecord {
     private let directory: String
 
     init(_ plan: HostPlan) { directory = plan.logDirectory }
 
-    /// Nil if the log is new or the record is unreadable. In the second case ``check(_:_:endpoint:)`` reports it.
+    /// Nil if the log is new or the record is unreadable. In the second case ``check(_:_:endpoint:)`` throws the error.
     func recorded() -> (name: String, LogIdentity)? {
         do throws(EventLogError) {
             return try UpstreamNote.read(directory: directory).map { ($0.log, $0.identity) }

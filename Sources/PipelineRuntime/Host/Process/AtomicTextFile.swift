@@ -48,7 +48,7 @@ package enum AtomicTextFile {
 
     /// Makes a file that only its owner may use, and makes it durable.
     ///
-    /// - Throws: ``AtomicTextFileError``, with `EEXIST` where the file exists; then nothing is made.
+    /// - Throws: ``AtomicTextFileError``, with `EEXIST` if the file exists; then nothing is made.
     package static func make(_ path: String, holding text: String) throws(AtomicTextFileError) {
         let file = try attempt("make", path) { DataMode.owner.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC) }
         defer { close(file) }
@@ -77,7 +77,9 @@ package enum AtomicTextFile {
     }
 
     /// Makes the name of a file durable.
-    static func synchronizeFolder(of path: String, _ calls: FileCalls = FileCalls()) throws(AtomicTextFileError) {
+    package static func synchronizeFolder(
+        of path: String, _ calls: FileCalls = FileCalls()
+    ) throws(AtomicTextFileError) {
         let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         let file = try attempt("make durable", folder) { calls.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         defer { close(file) }
@@ -88,17 +90,16 @@ package enum AtomicTextFile {
 package enum AtomicTextFileError: Error, Hashable, CustomStringConvertible {
     case failed(String, String, Int32)
     case tooLarge(String, bytesMax: Int)
-    /// Text that Belfry did not write, or damaged text. The error's message fits only `consumers.json`.
-    case unreadable(String)
+    /// Text that Belfry did not write, or damaged text.
+    case unreadable(String, advice: String? = nil)
 
     package var description: String {
         switch self {
         case .failed(let verb, let path, let code): "cannot \(verb) \(path): \(String(cString: strerror(code)))"
         case .tooLarge(let path, let bytesMax):
             "\(path) has more than \(bytesMax) bytes, so it is not what Belfry wrote there"
-        case .unreadable(let path):
-            "\(path) is not what Belfry wrote there; remove this file: Belfry writes it again, and until then removes "
-                + "nothing from the log"
+        case .unreadable(let path, let advice):
+            "\(path) is not what Belfry wrote there" + (advice.map { "; \($0)" } ?? "")
         }
     }
 }

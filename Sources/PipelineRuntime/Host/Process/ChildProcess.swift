@@ -23,6 +23,7 @@ package final class ChildProcess: Sendable {
         /// The input is a socket that closes when this process ends, even by a crash. So a child that watches its input
         /// never outlives us. See ``SupervisorLine``. The output is our descriptor `output`.
         case lifeline(output: Int32)
+        /// Both are this descriptor.
         case descriptor(Int32)
     }
 
@@ -33,7 +34,7 @@ package final class ChildProcess: Sendable {
     /// Our end of the lifeline; -1 without a lifeline.
     private let lifeline: Int32
 
-    /// - Throws: ``ChildProcessError`` where the program does not exist or cannot be started.
+    /// - Throws: ``ChildProcessError`` if the program does not exist or cannot be started.
     package init(
         _ command: [String], directory: String? = nil, environment: [String: String] = [:],
         standard: Standard = .lifeline(output: STDERR_FILENO)
@@ -104,7 +105,8 @@ package final class ChildProcess: Sendable {
         return attributes
     }
 
-    /// Notes the exit before the process is reaped, so that no signal reaches another process with the same number.
+    /// Waits for the exit, then reaps the process and notes the exit under one lock. So ``signal(_:)`` never reaches
+    /// another process with the same number.
     private func watch() {
         var info = siginfo_t()
         _ = uninterrupted { waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) }
@@ -125,7 +127,7 @@ package final class ChildProcess: Sendable {
     /// Closes the child's standard input, if it is a lifeline.
     package func endInput() { if lifeline >= 0 { shutdown(lifeline, Int32(SHUT_WR)) } }
 
-    /// Calls `body` with our end of the lifeline, which stays open meanwhile.
+    /// Calls `body` with our end of the lifeline, which stays open during the call.
     func withLine<Result>(_ body: (SupervisorLine) -> Result) -> Result {
         withExtendedLifetime(self) { body(SupervisorLine(descriptor: lifeline)) }
     }

@@ -44,7 +44,7 @@ final class PluginProcess: Sendable {
         }
     }
 
-    /// How many programs in a row may end without opening the link.
+    /// After this many programs in a row that end without opening the link, no further program is started.
     private static let failuresMax = 5
 
     /// Notes that the program has opened its link. Returns how the program before it ended, if that happened since the
@@ -75,7 +75,7 @@ final class PluginProcess: Sendable {
         }
     }
 
-    /// - Throws: ``ChildProcessError`` where the program cannot be started, or repeatedly ends before it opens its link.
+    /// - Throws: ``ChildProcessError`` if the program cannot be started, or repeatedly ends before it opens its link.
     func keepRunning(endpoint: String) async throws {
         var pauses = RestartPauses()
         var failures = 0
@@ -100,8 +100,9 @@ final class PluginProcess: Sendable {
     }
 
     private func brokenProgram(_ exit: ChildProcess.Exit) -> ChildProcessError {
-        let times = "\(PluginProcess.failuresMax) times before it opened the link in BELFRY_LINK"
-        return ChildProcessError(program: command.joined(separator: " "), reason: "it \(exit.text), \(times)")
+        let times = "it ended \(PluginProcess.failuresMax) times in a row before it opened the link in BELFRY_LINK"
+        return ChildProcessError(
+            program: command.joined(separator: " "), reason: "\(times); the last time it \(exit.text)")
     }
 }
 

@@ -14,15 +14,24 @@ struct ConsumerPositions {
     private var firsts: [String: UInt64] = [:]
     private var saved: [String: UInt64] = [:]
 
-    /// - Throws: ``AtomicTextFileError`` where the file is damaged.
+    /// - Throws: ``AtomicTextFileError`` if the file is damaged or cannot be read.
     init(logDirectory: String) throws {
         path = logDirectory + "/" + Self.fileName
-        guard let text = try AtomicTextFile.read(path, bytesMax: 1 << 20) else { return }
-        guard let firsts = ConsumerPositions.parse(text) else { throw AtomicTextFileError.unreadable(path) }
-        (self.firsts, saved) = (firsts, firsts)
+        do throws(AtomicTextFileError) {
+            guard let text = try AtomicTextFile.read(path, bytesMax: 1 << 20) else { return }
+            guard let firsts = ConsumerPositions.parse(text) else { throw .unreadable(path) }
+            (self.firsts, saved) = (firsts, firsts)
+        } catch {
+            guard case .unreadable = error else { throw error }
+            throw AtomicTextFileError.unreadable(path, advice: ConsumerPositions.advice)
+        }
     }
 
-    /// The first sequence that any of these consumers may ask for; 1 if one of them has never reported.
+    private static let advice =
+        "remove this file: Belfry writes it again, and until then removes nothing from the log"
+
+    /// The first sequence that any of these consumers may ask for; 1 if one of them has never reported, and
+    /// `UInt64.max` without consumers.
     func first(of consumers: [String]) -> UInt64 { consumers.map { firsts[$0] ?? 1 }.min() ?? .max }
 
     /// - Returns: Whether a consumer needs earlier events than before. Then the positions must be saved at once.

@@ -26,7 +26,7 @@ struct DiskRoom {
 
     mutating func noteRoom() {
         guard let shortage else { return }
-        StandardError.write("\(stage): there is room again in \(shortage.file); going on")
+        StandardError.write("\(stage): there is room again in \(shortage.file); continuing")
         (self.shortage, nextTry) = (nil, nil)
     }
 }

@@ -35,8 +35,9 @@ final class Retention {
         }
     }
 
-    /// Looks for removable segments. If there are some, returns the first sequence that will remain, before they are
-    /// removed. From then on no consumer may start at an earlier sequence.
+    /// Looks for removable segments in the background, and removes the segments that an earlier call has found. Returns
+    /// the first sequence that remains, before the files are removed; nil if no segment is removed. From then on no
+    /// consumer may start at an earlier sequence.
     func turn(_ outlet: StageOutlet, _ floor: RetentionFloor) -> UInt64? {
         takeReports(outlet.server)
         if let removable = files.takeRemovable() { return remove(removable, outlet, floor) }
@@ -105,7 +106,7 @@ final class RetentionFiles: Sendable {
 
     func onReady(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onReady = body } }
 
-    func wait() { queue.now {} }
+    func wait() { queue.runAndWait {} }
 
     func save(_ positions: ConsumerPositions) {
         attempt {
@@ -151,7 +152,7 @@ final class RetentionFiles: Sendable {
         }
     }
 
-    /// The first sequence that the limits on age and size let stay.
+    /// The first sequence that the limits on age and size do not remove.
     private static func bound(_ segments: [SegmentFacts], _ retention: RetentionSettings, _ now: Instant) -> UInt64 {
         var total = segments.reduce(0) { $0 + $1.bytes }
         var bound: UInt64 = 1
@@ -166,7 +167,7 @@ final class RetentionFiles: Sendable {
     }
 
     private func attempt(_ body: @escaping @Sendable () throws -> Void) {
-        queue.later(after: .zero) { [self] in
+        queue.schedule(after: .zero) { [self] in
             do {
                 try body()
                 state.withLock { $0.hasComplained = false }

@@ -5,8 +5,8 @@ extension PipelineStage {
     /// The keys that are left out of the record of a stage's own settings.
     fileprivate static let sharedKeys = commonKeys.union(["door"])
 
-    /// The stage's own settings as the pipeline file has them: a missing setting stands for its default before any
-    /// default changed. To record settings, use ``Registry/recordAsWritten(of:)``, which hides secrets.
+    /// The stage's own settings as they are in the pipeline file. A missing setting means the default that it had
+    /// before any default changed. To record settings, use ``Registry/recordAsWritten(of:)``, which hides secrets.
     package var settingsAsWritten: String { settings.record(without: PipelineStage.sharedKeys) }
 }
 
@@ -33,7 +33,7 @@ extension Registry {
     }
 
     /// The stage with a seal, a checksum of the contents, on each file and secret of its transports. So a changed key
-    /// file counts as a changed setting.
+    /// file counts as a changed setting. A source and a program get no seals.
     package func sealed(_ stage: PipelineStage) -> PipelineStage {
         guard stage.command.isEmpty, stages[stage.kind]?.isSource == false else { return stage }
         let files: Set<String> = transports.values.reduce(into: []) { $0.formUnion($1.fileKeys) }
@@ -45,7 +45,7 @@ extension Registry {
 
     /// The stage's own settings as its host records them.
     package func record(of stage: PipelineStage) -> String {
-        hidingSecrets(of: stage).settings.spelt(changedDefaults(of: stage), as: \.now)
+        hidingSecrets(of: stage).settings.addingDefaults(changedDefaults(of: stage), as: \.now)
             .record(without: PipelineStage.sharedKeys)
     }
 
@@ -57,7 +57,7 @@ extension Registry {
     /// The stage with its plain-text secrets marked, so that records of the settings leave them out.
     package func hidingSecrets(of stage: PipelineStage) -> PipelineStage { stage.hidingSecrets(under: secretKeys) }
 
-    /// Makes a transport of a plan's stage. Checks its settings and opens nothing. The transport may keep files in
+    /// Makes a transport of a plan's stage. Checks its settings and does not open it. The transport may keep files in
     /// `folder`, by default the folder of the plan's log.
     package func transport(
         _ binding: TransportBinding, folder: String? = nil, of plan: HostPlan? = nil,

@@ -20,7 +20,7 @@ package final class ReloadableStage: Sendable {
     package var host: StageHost { state.withLock { $0.host } }
 
     /// Whether the stage has neither ended nor been asked to stop.
-    package var isGoingOn: Bool { state.withLock { !$0.isStopping && !$0.isOver } }
+    package var isRunning: Bool { state.withLock { !$0.isStopping && !$0.isOver } }
 
     /// Returns when the stage was stopped and everything that it took is durable.
     package func run() async throws {
@@ -48,12 +48,12 @@ package final class ReloadableStage: Sendable {
 
     /// Replaces a stopped host with its successor, if there is one.
     private func succeed(_ past: StageHost) async -> StageHost? {
-        let (next, isOver) = state.withLock { state in
+        let (next, wasStopping) = state.withLock { state in
             defer { state.next = nil }
             return (state.next, state.isStopping)
         }
         guard let next else { return nil }
-        guard !isOver else {
+        guard !wasStopping else {
             await transports.drop(next.change)
             next.host.control.end()
             return nil
@@ -80,14 +80,14 @@ package final class ReloadableStage: Sendable {
 
     /// A reload that was checked and can be applied.
     package struct PreparedReload: Sendable {
-        /// The differences, for the operator. A change of a transport has a description; any other change is the key of
-        /// the setting.
-        package let said: [String]
+        /// The differences, for the operator: a description of each transport's change, then one string with the keys
+        /// of all other changed settings.
+        package let descriptions: [String]
         fileprivate let host: StageHost
         fileprivate let change: StageTransports.Change
     }
 
-    /// Checks whether the stage could continue as another host, and changes nothing. Only one call may run at a time.
+    /// Checks whether another host could continue the stage, and changes nothing. Only one call may run at a time.
     ///
     /// - Returns: The reload, to pass to ``take(_:)`` or ``drop(_:)``; nil if nothing differs.
     /// - Throws: ``ReloadError``, or the error of a transport or an address.
@@ -99,8 +99,8 @@ package final class ReloadableStage: Sendable {
         try await next.checkAddresses(beside: present.plan)
         let change = try await transports.change(to: next.bindings(), of: next)
         let keys = next.plan.keysThatDiffer(from: present.plan).filter { !change.tells(of: $0) }
-        let said = change.said + (keys.isEmpty ? [] : [keys.joined(separator: ", ")])
-        if !said.isEmpty { return PreparedReload(said: said, host: next, change: change) }
+        let descriptions = change.descriptions + (keys.isEmpty ? [] : [keys.joined(separator: ", ")])
+        if !descriptions.isEmpty { return PreparedReload(descriptions: descriptions, host: next, change: change) }
         await transports.drop(change)
         return nil
     }
@@ -133,7 +133,7 @@ extension StageTransports.Change {
     fileprivate func tells(of key: String) -> Bool {
         let words = key.split(separator: ".")
         guard words.count > 1, words[0] == "transports" else { return false }
-        return said.contains { $0.hasPrefix("\(words[1]) ") || $0.hasPrefix("\(words[1]):") }
+        return descriptions.contains { $0.hasPrefix("\(words[1]) ") || $0.hasPrefix("\(words[1]):") }
     }
 }
 

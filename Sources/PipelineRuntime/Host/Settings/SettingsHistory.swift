@@ -14,8 +14,8 @@ package struct SettingsHistory: Sendable {
         package var now: Instant
         /// The stage's kind.
         package var kind: String
-        /// The settings as ``PipelineKit/SettingsReader/record(without:)`` writes them. A missing setting has the default of
-        /// that time.
+        /// The settings as ``PipelineKit/SettingsReader/record(without:hasSeals:)`` writes them. A missing setting has
+        /// the default of that time.
         package var settings: String
 
         package init(after: UInt64, now: Instant, kind: String, settings: String) {
@@ -48,7 +48,7 @@ package struct SettingsHistory: Sendable {
         (self.entries, self.path, log) = (entries, path, nil)
     }
 
-    /// Records one more entry, unless it equals the last one.
+    /// Records one more entry, unless the last entry has the same kind and settings.
     package mutating func append(_ entry: Entry) throws {
         if let last = entries.last, last.kind == entry.kind, last.settings == entry.settings { return }
         let all = entries + [entry]
@@ -71,7 +71,7 @@ package struct SettingsHistory: Sendable {
     /// The settings of all entries as they would be in a pipeline file, without seals.
     package var plainRecords: [String] { entries.map { reader(of: $0)?.record(hasSeals: false) ?? $0.settings } }
 
-    /// The stage with the seals of the last entry on each setting that is the same in both.
+    /// The stage, in which each setting that has the same value in the last entry gets the seals of that value.
     package func sealing(_ stage: PipelineStage) -> PipelineStage {
         guard let last = entries.last.flatMap(reader) else { return stage }
         return stage.sealed(like: last)
@@ -91,7 +91,7 @@ package struct SettingsHistory: Sendable {
     private static func entry(_ line: SettingsFile.Line) throws(JSONError) -> Entry {
         try withJSON(line.text) { json throws(JSONError) in
             guard let kind = json.text("kind") else {
-                throw JSONError(.unexpectedEnd(expected: "a text in 'kind'"), at: 0)
+                throw JSONError(.unexpectedEnd(expected: "a string in 'kind'"), at: 0)
             }
             guard let settings = json["settings"], settings.isObject else {
                 throw JSONError(.unexpectedEnd(expected: "an object in 'settings'"), at: line.text.utf8.count)

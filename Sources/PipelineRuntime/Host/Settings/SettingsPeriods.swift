@@ -1,8 +1,8 @@
 import PipelineKit
 import Time
 
-/// The settings that a stage ran with, in order, for a rebuild or a replay. Each comes with the position from which it
-/// applied.
+/// The settings that a stage ran with, in order, for a rebuild or a replay. Each period has the position from which its
+/// settings applied.
 package struct SettingsPeriods<S: Stage> {
     private struct Period {
         var after: UInt64
@@ -16,7 +16,7 @@ package struct SettingsPeriods<S: Stage> {
 
     /// - Parameters:
     ///   - history: The recorded settings; nil if there are no records.
-    ///   - settings: The settings to use without a history.
+    ///   - settings: The settings to use if the history has no settings of this kind of stage.
     ///   - position: The last upstream sequence that the stage's state includes; 0 for a new stage.
     /// - Throws: If this build refuses recorded settings.
     package init(
@@ -57,6 +57,6 @@ extension SettingsHistory {
                 SettingsError(file: path, reason: "the settings of \(entry.kind) are not an object")
             ])
         }
-        return try reader.spelt(Settings.changedDefaults, as: \.before).decode(Settings.self)
+        return try reader.addingDefaults(Settings.changedDefaults, as: \.before).decode(Settings.self)
     }
 }

@@ -19,7 +19,7 @@ struct SettingsTimeline<S: Stage> {
         }
     }
 
-    /// Whether the pipeline file has changed since the last entry.
+    /// Whether the settings in the pipeline file differ from the last recorded settings.
     var hasChanged: Bool { history.entries.last.map { $0.settings != record || $0.kind != S.kind } ?? false }
 
     /// The settings of the past. A stage without snapshots cannot change settings while it runs, so it has today's settings

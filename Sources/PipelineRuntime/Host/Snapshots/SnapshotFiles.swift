@@ -56,18 +56,19 @@ final class SnapshotFiles: Sendable {
     }
 
     var isAtWork: Bool { state.withLock { $0.isAtWork } }
-    /// Whether the next snapshot may be made in the background. False after one has failed.
+    /// Whether the next snapshot may be made in the background. False after a snapshot has failed there.
     var mayMake: Bool { state.withLock { !$0.hasFailed } }
     var newestBytes: UInt64 { state.withLock { $0.newestBytes } }
     /// The snapshots that this stage can start from, oldest first.
     var moments: [SnapshotMoment] { state.withLock { $0.moments } }
 
-    /// The first event of its own log that the stage may read again, at a moment of this run. Later it needs no older one.
+    /// The first event of its own log that the stage may read again, as noted last in this run. Later the stage needs
+    /// no event before it.
     var firstNeeded: UInt64 { state.withLock { $0.firstNeeded } }
 
     func noteFirstNeeded(_ sequence: UInt64?) { state.withLock { $0.firstNeeded = sequence ?? .max } }
 
-    /// - Parameter flush: Called first, on another thread, to make the data durable that the snapshot depends on.
+    /// - Parameter flush: Called first, on another thread. It makes durable what the snapshot depends on.
     func write(_ moment: SnapshotMoment, _ bytes: [UInt8], after flush: @escaping @Sendable () throws -> Void) {
         state.withLock { ($0.isAtWork, $0.isUnwanted, $0.hasFailed) = (true, false, false) }
         writeLater(header(moment), bytes, DiskPace(), flush)
@@ -76,7 +77,7 @@ final class SnapshotFiles: Sendable {
     /// Makes a snapshot in the background, slowly, and writes it.
     ///
     /// - Parameters:
-    ///   - flush: Makes the data durable that the snapshot depends on.
+    ///   - flush: Makes durable what the snapshot depends on.
     ///   - make: Makes the snapshot. Must call `check` now and then, stop if it throws, and read files at the pace
     ///     `disk`.
     func make(
@@ -87,7 +88,7 @@ final class SnapshotFiles: Sendable {
             (state.isAtWork, state.isUnwanted) = (true, false)
             return state.isHurried
         }
-        background.later(after: .zero) { [self] in
+        background.schedule(after: .zero) { [self] in
             let share = isHurried ? nil : share
             let pace = share.map(Pace.init)
             let disk = DiskPace(share: share) { self.state.withLock(\.isUnwanted) }
@@ -109,11 +110,11 @@ final class SnapshotFiles: Sendable {
     /// Drops the snapshot that is being made, without waiting for it: from now on it writes nothing.
     func stopMaking() { state.withLock { $0.isUnwanted = true } }
 
-    func wait() { queue.now {} }
+    func wait() { queue.runAndWait {} }
 
     func remove(where isUseless: @escaping @Sendable (SnapshotMoment) -> Bool) {
         guard moments.contains(where: isUseless) else { return }
-        queue.later(after: .zero) { [self] in
+        queue.schedule(after: .zero) { [self] in
             attempt { () throws(EventLogError) in
                 try store.remove { $0.header.map { isUseless(SnapshotMoment($0)) } ?? false }
             }
@@ -126,7 +127,7 @@ final class SnapshotFiles: Sendable {
     private func writeLater(
         _ header: SnapshotHeader, _ bytes: [UInt8], _ disk: DiskPace, _ flush: @escaping @Sendable () throws -> Void
     ) {
-        queue.later(after: .zero) { [self] in
+        queue.schedule(after: .zero) { [self] in
             do {
                 try checkWanted()
                 try flush()

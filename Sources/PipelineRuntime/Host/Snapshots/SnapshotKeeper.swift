@@ -16,7 +16,7 @@ struct SnapshotKeeper {
     private let every: Int
     private var inputBytes = 0
 
-    /// Nil where the stage or the pipeline file takes no snapshots.
+    /// Nil if the stage has no snapshots, or the log settings turn snapshots off.
     init?<S: Stage>(_ type: S.Type, _ plan: HostPlan, _ context: StageContext, lastSequence: UInt64) {
         guard let every = plan.snapshotBytes, let fit = SnapshotFit(type, context, lastSequence: lastSequence) else {
             return nil
@@ -32,20 +32,22 @@ struct SnapshotKeeper {
         return newest.count == SnapshotStore.newestKept ? newest.min { $0.position < $1.position } : nil
     }
 
-    /// What a source needs of its own log: its snapshot, and the events that it may read again.
+    /// The events of its own log that a source needs: the events from ``oldestNeeded`` on, and the events that it may
+    /// read again.
     var floorOfSource: RetentionFloor {
         var floor = RetentionFloor(oldestNeeded)
         floor.own = min(floor.own, files.firstNeeded)
         return floor
     }
 
-    /// Notes which events a stage may read again that has no new snapshot yet.
+    /// Notes the first event of its own log that the stage may read again.
     func noteFirstNeeded<S: Stage>(by stage: S) { files.noteFirstNeeded(stage.firstNeeded) }
 
     mutating func noteInput(_ bytes: Int) { inputBytes += bytes }
 
-    /// Whether enough input came for another snapshot, and the last one is written.
-    func isDue() -> Bool {
+    /// Returns whether enough input came for another snapshot, and no snapshot is being made. Drops a snapshot that
+    /// takes too long.
+    func checkDue() -> Bool {
         let due = max(every, SnapshotKeeper.inputPerStateByte * Int(clamping: files.newestBytes))
         guard inputBytes >= due else { return false }
         guard files.isAtWork else { return true }
@@ -56,8 +58,10 @@ struct SnapshotKeeper {
     /// Takes a snapshot of the stage's present state.
     ///
     /// - Parameters:
-    ///   - maker: Makes the snapshot in the background; nil to make it on this thread.
-    ///   - flush: Called first, on another thread, to make the data durable that the snapshot depends on.
+    ///   - maker: Makes the snapshot in the background. If it is nil, or the last one failed in the background, the
+    ///     snapshot is made on this thread.
+    ///   - flush: Called before the snapshot is written, on another thread. It makes durable what the snapshot depends
+    ///     on.
     mutating func take<S: Stage>(
         _ stage: S, _ moment: SnapshotMoment, beside maker: SnapshotMaker<S>?,
         after flush: @escaping @Sendable () throws -> Void = {}

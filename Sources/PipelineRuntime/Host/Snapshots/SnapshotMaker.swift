@@ -16,7 +16,7 @@ struct SnapshotMaker<S: Stage>: Sendable {
     private let timeline: SettingsTimeline<S>
     private let context: StageContext
 
-    /// Nil where the upstream's log is not on this machine.
+    /// Nil if the stage is not a source and the upstream's log is not on this machine.
     init?(_ plan: HostPlan, _ timeline: SettingsTimeline<S>, _ context: StageContext) {
         (self.plan, self.timeline, self.context) = (plan, timeline, context)
         guard S.isSource || hasInput else { return nil }
@@ -29,7 +29,7 @@ struct SnapshotMaker<S: Stage>: Sendable {
         }
     }
 
-    /// - Parameter check: Called now and then; an error ends the work.
+    /// - Parameter check: Called now and then. An error that it throws ends the work.
     func state(
         at moment: SnapshotMoment, check: @escaping () throws -> Void, disk: DiskPace = DiskPace()
     ) throws -> MadeSnapshot {

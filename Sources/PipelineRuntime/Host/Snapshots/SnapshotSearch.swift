@@ -19,9 +19,9 @@ final class SnapshotSearch<S: Stage> {
     private let context: StageContext
     private let fit: SnapshotFit
     private var unusable: Set<SnapshotMoment> = []
-    private var told: Set<String> = []
+    private var reported: Set<String> = []
 
-    /// Nil where the stage or the pipeline file takes no snapshots.
+    /// Nil if the stage has no snapshots, or the log settings turn snapshots off.
     ///
     /// - Parameter lastSequence: The last sequence of the stage's own log.
     init?(
@@ -40,7 +40,7 @@ final class SnapshotSearch<S: Stage> {
         self.store = store
     }
 
-    /// The newest snapshot that includes no upstream event after `position`; nil where there is no such snapshot.
+    /// The newest snapshot that includes no upstream event after `position`; nil if there is no such snapshot.
     ///
     /// - Throws: If a snapshot that is ahead of the log cannot be removed. Once the log has grown, the snapshot would
     ///   seem to fit.
@@ -68,7 +68,7 @@ final class SnapshotSearch<S: Stage> {
         return nil
     }
 
-    /// Removes the snapshots that include later events of the upstream, which the upstream has lost.
+    /// Removes the snapshots that include upstream events after `position`. The upstream has lost these events.
     func remove(after position: UInt64) throws {
         try store.remove { $0.header.map { $0.log == fit.log && $0.position > position } ?? false }
     }
@@ -92,7 +92,7 @@ final class SnapshotSearch<S: Stage> {
         var reader = SnapshotReader(snapshot.state.span.bytes)
         if let progress { reader.onProgress(progress) }
         try stage.restore(from: &reader)
-        guard reader.isAtEnd else { throw SnapshotError("the stage did not read all of it", at: 0) }
+        guard reader.isAtEnd else { throw reader.error("the stage did not read the rest") }
         return RestoredStage(stage: stage, moment: SnapshotMoment(snapshot.header))
     }
 
@@ -108,8 +108,8 @@ final class SnapshotSearch<S: Stage> {
     }
 
     private func say(_ problem: String) {
-        guard told.insert(problem).inserted else { return }
-        StandardError.write("\(plan.stage): snapshot passed over: \(problem)")
+        guard reported.insert(problem).inserted else { return }
+        StandardError.write("\(plan.stage): skipped a snapshot: \(problem)")
     }
 }
 

@@ -95,13 +95,13 @@ package final class HostContext: Sendable {
     package let zmq: ZMQContext
     private let authorization = Mutex<ClientAuthorization?>(nil)
 
-    /// - Throws: Where libzmq cannot make a context.
+    /// - Throws: If libzmq cannot make a context.
     package init() throws { zmq = try ZMQContext() }
 
     func authorize(_ clients: [CurvePublicKey: String], in domain: String) throws -> ClientAuthorization {
         try authorization.withLock { authorization in
-            let present = try authorization ?? ClientAuthorization(zmq, onRefusal: RefusalNotice().tell)
-            present.allow(clients, in: domain)
+            let present = try authorization ?? ClientAuthorization(zmq, onRefusal: RefusalNotice().report)
+            present.setUserIDs(clients, in: domain)
             authorization = present
             return present
         }
@@ -111,13 +111,13 @@ package final class HostContext: Sendable {
     package func shutdown() { zmq.shutdown() }
 }
 
-/// Reports refused clients to the operator: each client once, and at most ``toldMax`` clients.
+/// Reports refused clients to the operator: each client once, and at most ``reportedMax`` clients.
 private final class RefusalNotice: Sendable {
-    private static let toldMax = 100
-    private let told = Mutex<Set<RefusedClient>>([])
+    private static let reportedMax = 100
+    private let reported = Mutex<Set<RefusedClient>>([])
 
-    func tell(_ client: RefusedClient) {
-        let isNew = told.withLock { $0.count < RefusalNotice.toldMax && $0.insert(client).inserted }
+    func report(_ client: RefusedClient) {
+        let isNew = reported.withLock { $0.count < RefusalNotice.reportedMax && $0.insert(client).inserted }
         guard isNew else { return }
         let words = client.domain.split(separator: " ")
         let (stage, list) = (words.first ?? "", words.last ?? "")

@@ -15,7 +15,7 @@ protocol StageInlet: AnyObject {
     var patience: Duration { get }
     var refusedFrames: Int { get }
     /// The first sequence that this consumer may ask for again. The inlet reports it to the upstream.
-    var keep: UInt64? { get set }
+    var firstNeeded: UInt64? { get set }
     /// The first sequence in the upstream's log, as the upstream last reported it.
     var upstreamFirst: UInt64 { get }
 

@@ -26,7 +26,7 @@ package struct HostPlan: Sendable {
     var identity: LogIdentity?
     var mode: DataMode
     var sync: SyncPolicy
-    /// A segment is closed before it would grow larger. One larger batch gets a segment of its own.
+    /// A segment is closed before it grows beyond this size. A larger batch gets a segment of its own.
     var segmentBytesMax: Int
     /// How many bytes of input there are between two snapshots; nil for no snapshots.
     var snapshotBytes: Int?
@@ -86,7 +86,8 @@ package struct HostPlan: Sendable {
 }
 
 extension HostPlan {
-    /// - Throws: ``SettingsError`` where the stage's kind is unknown or does not fit its place in the pipeline.
+    /// - Throws: ``SettingsError`` if the stage's kind is unknown or does not fit its position in the pipeline, or if
+    ///   its door's address or its keys are invalid.
     init(_ stage: PipelineStage, of file: PipelineFile, in surroundings: HostSurroundings) throws {
         self.surroundings = surroundings
         let registry = surroundings.registry

@@ -34,14 +34,15 @@ struct HostSockets: HostConnections {
     }
 
     func connect(after: UInt64) throws -> any StageInlet {
-        let socket = try ClientSocket(context, plan.curve?.toUpstream, options.with { $0.immediate = true })
+        let socket = try ClientSocket(context, plan.curve?.toUpstream, options.with { $0.queuesOnlyIfConnected = true })
         return try LinkClient(
             socket, endpoint: plan.upstream ?? "", name: plan.stage, after: after, steady: plan.time.steady)
     }
 
     private func bind(_ socket: ZMQSocket, _ endpoint: String, key: String) throws {
         try SocketFiles.prepare(endpoint, plan.mode)
-        // libzmq frees an endpoint some time after its socket was closed, so an earlier host of this process may still have it.
+        // libzmq frees an endpoint some time after its socket was closed, so an earlier host of this process may still
+        // hold it.
         let limit = ContinuousClock.now + HostSockets.patience
         while true {
             do throws(ZMQError) { return try bindOnce(socket, endpoint) } catch {
@@ -66,7 +67,7 @@ struct HostSockets: HostConnections {
 
     // MARK: Before a reload
 
-    /// Checks whether a host with this plan could serve its addresses, except those of the present host.
+    /// Checks whether a host with this plan could serve the addresses that the present host does not serve.
     func checkAddresses(beside present: HostPlan) throws {
         if plan.bind != present.bind { try check(plan.bind, key: "bind") }
         if let door = plan.door, door != present.door { try check(door, key: "door") }

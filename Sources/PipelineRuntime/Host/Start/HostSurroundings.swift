@@ -5,7 +5,7 @@ import ZeroMQ
 /// Takes all pushes, in order, instead of the transports in the pipeline file.
 package typealias PushSink = @Sendable ([Delivery]) -> Void
 
-/// What a host gets from the program that runs it.
+/// The values that a host gets from the program that runs it.
 package struct HostSurroundings: Sendable {
     package var registry: Registry
     package var context: HostContext

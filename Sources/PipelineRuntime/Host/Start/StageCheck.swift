@@ -2,7 +2,8 @@ import Glibc
 import PipelineKit
 import Time
 
-/// Checks a stage without starting it: its kind, its place in the pipeline, its settings and those of its transports.
+/// Checks a stage without starting it: its kind, its position in the pipeline, its settings and the settings of its
+/// transports.
 package struct StageCheck: Sendable {
     private let registry: Registry
 
@@ -25,7 +26,8 @@ package struct StageCheck: Sendable {
             throw stage.settings.fail("command", "no program \(stage.command[0]), neither as a path nor in PATH")
         }
         if let directory = stage.directory, access(directory, X_OK) != 0 {
-            throw stage.settings.fail("directory", "no folder \(directory)")
+            let reason = String(cString: strerror(errno))
+            throw stage.settings.fail("directory", "cannot use the folder \(directory): \(reason)")
         }
     }
 

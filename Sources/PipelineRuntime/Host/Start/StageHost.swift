@@ -3,7 +3,7 @@ import ZeroMQ
 
 /// Runs one stage. The host handles sockets, log, time and shutdown; the stage only folds events.
 ///
-/// The stage may run in a process of its own or share one with other stages. It cannot tell the difference.
+/// The stage may run in a process of its own or share one with other stages. The difference has no effect on the stage.
 package struct StageHost: Sendable {
     /// The host's plan, from the pipeline file.
     package let plan: HostPlan
@@ -16,14 +16,15 @@ package struct StageHost: Sendable {
     private var registry: Registry { surroundings.registry }
     private var context: HostContext { surroundings.context }
 
-    /// - Throws: ``SettingsError`` if the pipeline file names a stage that is not registered.
+    /// - Throws: ``SettingsError`` if the stage's kind is unknown or does not fit its position in the pipeline, or if
+    ///   its door's address or its keys are invalid. Another error if the process has no file descriptors left.
     package init(_ stage: PipelineStage, of file: PipelineFile, in surroundings: HostSurroundings) throws {
         self.stage = surroundings.registry.sealed(stage)
         plan = try HostPlan(self.stage, of: file, in: surroundings)
         control = try HostControl()
     }
 
-    /// Decodes the settings of the stage and of its transports; touches nothing outside.
+    /// Decodes the settings of the stage and of its transports. Opens no transport.
     package func check() throws {
         guard plan.command.isEmpty else { return }
         try StageCheck(registry: registry).check(settings, kind: kind)

@@ -2,7 +2,8 @@ import Events
 import JSON
 import ZeroMQ
 
-/// Answers `health` for a stage that cannot start yet, and nothing else. Clients that open the link try again later.
+/// Answers `health` for a stage that cannot start yet, and no other request. Clients that open the link try again
+/// later.
 final class StartupHealthServer {
     let socket: ZMQSocket
     private let plan: HostPlan

@@ -17,7 +17,7 @@ package struct HostTime: Sendable {
         self.steady = steady
     }
 
-    /// The boot's number; 0 if the system does not tell it.
+    /// The boot's number; 0 if the system does not provide it.
     private static var bootNumber: UInt64 {
         let file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return 0 }

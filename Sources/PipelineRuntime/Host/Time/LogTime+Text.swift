@@ -1,5 +1,5 @@
 extension LogTime {
-    /// What the operator is told when ``behind`` becomes zero or stops being zero.
+    /// The message for the operator when ``behind`` becomes zero or stops being zero.
     var text: String {
         if behind == .zero { return "the log's time is that of the machine's clock again" }
         let difference = Self.text(behind)

@@ -11,13 +11,13 @@ package struct LogTime {
     package static let stepMax = Duration.seconds(60)
     private static let pace = Int(stepMax.components.seconds)
     /// The operator is told when the machine's clock is further behind than this.
-    package static let lagTold = Duration.seconds(10)
+    package static let reportedLag = Duration.seconds(10)
     /// While the machine's clock is behind, the log's time runs slower by one part in this many.
     private static let slowness = 10
 
     private let sources: HostTime
     private var last: (time: Instant, steady: ContinuousClock.Instant)?
-    /// How far the machine's clock is behind the log's time; negative where it is ahead. Zero for small differences.
+    /// How far the machine's clock is behind the log's time; negative if it is ahead. Zero for small differences.
     package private(set) var behind = Duration.zero
 
     package init(_ sources: HostTime) { self.sources = sources }
@@ -41,7 +41,7 @@ package struct LogTime {
     }
 
     private mutating func note(_ lag: Duration) {
-        let isToBeTold = behind > .zero ? lag > .seconds(1) : lag > Self.lagTold || lag < .zero - Self.stepMax
-        behind = isToBeTold ? .seconds(lag.components.seconds) : .zero
+        let isReported = behind > .zero ? lag > .seconds(1) : lag > Self.reportedLag || lag < .zero - Self.stepMax
+        behind = isReported ? .seconds(lag.components.seconds) : .zero
     }
 }

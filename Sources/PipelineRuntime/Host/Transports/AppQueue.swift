@@ -8,7 +8,7 @@ struct AppQueue {
     private var waiting = PushBuffer()
     private var parked: [UInt64: PushBuffer] = [:]
     private var parkedDevices: [UInt64] = []
-    /// Devices that have parked pushes and have answered since those were parked.
+    /// Devices that have parked pushes, and for which a push in flight has ended since the pushes were parked.
     private var ready: [UInt64] = []
     private var loads: [UInt64: Load] = [:]
     private(set) var count = 0

@@ -63,7 +63,8 @@ struct InFlightJournal {
 
     // MARK: Status queries
 
-    /// The host's own answer to a status query whose transport is closed; nil if an open transport can answer.
+    /// The host's own answer to a status query whose transport is closed. Nil for a push, and for a status query that
+    /// an open transport can answer.
     mutating func answerForClosedTransport(to delivery: Delivery) -> TransportAnswer? {
         guard delivery.isStatusQuery, present[delivery.id.number] != sessions[delivery.transport, default: 0] else {
             return nil
@@ -93,7 +94,8 @@ struct InFlightJournal {
         }
     }
 
-    /// Marks the answers to pushes that may arrive twice. The answers are logged before anything else is noted.
+    /// Marks the answers to pushes that may arrive twice. The host appends the answers to the log before it notes
+    /// further pushes.
     mutating func mark(_ answers: inout [TransportAnswer]) {
         for index in answers.indices { mark(&answers[index]) }
     }

@@ -2,13 +2,13 @@ import EventLog
 
 /// Checks that the files of an ``InFlightJournalRecord`` are intact.
 package struct InFlightJournalCheck: LogCheck {
-    /// A running stage may be writing the files, so a torn file is read again, at most this often.
+    /// A running stage may be writing the files, so a torn file is read up to this many times.
     private static let triesMax = 3
 
     package init() {}
 
     /// True, because no event depends on the files, and a crash may tear one of them.
-    package var isOfCache: Bool { true }
+    package var checksCache: Bool { true }
 
     package func check(_ log: VerifiedLog) throws(EventLogError) -> [VerifyReport.Problem] {
         let files = InFlightJournalFiles(logDirectory: log.directory, of: log.identity, calls: FileCalls())

@@ -20,8 +20,9 @@ final class InFlightJournalFiles {
 
     deinit { for file in files { close(file) } }
 
-    /// The later of the two records; nil if no record was ever written. ``InFlightJournalRecord/Reading/torn`` if
-    /// neither file is intact.
+    /// The later of the two records; nil if no record was ever written. ``InFlightJournalRecord/Reading/foreign`` if a
+    /// file cannot be read, is of another log or has an unknown format; otherwise
+    /// ``InFlightJournalRecord/Reading/torn`` if no file is intact.
     func read() -> InFlightJournalRecord.Reading? {
         let found = Self.names.compactMap { read("\(folder)/\($0)") }
         if found.contains(.foreign) { return .foreign }
@@ -43,7 +44,8 @@ final class InFlightJournalFiles {
 
     /// Overwrites the older record. The first record of a process is written to both files and forced to the disk.
     ///
-    /// - Throws: ``EventLogError/failed(operation:file:errno:)``; then the last record still counts.
+    /// - Throws: ``EventLogError/failed(operation:file:errno:)`` or ``EventLogError/syncFailed(file:errno:)``. Then the
+    ///   last record still counts.
     func write(_ record: InFlightJournalRecord) throws(EventLogError) {
         guard files.isEmpty else { return try put(record) }
         do throws(EventLogError) {

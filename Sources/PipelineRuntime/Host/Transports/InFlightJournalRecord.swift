@@ -23,7 +23,7 @@ struct InFlightJournalRecord: Hashable {
     var horizon: UInt64 = 0
     /// Whether the record was forced to the disk while no push was in flight.
     var isAtRest = false
-    /// The pushes that transports have, and those that closed transports may have sent.
+    /// The pushes that transports have, and the pushes that closed transports may have sent.
     var entries: [Entry] = []
 }
 

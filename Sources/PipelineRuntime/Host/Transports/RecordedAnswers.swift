@@ -8,7 +8,7 @@ package struct RecordedAnswers {
 
     package init<S: Stage>(of type: S.Type) { answer = { S.answer(recordedIn: $0) } }
 
-    /// The answers in a batch after a sequence, in order.
+    /// The answers in the batch's events after a sequence, in order.
     package func read(_ batch: EventLogReader.Batch, after sequence: UInt64 = 0) -> [TransportAnswer] {
         var parser = JSONParser(limits: EventReader.linkLimits)
         var found: [TransportAnswer] = []
@@ -39,8 +39,8 @@ package struct RecordedAnswers {
 
 /// The answers that one batch of a stage's own log records.
 ///
-/// If the batch's cursor says so (``EventLog/Cursor/firstOut``), the pushes that the batch hands out were answered
-/// later; otherwise at once. All other answers in the batch came at its end.
+/// If the batch's cursor has a ``EventLog/Cursor/firstUnanswered``, the pushes that the batch hands out were answered later;
+/// otherwise at once. All other answers in the batch came at its end.
 package struct BatchAnswers {
     private let handsOut: Bool
     private var answers: [TransportAnswer?]

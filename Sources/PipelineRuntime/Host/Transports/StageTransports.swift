@@ -2,8 +2,8 @@ import EventLog
 import PipelineKit
 import Synchronization
 
-/// The open transports of one stage. After a reload the next host uses the same transports, so they stay open as long
-/// as the process runs.
+/// The open transports of one stage. After a reload the next host uses the same transports, so a reload closes only the
+/// transports that it removes or must open again.
 final class StageTransports: Sendable {
     private let entries = Mutex<[String: Entry]>([:])
     private let shared = SharedResources()
@@ -36,14 +36,14 @@ final class StageTransports: Sendable {
 
     /// The changes of a reload.
     struct Change: Sendable {
-        fileprivate(set) var said: [String] = []
+        fileprivate(set) var descriptions: [String] = []
         fileprivate var opened: [String: Entry] = [:]
         fileprivate var closed: [String] = []
         fileprivate var changed: [(name: String, origin: Origin, change: TransportChange)] = []
 
         fileprivate mutating func close(_ name: String, _ text: String) {
             closed.append(name)
-            said.append(text)
+            descriptions.append(text)
         }
     }
 
@@ -98,14 +98,16 @@ final class StageTransports: Sendable {
             let entry = try make(binding, of: host)
             try await entry.transport.open()
             change.opened[name] = entry
-            return change.said.append("\(name) opened")
+            return change.descriptions.append("\(name) opened")
         }
-        if origin.isAnother(than: entry.origin) { return change.close(name, "\(name) opened anew") }
+        if origin.isAnother(than: entry.origin) { return change.close(name, "\(name) reopened") }
         if let own = try await host.change(entry.transport, to: binding) {
             change.changed.append((name, origin, own))
-            if !own.said.isEmpty { change.said.append("\(name): " + own.said.joined(separator: ", ")) }
+            if !own.descriptions.isEmpty {
+                change.descriptions.append("\(name): " + own.descriptions.joined(separator: ", "))
+            }
         } else if origin != entry.origin {
-            change.close(name, "\(name) opened anew")
+            change.close(name, "\(name) reopened")
         }
     }
 

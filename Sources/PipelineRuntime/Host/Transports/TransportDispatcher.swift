@@ -26,7 +26,7 @@ final class TransportDispatcher: Sendable {
 
     fileprivate struct State {
         var queues: [TransportQueue]
-        /// The answers that the host has not taken. Their pushes still use their room.
+        /// The answers that the host has not taken yet. Their pushes still use room at their transports.
         var answers: [Arrival] = []
         /// Whether a waiting answer ends an address or stops an app. The stage must get it before further pushes are
         /// sent.
@@ -51,7 +51,8 @@ final class TransportDispatcher: Sendable {
 
     /// If this many pushes of one app wait, the stage takes no more input.
     private static let waitingMax = 4_096
-    /// The limit while other apps have pushes too. It is higher, so that their pushes need not wait for this app.
+    /// The limit for all waiting pushes, while other apps or transports have pushes too. It is higher, so that these
+    /// pushes need not wait for one app.
     private static let sharedWaitingMax = 16_384
 
     init(
@@ -84,7 +85,7 @@ final class TransportDispatcher: Sendable {
         state = Mutex(State(queues: routes.sorted { $0.key < $1.key }.map { TransportQueue($0.key, $0.value) }))
     }
 
-    /// The session number of each open transport, by its name; none with a sink.
+    /// The session number of each open transport, by its name; empty with a sink.
     var sessions: [String: UInt64] {
         state.withLock { state in Dictionary(uniqueKeysWithValues: state.queues.map { ($0.name, $0.route.session) }) }
     }
@@ -153,8 +154,8 @@ final class TransportDispatcher: Sendable {
         }
     }
 
-    /// Takes back pushes for which the stage has answers of its own. Those that still wait in a queue are removed and
-    /// get these answers.
+    /// Takes back pushes for which the stage has answers of its own. Pushes that still wait in a queue are removed and
+    /// get these answers. Any other push gets its answer from its transport.
     func withdraw(_ answers: [TransportAnswer]) {
         guard !answers.isEmpty else { return }
         let byNumber = Dictionary(answers.map { ($0.id.number, $0) }) { $1 }
@@ -203,7 +204,7 @@ final class TransportDispatcher: Sendable {
 
     // MARK: Answers
 
-    /// - Parameter name: The transport; nil for the host's own answers.
+    /// - Parameter name: The transport; nil for answers of the host or the stage.
     func take(_ answers: [TransportAnswer], from name: String? = nil) {
         guard !answers.isEmpty else { return }
         let now = steady()
@@ -273,15 +274,15 @@ extension TransportDispatcher.State {
     }
 
     private func surplus(_ answer: TransportAnswer, _ name: String) -> String {
-        "transport \(name) answers push \(answer.id.push) at \(answer.id.device), which it does not have: the answer "
-            + "is ignored"
+        "transport \(name) answered push \(answer.id.push) at device \(answer.id.device), but does not have this push; "
+            + "the answer is ignored"
     }
 
     private static let complaintsMax = 10
 }
 
 extension TransportAnswer {
-    /// Whether no further push may be sent to its address or to its app.
+    /// Whether the answer forbids further pushes to the device's address or to its app.
     fileprivate var endsAddress: Bool { [.unregistered, .unknownAddress, .stopped].contains(outcome) }
 
     fileprivate static func noTransport(_ push: Delivery) -> TransportAnswer {

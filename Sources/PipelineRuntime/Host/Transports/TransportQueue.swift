@@ -33,9 +33,9 @@ struct TransportQueue {
     /// Status queries. They send nothing, so they need no room.
     private var statusQueries: [Delivery] = []
     private var apps: [Delivery.App?] = []
-    private var places: [Delivery.App?: Int] = [:]
-    /// The place of the previous push's queue. The next push most likely has the same app.
-    private var lastPlace = 0
+    private var indices: [Delivery.App?: Int] = [:]
+    /// The index of the previous push's queue. The next push most likely has the same app.
+    private var lastIndex = 0
     private var arrivals: [ContinuousClock.Instant] = []
     /// For each app: when the provider stopped answering; nil while it answers.
     private var silences: [ContinuousClock.Instant?] = []
@@ -47,7 +47,7 @@ struct TransportQueue {
     private var answeredLate: Set<UInt64> = []
     private(set) var waitingCount = 0
 
-    /// The most bytes in a batch. A larger batch would take too long to answer.
+    /// A batch of this many bytes gets no further push. A larger batch would take too long to answer.
     private static let batchBytesMax = 1 << 20
     private static let answeredLateMax = 65_536
     /// An app without pushes for this long has no share of the room.
@@ -61,33 +61,33 @@ struct TransportQueue {
     func isShared(at now: ContinuousClock.Instant) -> Bool { queues.indices.count { isActive($0, at: now) } > 1 }
     var longestQueue: Int { queues.reduce(0) { max($0, $1.count) } }
 
-    private func isActive(_ place: Int, at now: ContinuousClock.Instant) -> Bool {
-        !queues[place].isEmpty || queues[place].inFlight > 0 || now - arrivals[place] < Self.appIdle
+    private func isActive(_ index: Int, at now: ContinuousClock.Instant) -> Bool {
+        !queues[index].isEmpty || queues[index].inFlight > 0 || now - arrivals[index] < Self.appIdle
     }
 
     mutating func append(_ push: Delivery, at now: ContinuousClock.Instant) {
         waitingCount += 1
         if bypassesQueues(push) { return statusQueries.append(push) }
-        let place = place(of: push)
-        queues[place].append(push)
-        arrivals[place] = now
+        let index = index(of: push)
+        queues[index].append(push)
+        arrivals[index] = now
     }
 
     private func bypassesQueues(_ push: Delivery) -> Bool {
         route.room != nil && (push.isStatusQuery || !late.isEmpty && late[push.id.number] != nil)
     }
 
-    /// The push's queue. A transport that gets batches has one queue, so that pushes stay in order.
-    private mutating func place(of push: Delivery) -> Int {
+    /// The index of the push's queue. A transport that gets batches has one queue, so that pushes stay in order.
+    private mutating func index(of push: Delivery) -> Int {
         let app = route.room == nil ? nil : push.app
-        if lastPlace < apps.count, apps[lastPlace] == app { return lastPlace }
-        lastPlace = self.place(of: app)
-        return lastPlace
+        if lastIndex < apps.count, apps[lastIndex] == app { return lastIndex }
+        lastIndex = self.index(of: app)
+        return lastIndex
     }
 
-    private mutating func place(of app: Delivery.App?) -> Int {
-        if let place = places[app] { return place }
-        places[app] = queues.count
+    private mutating func index(of app: Delivery.App?) -> Int {
+        if let index = indices[app] { return index }
+        indices[app] = queues.count
         queues.append(AppQueue())
         apps.append(app)
         arrivals.append(.now)
@@ -122,17 +122,17 @@ struct TransportQueue {
         swap(&pushes, &statusQueries)
         let active = queues.indices.filter { isActive($0, at: now) }
         let all = apps.map(room)
-        for (place, room) in all.enumerated() { silences[place] = room.isSilent ? silences[place] ?? now : nil }
+        for (index, room) in all.enumerated() { silences[index] = room.isSilent ? silences[index] ?? now : nil }
         var rooms = RoomLeft(all, queues, active, of: max(1, route.inFlightMax()))
         var refused = 0
         while refused < queues.count {
-            let place = turn % queues.count
-            turn = (place + 1) % queues.count
-            if !isSilent(place, at: now), rooms.hasRoom(place, queues[place]),
-                let push = queues[place].next(
-                    room: rooms.most(place), perDevice: all[place].pushesPerDevice, at: now)
+            let index = turn % queues.count
+            turn = (index + 1) % queues.count
+            if !isSilent(index, at: now), rooms.hasRoom(index, queues[index]),
+                let push = queues[index].next(
+                    room: rooms.most(index), perDevice: all[index].pushesPerDevice, at: now)
             {
-                rooms.take(place)
+                rooms.take(index)
                 pushes.append(push)
                 refused = 0
             } else {
@@ -141,13 +141,13 @@ struct TransportQueue {
         }
     }
 
-    private func isSilent(_ place: Int, at now: ContinuousClock.Instant) -> Bool {
-        silences[place].map { now - $0 < Self.silenceMax } ?? false
+    private func isSilent(_ index: Int, at now: ContinuousClock.Instant) -> Bool {
+        silences[index].map { now - $0 < Self.silenceMax } ?? false
     }
 
     mutating func begin(_ pushes: [Delivery], at now: ContinuousClock.Instant) {
         for push in pushes {
-            let queue = bypassesQueues(push) ? nil : place(of: push)
+            let queue = bypassesQueues(push) ? nil : index(of: push)
             let number = push.id.number
             let kept = late.isEmpty ? nil : late.removeValue(forKey: number) ?? nil
             flights[number] = Flight(queue: queue, destination: push.destination, sent: now, kept: kept)
@@ -157,7 +157,7 @@ struct TransportQueue {
     mutating func putBack(_ pushes: [Delivery]) {
         statusQueries += pushes.filter(bypassesQueues)
         let others = pushes.filter { !bypassesQueues($0) }
-        for (place, some) in Dictionary(grouping: others, by: { place(of: $0) }) { queues[place].putBack(some) }
+        for (index, some) in Dictionary(grouping: others, by: { index(of: $0) }) { queues[index].putBack(some) }
         waitingCount += pushes.count
     }
 
@@ -207,8 +207,8 @@ struct TransportQueue {
     mutating func remove(_ numbers: Set<UInt64>) -> [Delivery.ID] {
         var removed = statusQueries.filter { numbers.contains($0.id.number) }.map(\.id)
         statusQueries.removeAll { numbers.contains($0.id.number) }
-        for place in queues.indices {
-            queues[place].remove { push in
+        for index in queues.indices {
+            queues[index].remove { push in
                 guard numbers.contains(push.id.number) else { return false }
                 removed.append(push.id)
                 return true
@@ -240,25 +240,25 @@ private struct RoomLeft {
             channels[room.channel, default: Channel()].inFlight += queue.inFlight
             if queue.pressesForRoom { channels[room.channel]?.pressing += 1 }
         }
-        for place in active { channels[rooms[place].channel]?.apps += 1 }
+        for index in active { channels[rooms[index].channel]?.apps += 1 }
     }
 
-    func most(_ place: Int) -> Int { max(1, rooms[place].pushesMax) }
+    func most(_ index: Int) -> Int { max(1, rooms[index].pushesMax) }
 
     /// An app with fast answers may use all the room that is left. Any other app has an equal share. The share is at most
     /// an eighth while another app waits for room and the answers of that app are fast or still unknown.
-    func hasRoom(_ place: Int, _ queue: AppQueue) -> Bool {
-        guard left > 0, let channel = channels[rooms[place].channel], channel.inFlight < most(place) else {
+    func hasRoom(_ index: Int, _ queue: AppQueue) -> Bool {
+        guard left > 0, let channel = channels[rooms[index].channel], channel.inFlight < most(index) else {
             return false
         }
         if queue.isFast { return true }
         let isPressed = channel.pressing > (queue.pressesForRoom ? 1 : 0)
-        return inFlight[place] < max(1, most(place) / max(1, channel.apps, isPressed ? 8 : 1))
+        return inFlight[index] < max(1, most(index) / max(1, channel.apps, isPressed ? 8 : 1))
     }
 
-    mutating func take(_ place: Int) {
+    mutating func take(_ index: Int) {
         left -= 1
-        inFlight[place] += 1
-        channels[rooms[place].channel]?.inFlight += 1
+        inFlight[index] += 1
+        channels[rooms[index].channel]?.inFlight += 1
     }
 }

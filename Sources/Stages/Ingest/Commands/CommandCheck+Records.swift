@@ -44,12 +44,13 @@ extension CommandCheck {
         return participants
     }
 
-    /// The owner of the command's database; nil for the public database, which no user owns.
+    /// The command's `owner`. Only a command for the public database, which no user owns, may have no owner.
     @inline(__always)
     private func owner(of command: JSONValue, in scope: DatabaseScope) throws(ModelError) -> JSONValue? {
         guard let owner = command[.owner] else {
             guard scope == .public else {
-                throw ModelError.missing("owner", "says whose \(scope.word) database it is: add the user's record name")
+                throw ModelError.missing(
+                    "owner", "is missing: add the record name of the user whose \(scope.word) database this is")
             }
             return nil
         }

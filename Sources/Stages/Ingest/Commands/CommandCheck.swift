@@ -5,7 +5,7 @@ import PipelineKit
 import Predicates
 import Time
 
-/// Checks a command member by member; the first rule that it breaks becomes the error.
+/// Checks a command member by member. The first rule that the command breaks becomes the error.
 struct CommandCheck {
     /// What ingest needs to know about a valid command.
     struct ValidCommand {
@@ -57,8 +57,10 @@ struct CommandCheck {
 
     private func check(time: JSONValue) throws(ModelError) {
         guard time.withUTF8({ Instant(rfc3339: $0) != nil }) != true else { return }
+        let found = time.string.map { "\"\($0.printable)\"" } ?? time.kindName
         throw ModelError(
-            "time.format", "a time is RFC 3339 text from 1970 to 9999, such as \"2026-01-31T12:00:00.5Z\"")
+            "time.format",
+            "\(found) is not a time in RFC 3339 from 1970 to 9999, such as \"2026-01-31T12:00:00.5Z\"")
     }
 
     @inline(__always)
@@ -91,9 +93,11 @@ extension CommandCheck {
         let badge = try command.required(.badge)
         guard badge.isNumber else { throw badge.kindError("a badge is a number").under("badge") }
         guard let count = badge.int64, (0...CloudKitLimits.badgeMax).contains(count) else {
+            let found = String(decoding: badge.raw.prefix(32), as: UTF8.self)
             throw ModelError(
                 "badge.range", at: "badge",
-                "a badge is a whole number from 0 to \(CloudKitLimits.badgeMax); 0 removes it from the icon")
+                "a badge is a whole number from 0 to \(CloudKitLimits.badgeMax), not \(found); "
+                    + "0 removes the badge from the icon")
         }
     }
 }
@@ -125,7 +129,8 @@ extension CommandCheck {
         do throws(PredicateError) {
             return try predicates.read(query: query).warnings.map { warning in
                 SavedSubscription.Warning(
-                    code: warning.code, path: "subscription.query.\(warning.place.path)", offset: warning.place.offset,
+                    code: warning.code, path: "subscription.query.\(warning.position.path)",
+                    offset: warning.position.offset,
                     reason: warning.queryReason(in: query))
             }
         } catch {

@@ -41,11 +41,11 @@ enum CommandType: CaseIterable {
         }
     }
 
-    // In the order in which commands usually list their members: a lookup then ends early.
+    // The keys are in the order in which commands usually list their members, so that a lookup ends early.
     private static let common: [Member] = [.type, .container, .environment]
     private static let saveKeys =
         common + [.database, .owner, .origin, .record, .change, .before, .time, .participants, .request]
-    /// Includes `recordType`, which ingest itself adds, so that an exported log can be sent again.
+    /// Includes `recordType`, so that an exported log can be sent again: ingest itself adds this member.
     private static let deleteKeys = saveKeys + [.recordType]
     private static let modifyKeys = common + [.database, .owner, .origin, .request, .operations, .time]
     private static let zoneKeys = common + [.database, .owner, .zoneID, .request, .time]

@@ -24,7 +24,8 @@ enum CommandWriter {
         buffer.append("}")
     }
 
-    /// Writes the `subscription.delete` that removes the subscription from `database` when a save moves it elsewhere.
+    /// Writes the `subscription.delete` that removes the subscription from `database` when a save moves it to another
+    /// database.
     static func write(
         deleteOf subscriptionID: JSONValue?, in database: DatabaseScope, for save: JSONValue,
         into buffer: inout ByteBuffer

@@ -21,7 +21,7 @@ struct ParticipantCheck {
 
     private func conflict(_ reason: String) -> ModelError { ModelError("member.conflict", at: "participants", reason) }
 
-    /// All participants see the same record, so the command must name the owner of its zone.
+    /// All participants see the same record, so the command must name the owner of the record's zone.
     private func zoneOwner() throws(ModelError) -> String {
         let zone = command[.record]?[.zoneID]
         guard let owner = (zone?[.ownerRecordName] ?? zone?["ownerName"])?.string else {

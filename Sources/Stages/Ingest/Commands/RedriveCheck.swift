@@ -2,8 +2,8 @@ import CloudKitModel
 import Events
 import JSON
 
-/// Checks the push in a `push.redrive` and its position in the pushes log. The push must look as the payload stage
-/// writes it, because deliver sends it to the device as it is.
+/// Checks the push in a `push.redrive` and the push's position. The push must have the form that the payload stage
+/// writes, because deliver sends the push to the device unchanged.
 struct RedriveCheck {
     let command: JSONValue
 
@@ -28,7 +28,7 @@ struct RedriveCheck {
         _ = try under(.type) { () throws(ModelError) in try type.expectWord(["push"], "a push's type") }
         try NameRule.notificationID.check(.notificationID, of: push)
         for key: Member in [.container, .environment, .user] { try checkIsSame(key, push) }
-        try checkTexts(of: push)
+        try checkSubscriptionAndOrigin(of: push)
         try check(headers: push.required(.headers))
         try checkPayloads(of: push)
         let causes = try push.required(.causes)
@@ -40,11 +40,12 @@ struct RedriveCheck {
         let value = try push.required(key)
         guard value.isString, let own = command[key], value.hasSameText(as: own) else {
             throw ModelError(
-                "member.conflict", at: "\(key)", "a push is redriven to a device of its own user: \(key) differs")
+                "member.conflict", at: "\(key)",
+                "\(key) differs between the push and the command: redrive a push only to a device of its own user")
         }
     }
 
-    private func checkTexts(of push: JSONValue) throws(ModelError) {
+    private func checkSubscriptionAndOrigin(of push: JSONValue) throws(ModelError) {
         if let id = push[.subscriptionID] {
             try under(.subscriptionID) { () throws(ModelError) in try NameRule.subscriptionID.check(id) }
         }
@@ -58,7 +59,7 @@ struct RedriveCheck {
             for (key, value) in headers.members {
                 let name = key.string ?? ""
                 if let own = Self.deviceHeaders.first(where: { key.equals($0) }) {
-                    throw ModelError("member.unknown", at: name, "deliver writes \(own) itself: leave it out")
+                    throw ModelError("member.unknown", at: name, "deliver writes \(own) itself: leave \(own) out")
                 }
                 do throws(ModelError) { try NameRule.header.check(value) } catch { throw error.under(name) }
             }

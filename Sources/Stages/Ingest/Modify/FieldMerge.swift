@@ -5,10 +5,11 @@ import JSON
 struct FieldMerge {
     /// The operation's fields.
     let given: JSONValue?
-    /// The record whose other fields stay; nil if no field stays.
+    /// The record whose other fields keep their values; nil if the operation replaces all fields.
     let known: RecordContents?
 
-    /// Writes the known fields in their order, replaced where the operation names them, then the operation's others.
+    /// Writes the known fields in their order, with the operation's values where the operation names them. Then writes
+    /// the operation's other fields.
     func write(into buffer: inout ByteBuffer) {
         buffer.object { buffer in
             guard let known else { return FieldMerge.write(given, into: &buffer) { _ in true } }
@@ -19,7 +20,7 @@ struct FieldMerge {
         }
     }
 
-    /// Removes the replacements that it writes.
+    /// Writes the known fields. Removes each replacement that it writes from `replacements`.
     private static func write(
         _ known: UnsafeRawBufferPointer, replacedBy replacements: inout [[UInt8]: JSONValue],
         into buffer: inout ByteBuffer

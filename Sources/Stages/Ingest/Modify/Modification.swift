@@ -5,14 +5,14 @@ import PipelineKit
 
 /// One `records.modify`: decides on its operations in order, and writes their events.
 ///
-/// The memory changes only when all operations are accepted: ``changes`` says how.
+/// The memory changes only when all operations are accepted. ``changes`` lists these changes.
 struct Modification {
     /// The command's effect on one record.
     struct Change {
         let address: RecordAddress
-        /// The position of its save in the log; nil where the record does not live afterwards.
+        /// The sequence of the event that saves the record; nil if the operation deletes the record.
         let saved: UInt64?
-        /// The fingerprint of its type.
+        /// The fingerprint of the record's type.
         let type: UInt32
     }
 
@@ -42,7 +42,7 @@ struct Modification {
         }
         if !type.isDelete || known != nil { try append(writer, into: &out) }
         indexes[address.bytes] = changes.count
-        let recordType = record[.recordType].map(memory.key.type) ?? known?.type ?? 0
+        let recordType = record[.recordType].map(memory.key.fingerprint(ofType:)) ?? known?.type ?? 0
         changes.append(Change(address: address, saved: type.isDelete ? nil : sequence, type: recordType))
     }
 
@@ -55,17 +55,17 @@ struct Modification {
         _ memory: RecordMemory
     ) throws(ModelError) {
         guard indexes[address.bytes] == nil else { throw Modification.repeated(record) }
-        guard memory.livesZone(of: address) else { throw Modification.missingZone(record) }
+        guard memory.zoneExists(for: address) else { throw Modification.missingZone(record) }
         try OperationRules(type: type, record: record, known: known, key: memory.key)()
         guard !type.isDelete else { return }
         let references = ReferenceCheck(record: record) { zone, name in
-            lives(self.address(zone: zone, name), memory)
+            exists(self.address(zone: zone, name), memory)
         }
         try references()
     }
 
-    /// Whether a record lives after the operations so far.
-    private func lives(_ address: RecordAddress, _ memory: RecordMemory) -> Bool {
+    /// Whether a record exists after the operations so far.
+    private func exists(_ address: RecordAddress, _ memory: RecordMemory) -> Bool {
         if let index = indexes[address.bytes] { return changes[index].saved != nil }
         return memory.find(address) != nil
     }
@@ -86,7 +86,7 @@ extension Modification {
     private static func repeated(_ record: JSONValue) -> ModelError {
         ModelError(
             "record.repeated", at: "recordName",
-            "an earlier operation names \(name(record)) too: send one operation for it")
+            "two operations name \(name(record)): send one operation for each record")
     }
 
     private static func missingZone(_ record: JSONValue) -> ModelError {

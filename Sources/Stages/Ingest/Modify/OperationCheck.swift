@@ -2,7 +2,7 @@ import CloudKitModel
 import Events
 import JSON
 
-/// Checks the form of each operation of a `records.modify`, whatever records exist.
+/// Checks the form of each operation of a `records.modify`, without regard to the existing records.
 struct OperationCheck {
     let scope: DatabaseScope
     let owner: JSONValue?

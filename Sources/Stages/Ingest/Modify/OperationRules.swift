@@ -1,14 +1,15 @@
 import CloudKitModel
 import Events
 import JSON
+import PipelineKit
 
-/// What an operation requires of the record that lives at its address, in the order in which the rules are checked.
+/// What an operation requires of the existing record at its address, in the order in which the rules are checked.
 struct OperationRules {
     let type: OperationType
     let record: JSONValue
-    /// The record that lives; nil if none does.
+    /// The existing record; nil if no record exists at the address.
     let known: RecordEntry?
-    let key: NamePrint.Key
+    let key: NameFingerprint.Key
 
     func callAsFunction() throws(ModelError) {
         guard let known else {
@@ -17,7 +18,7 @@ struct OperationRules {
         }
         if type == .create { throw exists }
         if type.needsChangeTag { try checkTag(known) }
-        if let recordType = record[.recordType], key.type(recordType) != known.type { throw otherType }
+        if let recordType = record[.recordType], key.fingerprint(ofType: recordType) != known.type { throw otherType }
     }
 
     private func checkTag(_ known: RecordEntry) throws(ModelError) {
@@ -26,7 +27,8 @@ struct OperationRules {
             throw conflict("\(type.word) needs the record's change tag: fetch the record and add it")
         }
         guard tag.equals(present) else {
-            throw conflict("\(name) was saved since that version, its change tag is \"\(present)\": fetch it again")
+            let found = (tag.string ?? "").printable
+            throw conflict("the change tag of \(name) is \"\(present)\", not \"\(found)\": fetch the record again")
         }
     }
 

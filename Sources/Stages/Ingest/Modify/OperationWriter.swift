@@ -7,12 +7,12 @@ struct OperationWriter {
     let command: JSONValue
     let record: JSONValue
     let type: OperationType
-    /// Whether a record lived before.
+    /// Whether the record existed before the operation.
     let isKnown: Bool
-    /// The contents of that record, if ``needsContents``.
+    /// The contents of the record before the operation, if ``needsContents``.
     var contents: RecordContents?
 
-    /// Whether the event repeats parts of the record that lived before.
+    /// Whether the event repeats parts of the record as it was before the operation.
     var needsContents: Bool { isKnown && (type.isDelete || type.mergesFields || record[.recordType] == nil) }
 
     /// - Returns: The size of the record dictionary.

@@ -2,15 +2,16 @@ import CloudKitModel
 import Events
 import JSON
 
-/// Finds the references with the action `VALIDATE` in a record's fields.
+/// Checks the references with the action `VALIDATE` in a record's fields.
 ///
-/// The target of such a reference must exist. It is in the reference's zone, or else in the record's own zone.
+/// The target of such a reference must exist in the reference's zone. If the reference names no zone, the target must
+/// exist in the record's own zone.
 struct ReferenceCheck {
     let record: JSONValue
-    /// Whether a record lives in the database, by its zone and name.
-    let lives: (_ zone: JSONValue?, _ name: JSONValue?) -> Bool
+    /// Whether a record with a zone and name exists in the database.
+    let exists: (_ zone: JSONValue?, _ name: JSONValue?) -> Bool
 
-    /// - Throws: `reference.missing`; the path starts below the record.
+    /// - Throws: `reference.missing`. The error's path is relative to the record.
     func callAsFunction() throws(ModelError) {
         guard let fields = record[.fields] else { return }
         try under(.fields) { () throws(ModelError) in
@@ -36,7 +37,7 @@ struct ReferenceCheck {
 
     private func check(reference: JSONValue) throws(ModelError) {
         guard reference[.action]?.equals("VALIDATE") ?? false else { return }
-        guard !lives(reference[.zoneID] ?? record[.zoneID], reference[.recordName]) else { return }
+        guard !exists(reference[.zoneID] ?? record[.zoneID], reference[.recordName]) else { return }
         throw ModelError(
             "reference.missing", at: "recordName",
             "record \"\(reference[.recordName]?.string ?? "")\" does not exist, and VALIDATE needs it: create it first")

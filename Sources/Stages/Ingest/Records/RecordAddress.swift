@@ -2,9 +2,10 @@ import CloudKitModel
 import Events
 import JSON
 
-/// The names that identify a record, as bytes: container, environment, database, owner, zone, name.
+/// The names that identify a record, as bytes: container, environment, database, owner, zone, name. In a shared
+/// database, the zone's owner follows the zone.
 ///
-/// A zero byte ends each name: names have no control characters. The names of the zone come first.
+/// A zero byte ends each name: names have no control characters. The names that identify the zone come first.
 struct RecordAddress {
     private(set) var bytes: [UInt8] = []
     /// The number of bytes that identify the zone.
@@ -17,7 +18,7 @@ struct RecordAddress {
         set(command, owner, zone: zone, name: name)
     }
 
-    /// Replaces the address and keeps its memory.
+    /// Replaces the address and reuses its memory.
     ///
     /// - Parameter owner: The owner of the database.
     @inline(__always)

@@ -9,7 +9,7 @@ struct RecordContents {
     let fields: [UInt8]
 
     /// - Parameter line: A `record.save` of ingest's own log.
-    /// - Returns: Nil for any other line.
+    /// - Returns: Nil if the line contains no record with a type.
     init?(_ line: UnsafeRawBufferPointer) {
         var parser = JSONParser()
         do throws(JSONError) {
@@ -24,14 +24,14 @@ struct RecordContents {
     }
 }
 
-/// Reads the contents of records in ingest's own log, which its host has.
+/// Reads the contents of records from ingest's own log, which the host provides.
 struct RecordReader {
     let past: (any PastEvents)?
 
     /// - Parameters:
     ///   - next: The sequence of the log's next event.
     ///   - out: The output, which has the newest events before `next`.
-    /// - Returns: Nil if the event cannot be read, or saves another record, whose fingerprint is the same.
+    /// - Returns: Nil if the event cannot be read, or if it saves another record with the same fingerprint.
     func contents(
         of entry: RecordEntry, at address: RecordAddress, before next: UInt64, _ out: inout Outbox
     ) -> RecordContents? {

@@ -1,12 +1,12 @@
 import PipelineKit
 
 extension RecordMemory {
-    /// Writes the live records in the order of their fingerprints, which does not depend on what happened before.
+    /// Writes the live records in the order of their fingerprints. This order does not depend on earlier events.
     func write(into snapshot: inout SnapshotWriter) {
         zones.write(into: &snapshot)
         snapshot.reserve(table.count * MemoryLayout<RecordEntry>.size + RecordTable.partCount * 10)
         for part in table.parts {
-            let live = ContiguousArray(part.entries.filter(zones.keeps))
+            let live = ContiguousArray(part.entries.filter(zones.isLive))
             live.withUnsafeBytes { snapshot.write($0) }
         }
     }
@@ -17,32 +17,32 @@ extension RecordMemory {
         for part in 0..<RecordTable.partCount {
             let entries = try snapshot.view().withUnsafeBytes { RecordEntry.read($0) }
             guard let entries, isValid(entries, part, before: next) else {
-                throw snapshot.error("the records are not in order, or have no place in the log")
+                throw snapshot.error("a record is out of order, or its sequence or zone is out of range")
             }
             table.setPart(part, RecordTablePart(entries))
         }
     }
 
     private func isValid(_ entries: [RecordEntry], _ part: Int, before next: UInt64) -> Bool {
-        var last: NamePrint?
+        var last: NameFingerprint?
         for entry in entries {
-            guard RecordTable.part(of: entry.print) == part, last.map({ $0 < entry.print }) ?? true,
-                !entry.isEmpty, entry.sequence < next, entry.zone <= zones.count, zones.keeps(entry)
+            guard RecordTable.part(of: entry.fingerprint) == part, last.map({ $0 < entry.fingerprint }) ?? true,
+                !entry.isEmpty, entry.sequence < next, entry.zone <= zones.count, zones.isLive(entry)
             else { return false }
-            last = entry.print
+            last = entry.fingerprint
         }
         return true
     }
 
     /// The live records, by fingerprint.
-    var entries: some Sequence<RecordEntry> { table.parts.lazy.flatMap { $0.entries }.filter(zones.keeps) }
+    var entries: some Sequence<RecordEntry> { table.parts.lazy.flatMap { $0.entries }.filter(zones.isLive) }
 
-    /// The oldest event with the fields of a live record; nil for none.
+    /// The sequence of the oldest event with the fields of a live record; nil if no record is live.
     var firstNeeded: UInt64? { entries.lazy.map(\.sequence).min() }
 }
 
 extension RecordEntry {
-    /// Nil if the bytes end inside an entry.
+    /// The entries in the bytes; nil if the bytes end inside an entry.
     fileprivate static func read(_ bytes: UnsafeRawBufferPointer) -> [RecordEntry]? {
         let size = MemoryLayout<RecordEntry>.size
         guard bytes.count % size == 0 else { return nil }

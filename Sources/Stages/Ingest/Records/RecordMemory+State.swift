@@ -5,7 +5,7 @@ import PipelineKit
 extension RecordMemory {
     /// Writes one line for each record, sorted by container, environment, database, owner, zone and name.
     ///
-    /// - Parameter past: The log, which has the names and fields.
+    /// - Parameter past: The log, whose events contain the names and fields.
     func writeState(_ past: (any PastEvents)?, into lines: inout ByteBuffer) {
         var found: [RecordContents] = []
         for entry in entries.sorted(by: { $0.sequence < $1.sequence }) {

@@ -1,12 +1,13 @@
 /// The entries of all records, by fingerprint.
 ///
-/// It is made of many small hash tables instead of a large one, so that growing moves only a thousandth of the entries.
+/// Many small hash tables make up the table, so that growing one of them moves only a thousandth of the entries.
 struct RecordTable {
-    /// Where a fingerprint is, or would be inserted. Valid until the next change.
+    /// The position of a fingerprint's entry, or the position at which the entry would be inserted. Valid until the
+    /// next change.
     struct Place {
         fileprivate let part: Int
         fileprivate let slot: Int
-        /// The fingerprint's entry; nil for none.
+        /// The fingerprint's entry; nil if the table has no such entry.
         let entry: RecordEntry?
     }
 
@@ -18,19 +19,19 @@ struct RecordTable {
     /// Includes records that were deleted with their zone.
     var count: Int { parts.reduce(0) { $0 + $1.count } }
 
-    /// Bytes of memory of the entries and the free slots.
+    /// The size of the entries and the free slots in memory.
     var memoryBytes: Int { parts.reduce(0) { $0 + $1.memoryBytes } }
 
     @inline(__always)
-    func place(of print: NamePrint) -> Place {
-        let part = RecordTable.part(of: print)
-        let slot = parts[part].slot(of: print)
-        return Place(part: part, slot: slot, entry: parts[part].entry(of: print, at: slot))
+    func place(of fingerprint: NameFingerprint) -> Place {
+        let part = RecordTable.part(of: fingerprint)
+        let slot = parts[part].slot(of: fingerprint)
+        return Place(part: part, slot: slot, entry: parts[part].entry(of: fingerprint, at: slot))
     }
 
     /// Writes an entry to its place.
     ///
-    /// - Parameter zones: When a part must grow, entries of deleted zones are dropped.
+    /// - Parameter zones: The zones. A part that must grow first drops the entries of deleted zones.
     @inline(__always)
     mutating func set(_ entry: RecordEntry, at place: Place, _ zones: ZoneMemory) {
         if place.entry == nil {
@@ -45,15 +46,18 @@ struct RecordTable {
     }
 
     @inline(__always)
-    static func part(of print: NamePrint) -> Int { Int(truncatingIfNeeded: print.high >> (64 - partBits)) }
+    static func part(of fingerprint: NameFingerprint) -> Int {
+        Int(truncatingIfNeeded: fingerprint.high >> (64 - partBits))
+    }
 
     mutating func setPart(_ index: Int, _ part: RecordTablePart) { parts[index] = part }
 }
 
 /// A hash table with open addressing, whose entries are in the order of their fingerprints.
 ///
-/// An entry is at its home, which is proportional to its fingerprint, or after it without a gap. So a search ends at
-/// the first larger fingerprint, and the order of the entries does not depend on the order of the changes.
+/// An entry is at its home, the slot whose index is proportional to the fingerprint, or after its home without a gap.
+/// So a search ends at the first larger fingerprint, and the order of the entries does not depend on the order of the
+/// changes.
 struct RecordTablePart {
     private var slots: ContiguousArray<RecordEntry> = []
     /// The number of homes. A few more slots follow for the entries that come after the last home.
@@ -74,27 +78,27 @@ struct RecordTablePart {
     /// The entries in order.
     var entries: some Sequence<RecordEntry> { slots.lazy.filter { !$0.isEmpty } }
 
-    /// The slot of a fingerprint, or the one where it would be inserted.
+    /// The slot of a fingerprint's entry, or the slot at which the entry would be inserted.
     @inline(__always)
-    func slot(of print: NamePrint) -> Int {
-        var slot = home(of: print)
-        while slot < slots.count, !slots[slot].isEmpty, slots[slot].print < print { slot += 1 }
+    func slot(of fingerprint: NameFingerprint) -> Int {
+        var slot = home(of: fingerprint)
+        while slot < slots.count, !slots[slot].isEmpty, slots[slot].fingerprint < fingerprint { slot += 1 }
         return slot
     }
 
     @inline(__always)
-    func entry(of print: NamePrint, at slot: Int) -> RecordEntry? {
-        slot < slots.count && !slots[slot].isEmpty && slots[slot].print == print ? slots[slot] : nil
+    func entry(of fingerprint: NameFingerprint, at slot: Int) -> RecordEntry? {
+        slot < slots.count && !slots[slot].isEmpty && slots[slot].fingerprint == fingerprint ? slots[slot] : nil
     }
 
     @inline(__always)
     mutating func replace(_ entry: RecordEntry, at slot: Int) { slots[slot] = entry }
 
-    /// Moves the entries from the slot on by one, up to the first free slot.
+    /// Inserts an entry. Moves the entries from the slot on by one slot, up to the first free slot. Grows if necessary.
     mutating func insert(_ entry: RecordEntry, at slot: Int, _ zones: ZoneMemory) {
         guard (count + 1) * 8 <= homes * 7, var free = firstFree(from: slot) else {
             grow(zones)
-            return insert(entry, at: self.slot(of: entry.print), zones)
+            return insert(entry, at: self.slot(of: entry.fingerprint), zones)
         }
         while free > slot {
             slots[free] = slots[free - 1]
@@ -104,10 +108,11 @@ struct RecordTablePart {
         count += 1
     }
 
-    /// Moves the entries after the removed one back, up to the first that is at its home.
+    /// Removes an entry. Moves the following entries back by one slot, up to a free slot or an entry that is at its
+    /// home.
     mutating func remove(at slot: Int) {
         var slot = slot
-        while slot + 1 < slots.count, !slots[slot + 1].isEmpty, home(of: slots[slot + 1].print) <= slot {
+        while slot + 1 < slots.count, !slots[slot + 1].isEmpty, home(of: slots[slot + 1].fingerprint) <= slot {
             slots[slot] = slots[slot + 1]
             slot += 1
         }
@@ -122,16 +127,16 @@ struct RecordTablePart {
     }
 
     @inline(__always)
-    private func home(of print: NamePrint) -> Int {
-        let position = print.high << RecordTable.partBits | print.low >> (64 - RecordTable.partBits)
+    private func home(of fingerprint: NameFingerprint) -> Int {
+        let position = fingerprint.high << RecordTable.partBits | fingerprint.low >> (64 - RecordTable.partBits)
         return Int(truncatingIfNeeded: position.multipliedFullWidth(by: UInt64(homes)).high)
     }
 
     // MARK: Growth
 
-    /// Drops the entries of deleted zones. Where that does not make enough room, adds a quarter.
+    /// Drops the entries of deleted zones. If that does not make enough room, adds a quarter of the slots.
     private mutating func grow(_ zones: ZoneMemory) {
-        let needed = slots.filter { !$0.isEmpty && zones.keeps($0) }
+        let needed = slots.filter { !$0.isEmpty && zones.isLive($0) }
         let isEnough = needed.count < count && needed.count * 8 < homes * 6
         var homes = isEnough ? homes : RecordTablePart.larger(homes)
         while !fill(Array(needed), homes: homes) { homes = RecordTablePart.larger(homes) }
@@ -139,14 +144,14 @@ struct RecordTablePart {
 
     private static func larger(_ homes: Int) -> Int { max(8, homes * 5 / 4) }
 
-    /// - Returns: False if the last entries have no room.
+    /// - Returns: False if there is no room for the last entries.
     private mutating func fill(_ entries: [RecordEntry], homes: Int) -> Bool {
         self.homes = max(homes, 8)
         slots = ContiguousArray(repeating: .empty, count: self.homes + self.homes / 64 + 16)
         count = entries.count
         var next = 0
         for entry in entries {
-            next = max(next, home(of: entry.print))
+            next = max(next, home(of: entry.fingerprint))
             guard next < slots.count else { return false }
             slots[next] = entry
             next += 1

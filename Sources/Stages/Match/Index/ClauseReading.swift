@@ -48,7 +48,7 @@ struct ClauseReading {
 
     /// Reads the clause as the condition that the field has a value.
     ///
-    /// - Parameter isTest: Whether the clause requires nothing else.
+    /// - Parameter isTest: Whether this condition is all that the clause requires.
     private mutating func readPresence(isTest: Bool = false) {
         if !isTest { isCertain = false }
         guard clause.subject != .allText, let column = columnNumber(.present) else {
@@ -62,7 +62,8 @@ struct ClauseReading {
 
     /// The numbers of the clause's values in the ``ValueTable``; nil if a value has no number.
     ///
-    /// Also nil if the clause ignores case and one of its values is bytes, because bytes are always compared exactly.
+    /// Also nil if the clause ignores case and one of its values is bytes, because bytes are always compared exactly. A
+    /// clause with bytes is not certain.
     private mutating func numbers() -> [UInt32]? {
         var numbers: [UInt32] = []
         numbers.reserveCapacity(clause.values.count)
@@ -252,7 +253,7 @@ extension Clause.Comparator {
 }
 
 extension FieldValue {
-    /// The kind of the value. Bytes count as text, because the index compares them as texts.
+    /// The kind of the value. Bytes count as text, because the index compares bytes as strings.
     fileprivate var kind: Test.Kind {
         switch self {
         case .text, .bytes: .text

@@ -7,11 +7,11 @@ import Predicates
 enum Aspect: UInt8, CaseIterable {
     /// The number of the value in the ``ValueTable``.
     case value
-    /// The number of the value in the ``ValueTable``, where texts are compared regardless of case.
+    /// The number of the value in the ``ValueTable``, with strings in lower case.
     case folded
     /// The ``OrderedKey`` of a number.
     case number
-    /// The ``OrderedKey`` of a text: exact for `start`, regardless of case for `foldedStart`.
+    /// The ``OrderedKey`` of a string: exact for `start`, regardless of case for `foldedStart`.
     case start, foldedStart
     /// Like `number`, `start` and `foldedStart`, but for the first element of a list.
     case firstNumber, firstStart, firstFoldedStart
@@ -34,7 +34,7 @@ enum Aspect: UInt8, CaseIterable {
 final class Columns {
     typealias Number = UInt8
 
-    /// The column of the record's type. Its number is the number of the type's name, plus one.
+    /// The column of the record's type. A record's number in this column is the number of the type's name, plus one.
     static let recordType: Number = 0
 
     /// A test stores a column in seven bits.
@@ -57,9 +57,10 @@ final class Columns {
 
     private let fields = Slab<Field>()
     /// Maps the number of a field's name to an index in `fields`, or to -1 if no subscription compares the field.
-    private let places = Slab<Int16>()
+    private let fieldIndexes = Slab<Int16>()
     private(set) var system: [(name: SystemField, field: Int)] = []
-    /// The index in `fields` of the field that stands for all texts of a record. Nil if no subscription searches all texts.
+    /// The index in `fields` of the field that stands for all strings of a record. Nil if no subscription searches all
+    /// strings.
     @exclusivity(unchecked) private var allText: Int?
     @exclusivity(unchecked) private var hasSystemFields = false
     /// The aspect of each column. The first column is `recordType`.
@@ -74,23 +75,23 @@ final class Columns {
     /// Unsafe read access, valid until the next change.
     @unsafe struct View {
         let fields: UnsafeBufferPointer<Field>
-        fileprivate let places: UnsafeBufferPointer<Int16>
+        fileprivate let fieldIndexes: UnsafeBufferPointer<Int16>
         let allText: Int?
         let gridLevels: UInt32
         let hasSystemFields: Bool
 
         /// The index of a field in `fields`; nil if no subscription compares it.
         @inline(__always)
-        func place(of name: Int32) -> Int? {
-            guard unsafe Int(name) < places.count, unsafe places[Int(name)] >= 0 else { return nil }
-            return unsafe Int(places[Int(name)])
+        func fieldIndex(of name: Int32) -> Int? {
+            guard unsafe Int(name) < fieldIndexes.count, unsafe fieldIndexes[Int(name)] >= 0 else { return nil }
+            return unsafe Int(fieldIndexes[Int(name)])
         }
     }
 
     @inline(__always)
     var view: View {
         unsafe View(
-            fields: fields.view, places: places.view, allText: allText, gridLevels: gridLevels,
+            fields: fields.view, fieldIndexes: fieldIndexes.view, allText: allText, gridLevels: gridLevels,
             hasSystemFields: hasSystemFields)
     }
 
@@ -124,11 +125,11 @@ final class Columns {
 
     func addGridLevel(_ level: Int) { unsafe gridLevels |= 1 << UInt32(level) }
 
-    /// The column of an aspect, which is added if it is new. Nil if it is new and no further column can be added.
+    /// The column of an aspect. Adds the column if it is new. Nil if no further column can be added.
     ///
     /// - Parameter name: The number of the field's name.
     func column(_ subject: Clause.Subject, _ name: Int32, _ aspect: Aspect) -> Number? {
-        guard let field = place(subject, name) else { return nil }
+        guard let field = fieldIndex(subject, name) else { return nil }
         if let number = fields[field][aspect] { return number }
         guard aspects.count < Columns.countMax else { return nil }
         aspects.append(aspect)
@@ -139,9 +140,9 @@ final class Columns {
         return UInt8(aspects.count - 1)
     }
 
-    private func place(_ subject: Clause.Subject, _ name: Int32) -> Int? {
+    private func fieldIndex(_ subject: Clause.Subject, _ name: Int32) -> Int? {
         switch subject {
-        case .field: return place(name)
+        case .field: return fieldIndex(name)
         case .system(let field):
             if let known = system.first(where: { $0.name == field }) { return known.field }
             unsafe system.append((field, fields.count))
@@ -154,13 +155,13 @@ final class Columns {
         return unsafe fields.count - 1
     }
 
-    private func place(_ name: Int32) -> Int? {
-        while unsafe places.count <= name { places.append(-1) }
-        if places[Int(name)] < 0 {
+    private func fieldIndex(_ name: Int32) -> Int? {
+        while unsafe fieldIndexes.count <= name { fieldIndexes.append(-1) }
+        if fieldIndexes[Int(name)] < 0 {
             guard unsafe fields.count < Columns.countMax else { return nil }
-            places[Int(name)] = unsafe Int16(fields.count)
+            fieldIndexes[Int(name)] = unsafe Int16(fields.count)
             fields.append(Field())
         }
-        return Int(places[Int(name)])
+        return Int(fieldIndexes[Int(name)])
     }
 }

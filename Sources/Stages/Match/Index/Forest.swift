@@ -73,7 +73,7 @@ struct Forest {
     private let units = Slab<SIMD8<UInt32>>()
     /// Maps the ID of a list to its offset in `units`.
     private var offsets = Pool<Int32>()
-    private var rooms = Rooms()
+    private var freeRanges = FreeRanges()
 
     /// The number of lists.
     var count: Int { table.count }
@@ -183,7 +183,7 @@ extension Forest {
         guard header.count == 0, header.childCount == 0 else { return }
         let offset = offset(id)
         table.remove(Int32(offset), header.key.hash)
-        rooms.giveBack(Int32(offset), header.sizeClass)
+        freeRanges.free(Int32(offset), header.sizeClass)
         offsets.free(Int32(bitPattern: id))
         if header.key.parent & Key.rootBit == 0 { removeChild(of: header.key.parent) }
     }
@@ -201,12 +201,12 @@ extension Forest {
         table.remove(Int32(before), hash)
         table.insert(Int32(after), hash)
         offsets[Int32(bitPattern: header.id)] = Int32(after)
-        rooms.giveBack(Int32(before), header.sizeClass)
+        freeRanges.free(Int32(before), header.sizeClass)
         header.sizeClass += 1
     }
 
     private mutating func room(sizeClass: Int) -> Int32 {
-        if let offset = rooms.take(sizeClass) { return offset }
+        if let offset = freeRanges.take(sizeClass) { return offset }
         let offset = unsafe Int32(units.count)
         units.append(repeating: SIMD8(repeating: 0), Forest.capacity(sizeClass) + 1)
         return offset

@@ -2,7 +2,7 @@ import Glibc
 import JSON
 import Predicates
 
-/// Divides the Earth into cells: at level n there are 2ⁿ bands of latitude and 2ⁿ of longitude.
+/// Divides the Earth into cells: at level n there are 2ⁿ bands of latitude and 2ⁿ bands of longitude.
 enum Grid {
     static let levelMax = 16
 

@@ -40,7 +40,7 @@ struct Intervals {
 ///
 /// A lane has sixteen intervals, which are compared in one step. A block has one lane or four.
 struct IntervalStore {
-    /// Up to 64 intervals, in no order.
+    /// Up to 64 intervals, in no particular order.
     fileprivate struct Block {
         /// The first lane.
         var lane: Int32
@@ -57,13 +57,13 @@ struct IntervalStore {
     private static let lanesMax: Int32 = 4
 
     private let blocks = Slab<Block>()
-    private var blockRooms = Rooms()
+    private var freeBlocks = FreeRanges()
     private let lows = Slab<SIMD16<Int32>>()
     private let highs = Slab<SIMD16<Int32>>()
     /// The bits of the columns that the tests of the entries compare.
     private let neededColumns = Slab<SIMD16<Int32>>()
     private let entries = Slab<SIMD8<UInt32>>()
-    private var laneRooms = Rooms()
+    private var freeLanes = FreeRanges()
     private var lists = Pool<Intervals>()
     /// The numbers of the values in `lists`, hashed by the ID of the list and the column.
     private var numbers = HashedNumbers()
@@ -156,7 +156,7 @@ extension IntervalStore {
         return (number, true)
     }
 
-    /// - Returns: An argument for ``remove(_:startingAt:from:)``.
+    /// - Returns: The start to pass to ``remove(_:startingAt:from:)``.
     mutating func add(_ entry: Entry, low: UInt32, high: UInt32, to number: Int32) -> Intervals.Start {
         var list = lists[number]
         defer { lists[number] = list }
@@ -175,8 +175,8 @@ extension IntervalStore {
         if start.isMirrored { remove(key, from: &list.mirrored) } else { remove(key, from: &list.plain) }
         lists[number] = list
         guard list.isEmpty else { return nil }
-        giveBack(list.plain)
-        giveBack(list.mirrored)
+        free(list.plain)
+        free(list.mirrored)
         numbers.remove(number, Intervals.hash(list.parent, list.column))
         lists.free(number)
         return list.parent
@@ -190,8 +190,8 @@ extension IntervalStore {
     private mutating func add(_ entry: Entry, low: UInt32, high: UInt32, to run: inout Intervals.Run) {
         let key = IntervalStore.key(low, entry.slot)
         if run.count == 0 { insert(at: 0, of: &run) }
-        var index = max(place(of: key, in: run), 0)
-        if mustSplit(index, of: run) {
+        var index = max(blockIndex(of: key, in: run), 0)
+        if needsSplitAfterEnlarging(index, of: run) {
             split(index, of: &run)
             if block(index + 1, of: run).first <= key { index += 1 }
         }
@@ -199,7 +199,7 @@ extension IntervalStore {
     }
 
     private mutating func remove(_ key: UInt64, from run: inout Intervals.Run) {
-        var index = place(of: key, in: run)
+        var index = blockIndex(of: key, in: run)
         // A slot may have several intervals with the same start, and they may be in neighbouring blocks.
         while index >= 0 {
             if let position = positions(of: block(index, of: run)).first(where: { self.key(at: $0) == key }) {
@@ -211,8 +211,8 @@ extension IntervalStore {
 
     private func block(_ index: Int, of run: Intervals.Run) -> Block { blocks[Int(run.start) + index] }
 
-    /// The last block that starts at or before a key; -1 if there is none.
-    private func place(of key: UInt64, in run: Intervals.Run) -> Int {
+    /// The index of the last block that starts at or before a key; -1 if there is no such block.
+    private func blockIndex(of key: UInt64, in run: Intervals.Run) -> Int {
         var (low, high) = (0, Int(run.count))
         while low < high {
             let middle = (low + high) / 2
@@ -270,13 +270,13 @@ extension IntervalStore {
     /// Enlarges the block if it is full.
     ///
     /// - Returns: Whether the block is full and cannot be enlarged.
-    private mutating func mustSplit(_ index: Int, of run: Intervals.Run) -> Bool {
+    private mutating func needsSplitAfterEnlarging(_ index: Int, of run: Intervals.Run) -> Bool {
         let before = block(index, of: run)
         guard before.count == before.lanes * Int32(IntervalStore.laneSize) else { return false }
         guard before.lanes < IntervalStore.lanesMax else { return true }
         var after = newBlock(lanes: IntervalStore.lanesMax)
         move(all(of: before), to: &after)
-        giveBack(before)
+        free(before)
         blocks[Int(run.start) + index] = after
         return false
     }
@@ -313,35 +313,35 @@ extension IntervalStore {
     private mutating func insert(at index: Int, of run: inout Intervals.Run, lanes: Int32 = 1) {
         let block = newBlock(lanes: lanes)
         makeRoom(in: &run)
-        for place in stride(from: Int(run.start + run.count), to: Int(run.start) + index, by: -1) {
-            blocks[place] = blocks[place - 1]
+        for target in stride(from: Int(run.start + run.count), to: Int(run.start) + index, by: -1) {
+            blocks[target] = blocks[target - 1]
         }
         blocks[Int(run.start) + index] = block
         run.count += 1
     }
 
     private mutating func removeBlock(_ index: Int, of run: inout Intervals.Run) {
-        giveBack(block(index, of: run))
+        free(block(index, of: run))
         run.count -= 1
-        for place in (Int(run.start) + index)..<Int(run.start + run.count) { blocks[place] = blocks[place + 1] }
+        for target in (Int(run.start) + index)..<Int(run.start + run.count) { blocks[target] = blocks[target + 1] }
     }
 
     private mutating func makeRoom(in run: inout Intervals.Run) {
         guard run.sizeClass < 0 || run.count == 1 << run.sizeClass else { return }
         let size = 1 << (run.sizeClass + 1)
-        let start = unsafe blockRooms.take(Int(run.sizeClass + 1)) ?? Int32(blocks.count)
+        let start = unsafe freeBlocks.take(Int(run.sizeClass + 1)) ?? Int32(blocks.count)
         if unsafe Int(start) == blocks.count { blocks.append(repeating: Block(lane: 0), size) }
         for index in 0..<Int(run.count) { blocks[Int(start) + index] = blocks[Int(run.start) + index] }
-        giveBack(run)
+        free(run)
         (run.start, run.sizeClass) = (start, run.sizeClass + 1)
     }
 
-    private mutating func giveBack(_ run: Intervals.Run) {
-        if run.sizeClass >= 0 { blockRooms.giveBack(run.start, Int(run.sizeClass)) }
+    private mutating func free(_ run: Intervals.Run) {
+        if run.sizeClass >= 0 { freeBlocks.free(run.start, Int(run.sizeClass)) }
     }
 
     private mutating func newBlock(lanes: Int32) -> Block {
-        let lane = unsafe laneRooms.take(Int(lanes)) ?? Int32(lows.count)
+        let lane = unsafe freeLanes.take(Int(lanes)) ?? Int32(lows.count)
         if unsafe Int(lane) == lows.count {
             lows.append(repeating: SIMD16(repeating: .max), Int(lanes))
             highs.append(repeating: SIMD16(repeating: .min), Int(lanes))
@@ -351,8 +351,8 @@ extension IntervalStore {
         return Block(lane: lane, lanes: lanes)
     }
 
-    private mutating func giveBack(_ block: Block) {
+    private mutating func free(_ block: Block) {
         for position in positions(of: block) { put(position, SIMD8(repeating: 0), .max, 0) }
-        laneRooms.giveBack(block.lane, Int(block.lanes))
+        freeLanes.free(block.lane, Int(block.lanes))
     }
 }

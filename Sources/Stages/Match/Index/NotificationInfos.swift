@@ -1,12 +1,12 @@
 import JSON
 import PipelineKit
 
-/// The notification infos of all subscriptions. Equal texts are stored once, because many subscriptions of an app have
-/// the same text.
+/// The notification infos of all subscriptions. Equal infos are stored once, because many subscriptions of an app have
+/// the same info.
 struct NotificationInfos {
     struct Info {
         let text: [UInt8]
-        /// The fields that each match copies from the record, in the order in which the match has them.
+        /// The fields that each match copies from the record, in the order in which the match lists the copies.
         let copied: [CopiedField]
         fileprivate let hash: Int
         fileprivate var users: Int

@@ -1,7 +1,7 @@
-/// A 32-bit key for a number or a text. The least key is 1. A smaller value never has a greater key.
+/// A 32-bit key for a number or a string. The least key is 1. A smaller value never has a greater key.
 ///
 /// The key of a double consists of the double's first 31 bits, and a bit that says whether any of its other bits is
-/// set. If none of them is set, no other value has the key.
+/// set. If no other bit is set, no other value has the key.
 struct OrderedKey {
     let bits: UInt32
     /// Whether no other value has the key.
@@ -34,9 +34,9 @@ struct OrderedKey {
         self.init(bits: isBelow ? nearest.bits - 1 : nearest.bits + 1, isExact: false)
     }
 
-    /// The key of a text: its first four bytes.
+    /// The key of a string, made from the first 31 bits of the string.
     ///
-    /// - Parameter filler: The byte that extends a shorter text.
+    /// - Parameter filler: The byte that extends a string of less than four bytes.
     @inline(__always)
     init(_ text: UnsafeRawBufferPointer, filler: UInt8 = 0) {
         var start: UInt32 = 0

@@ -10,8 +10,8 @@ enum PackedText {
         case user, id, info
     }
 
-    /// The position of a part in the text.
-    struct Place {
+    /// A part and its range in the text.
+    struct PartRange {
         let part: Part
         let start: Int
         let count: Int
@@ -21,17 +21,17 @@ enum PackedText {
     private static let firstPhrase: UInt8 = 0x80
     private static let nonASCII: UInt8 = 0xFF
 
-    /// - Parameter places: Sorted by `start`.
-    static func pack(_ text: UnsafeRawBufferPointer, leavingOut places: [Place], into packed: Slab<UInt8>) {
+    /// - Parameter parts: Sorted by `start`.
+    static func pack(_ text: UnsafeRawBufferPointer, leavingOut parts: [PartRange], into packed: Slab<UInt8>) {
         let phrases = PhraseTable.shared
         var (position, next) = (0, 0)
         while position < text.count {
-            if next < places.count, places[next].start == position {
-                packed.append(places[next].part.rawValue)
-                position += places[next].count
+            if next < parts.count, parts[next].start == position {
+                packed.append(parts[next].part.rawValue)
+                position += parts[next].count
                 next += 1
             } else {
-                let end = next < places.count ? places[next].start : text.count
+                let end = next < parts.count ? parts[next].start : text.count
                 let rest = unsafe UnsafeRawBufferPointer(rebasing: text[position..<end])
                 if let (code, count) = unsafe phrases.find(rest) {
                     packed.append(code)

@@ -26,19 +26,19 @@ struct Pool<Element: BitwiseCopyable> {
 }
 
 /// The free ranges of a slab, grouped by size class.
-struct Rooms {
-    private var free: [[Int32]] = []
+struct FreeRanges {
+    private var starts: [[Int32]] = []
 
     /// Takes a free range.
     ///
     /// - Returns: The start of the range; nil if no range of the class is free.
     mutating func take(_ sizeClass: Int) -> Int32? {
-        while free.count <= sizeClass { free.append([]) }
-        return free[sizeClass].popLast()
+        while starts.count <= sizeClass { starts.append([]) }
+        return starts[sizeClass].popLast()
     }
 
-    mutating func giveBack(_ start: Int32, _ sizeClass: Int) {
-        while free.count <= sizeClass { free.append([]) }
-        free[sizeClass].append(start)
+    mutating func free(_ start: Int32, _ sizeClass: Int) {
+        while starts.count <= sizeClass { starts.append([]) }
+        starts[sizeClass].append(start)
     }
 }

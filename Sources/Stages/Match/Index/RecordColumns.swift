@@ -14,7 +14,7 @@ struct RecordColumns {
     private let present = Slab<Columns.Number>()
     /// The ``Forest/bit(_:)`` of each present column.
     private(set) var presentBits: UInt32 = 0
-    /// Whether a field contains bytes. Tests cannot distinguish bytes from texts, so the predicates must decide.
+    /// Whether a field contains bytes. Tests cannot distinguish bytes from strings, so the predicates must decide.
     private(set) var hasBytes = false
 
     /// The kind of a column with several numbers.
@@ -152,20 +152,22 @@ extension RecordColumns {
         if let fields {
             var seen: (UInt64, UInt64) = (0, 0)
             for (key, field) in fields.members {
-                guard let name = unsafe names.find(key), let place = unsafe columns.place(of: name) else { continue }
+                guard let name = unsafe names.find(key), let index = unsafe columns.fieldIndex(of: name) else {
+                    continue
+                }
                 // If a name occurs twice, the first field counts, as for JSONValue.member(_:).
-                let bit: UInt64 = 1 << UInt64(place & 63)
-                guard (place < 64 ? seen.0 : seen.1) & bit == 0 else { continue }
-                if place < 64 { seen.0 |= bit } else { seen.1 |= bit }
+                let bit: UInt64 = 1 << UInt64(index & 63)
+                guard (index < 64 ? seen.0 : seen.1) & bit == 0 else { continue }
+                if index < 64 { seen.0 |= bit } else { seen.1 |= bit }
                 let members = FieldMembers(of: field)
-                unsafe load(FieldView(value: members.value), columns.fields[place], columns, values)
+                unsafe load(FieldView(value: members.value), columns.fields[index], columns, values)
                 if let type = members.type, type.isTypeOfBytes { hasBytes = true }
             }
             if let all = unsafe columns.allText { unsafe load(wordsOf: fields, columns.fields[all], values) }
         }
         guard unsafe columns.hasSystemFields else { return }
-        for (field, place) in type.system {
-            unsafe load(field.view(in: whole), columns.fields[place], columns, values)
+        for (field, index) in type.system {
+            unsafe load(field.view(in: whole), columns.fields[index], columns, values)
         }
     }
 
@@ -273,7 +275,7 @@ extension RecordColumns {
     private mutating func loadCells(
         _ view: FieldView, _ field: Columns.Field, _ columns: Columns.View, _ values: ValueTable.View
     ) {
-        guard let place = view.place else { return }
+        guard let place = view.coordinate else { return }
         let levels = unsafe columns.gridLevels
         setMany(field[.cell]) { many in
             for level in 0...Grid.levelMax where levels & 1 << UInt32(level) != 0 {
@@ -284,7 +286,7 @@ extension RecordColumns {
         }
     }
 
-    /// Loads all words of the record's texts.
+    /// Loads all words of the record's string fields.
     private mutating func load(wordsOf fields: JSONValue, _ field: Columns.Field, _ values: ValueTable.View) {
         setMany(field[.word]) { many in
             for (_, field) in fields.members where Clause.isText(field[.type]) {

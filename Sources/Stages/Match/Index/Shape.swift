@@ -11,11 +11,11 @@ struct Shape {
         case interval(Columns.Number, low: UInt32, high: UInt32)
     }
 
-    /// A set of keys. Every record that satisfies the predicate has at least one of them.
+    /// A set of keys. Every record that satisfies the predicate has at least one of these keys.
     struct Cover {
         /// A range of ``Shape/keys``.
         var keys: Range<Int>
-        /// The index of a test that requires the same; nil if there is none.
+        /// The index of a test that requires the same as the cover; nil if there is no such test.
         var test: Int?
         /// The estimated probability that a record has one of the keys.
         var likelihood: Double
@@ -28,7 +28,7 @@ struct Shape {
     private(set) var isCertain = true
     /// Whether the predicate is false for every record.
     private(set) var isNever = false
-    /// Whether the predicate has a condition, but each cover only requires that a field has a value.
+    /// Whether the predicate has a condition, but no cover requires more than that a field has a value.
     private(set) var isScanned = false
 
     /// The greatest number of covers. Further clauses have no tests, so the predicate itself must be evaluated.
@@ -150,7 +150,7 @@ extension Shape {
             return min(Double(values.uses(of: value) + 1) / Double(columns.uses(of: column) + 2), 0.8)
         case .interval(let column, let low, let high):
             if columns.aspect(column).isNumber { return columns.share(of: column, low, high) }
-            // Most texts start with one of a few bytes, so this interval has more texts than its length suggests.
+            // Most strings start with one of a few bytes, so this interval has more strings than its length suggests.
             return min(0.8, max(Double(high - min(low, high)) / 0x1p29, 0.002))
         }
     }

@@ -21,11 +21,11 @@ import Glibc
     @inline(__always)
     subscript(number: Int) -> Element {
         get {
-            unsafe precondition(number >= 0 && number < count, "the number is outside the slab")
+            unsafe precondition(number >= 0 && number < count, "number \(number) is outside the slab of \(count)")
             return unsafe base[number]
         }
         set {
-            unsafe precondition(number >= 0 && number < count, "the number is outside the slab")
+            unsafe precondition(number >= 0 && number < count, "number \(number) is outside the slab of \(count)")
             unsafe base[number] = newValue
         }
     }

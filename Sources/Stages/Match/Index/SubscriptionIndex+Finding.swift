@@ -28,7 +28,8 @@ extension SubscriptionIndex {
         if found.count > 1 { sort(&found) }
     }
 
-    /// The home of the change. Caches the environment of the last change, because most changes come from the same one.
+    /// The home of the change. Caches the environment of the last change, because most changes come from the same
+    /// environment.
     @inline(__always)
     private mutating func home(_ change: borrowing Change) -> Int32? {
         if let last = lastEnvironment, last.isEnvironment(of: change) {
@@ -146,7 +147,7 @@ struct LastEnvironment {
         }
     }
 
-    /// Finds all child lists before it visits the first one, so that the memory accesses of the searches overlap.
+    /// Finds child lists before it visits them, so that the memory accesses of the searches overlap.
     private func visitChildren(_ header: Forest.Header) {
         unsafe withUnsafeTemporaryAllocation(of: Int.self, capacity: Walk.childrenMax) { children in
             var count = 0

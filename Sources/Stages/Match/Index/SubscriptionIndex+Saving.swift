@@ -3,7 +3,7 @@ import PipelineKit
 import Predicates
 
 extension SubscriptionIndex {
-    /// Adds a subscription. It replaces a saved subscription with the same identity.
+    /// Adds a subscription. Replaces a saved subscription with the same identity.
     ///
     /// - Throws: A rejection if the subscription's notification info is invalid, or if the index is full.
     mutating func save(_ subscription: borrowing Subscription, at sequence: UInt64) throws(Rejection) {
@@ -67,7 +67,7 @@ extension SubscriptionIndex {
         zone.map { names.intern(text: $0) } ?? defaultZone
     }
 
-    /// The index in ``types`` of a record type, which is added if it is new.
+    /// The index in ``types`` of a record type. Adds the record type if it is new.
     private mutating func addType(_ name: Int32) -> Int {
         if let number = typeNumber(name) { return number }
         while typeNumbers.count <= name { typeNumbers.append(-1) }
@@ -94,8 +94,8 @@ extension SubscriptionIndex {
 // MARK: - Placing
 
 extension SubscriptionIndex {
-    /// Adds a subscription to a list. If the list is full, adds the subscription to the list's children instead, under the
-    /// keys of the rarest cover.
+    /// Adds a subscription to a list. If the list is full and a cover is left, adds the subscription to the list's
+    /// children instead, under the keys of the rarest cover.
     ///
     /// - Parameters:
     ///   - covers: A bit for each cover that is not used yet.

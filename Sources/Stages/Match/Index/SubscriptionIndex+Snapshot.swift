@@ -3,8 +3,8 @@ import JSON
 import PipelineKit
 
 extension SubscriptionIndex {
-    /// Writes the subscriptions in the order of their saves, without their places in the index. Restored subscriptions may
-    /// get other places, which changes the speed of matching but not the result.
+    /// Writes the subscriptions in the order of their saves, without their positions in the index. Restored
+    /// subscriptions may get other positions, which changes the speed of matching but not the result.
     func write(into snapshot: inout SnapshotWriter) {
         snapshot.write(all: savedOrder) { found, snapshot in
             snapshot.write(found.saved)
@@ -67,8 +67,8 @@ extension SubscriptionIndex {
         lines.append("}\n")
     }
 
-    /// Writes the members of a match from `container` to `subscriptionType`. They are the same in all matches of the
-    /// subscription.
+    /// Writes the members of a match from `container` to `subscriptionType`. These members are the same in all matches
+    /// of the subscription.
     @inline(__always)
     func writeHead(_ slot: Int32, into buffer: inout ByteBuffer) {
         let row = store[slot]

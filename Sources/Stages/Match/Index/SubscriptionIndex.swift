@@ -7,7 +7,7 @@ import Predicates
 /// The subscriptions of one scope, record type and zone share a root list. Once the list is full, further subscriptions go
 /// into child lists, under the keys that a record is least likely to have. A key is a value (for equality, elements,
 /// words and grid cells) or an interval (for ranges and prefixes). A full child list gets children of its own, under keys
-/// that are not used yet. The entry of a subscription in a list has up to three tests. If they cannot decide, the
+/// that are not used yet. The entry of a subscription in a list has up to three tests. If the tests cannot decide, the
 /// predicate is evaluated.
 struct SubscriptionIndex {
     struct Found: Comparable {

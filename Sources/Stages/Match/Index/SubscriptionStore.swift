@@ -9,13 +9,13 @@ struct SubscriptionStore {
         var saved: UInt64
         /// The index in ``SubscriptionStore/heads``.
         var head: Int32
-        /// The number of the notification info, or -1 if the subscription has none.
+        /// The number of the notification info, or -1 if the subscription has no notification info.
         var info: Int32
-        /// The place in the index.
+        /// The position in the index.
         var placement: Placement
-        /// The place of the stored text. It consists of the lengths of user and subscription ID, the user, the subscription
-        /// ID, and the packed text. User and ID are as written in the event, but without quotes.
-        var text: TextStore.Place
+        /// The position of the stored text. The stored text consists of the lengths of user and subscription ID, the
+        /// user, the subscription ID, and the packed text. User and ID are as written in the event, but without quotes.
+        var text: TextStore.Position
         var subject: Subscription.Subject
         var firesOnce: Bool
         /// Whether the subscription is evaluated for every change of its record type.
@@ -146,7 +146,7 @@ extension SubscriptionStore {
 // MARK: - Texts
 
 extension SubscriptionStore {
-    private mutating func addText(_ subscription: borrowing Subscription) -> TextStore.Place {
+    private mutating func addText(_ subscription: borrowing Subscription) -> TextStore.Position {
         let identity = subscription.identity
         let (user, id) = unsafe (identity.user.inner, identity.subscriptionID.inner)
         scratch.removeAll()
@@ -154,24 +154,24 @@ extension SubscriptionStore {
         scratch.appendLength(id.count)
         unsafe scratch.append(contentsOf: user)
         unsafe scratch.append(contentsOf: id)
-        unsafe PackedText.pack(subscription.event.raw, leavingOut: places(subscription), into: scratch)
+        unsafe PackedText.pack(subscription.event.raw, leavingOut: parts(of: subscription), into: scratch)
         return unsafe texts.add(UnsafeRawBufferPointer(scratch.view))
     }
 
     /// The parts of the text that are stored elsewhere, in order.
-    private func places(_ subscription: borrowing Subscription) -> [PackedText.Place] {
+    private func parts(of subscription: borrowing Subscription) -> [PackedText.PartRange] {
         let (identity, start) = (subscription.identity, subscription.event.offset)
-        var places: [PackedText.Place] = []
-        places.reserveCapacity(4)
+        var parts: [PackedText.PartRange] = []
+        parts.reserveCapacity(4)
         func add(_ part: PackedText.Part, _ value: JSONValue) {
-            let place = unsafe PackedText.Place(part: part, start: value.offset - start, count: value.raw.count)
-            places.insert(place, at: places.firstIndex { $0.start > place.start } ?? places.count)
+            let range = unsafe PackedText.PartRange(part: part, start: value.offset - start, count: value.raw.count)
+            parts.insert(range, at: parts.firstIndex { $0.start > range.start } ?? parts.count)
         }
         add(.container, identity.container)
         add(.user, identity.user)
         add(.id, identity.subscriptionID)
         if let info = subscription.notificationInfo { add(.info, info) }
-        return places
+        return parts
     }
 
     /// The text of the `subscription.save`.
@@ -289,7 +289,7 @@ extension Slab<UInt8> {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Reads a length of seven bits per byte, and moves `index` to its end.
+    /// Reads a length of seven bits per byte, and moves `index` to the end of the length.
     @inline(__always)
     fileprivate func length(_ index: inout Int) -> Int {
         var (length, shift) = (0, 0)

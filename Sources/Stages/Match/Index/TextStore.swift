@@ -1,44 +1,44 @@
 /// Stores texts of some dozens or hundreds of bytes in one block of memory. The space of removed texts is used again.
 struct TextStore {
     /// The position of a text, in units of eight bytes.
-    typealias Place = UInt32
+    typealias Position = UInt32
 
     private let units = Slab<UInt64>()
-    private var rooms = Rooms()
+    private var freeRanges = FreeRanges()
 
     private static let unitBytes = MemoryLayout<UInt64>.size
     /// A text of at most this many units is in a class of its exact size. The classes for longer texts have this size times
     /// a power of two.
     private static let unitsOfOwnSize = 128
 
-    /// Whether a text of up to 128 MiB can be added. The room is limited because a place has only 32 bits.
-    var hasRoom: Bool { unsafe units.count < Int(Place.max) - 1 << 25 }
+    /// Whether a text of up to 128 MiB can be added. The store is limited because a position has only 32 bits.
+    var hasRoom: Bool { unsafe units.count < Int(Position.max) - 1 << 25 }
 
-    mutating func add(_ text: UnsafeRawBufferPointer) -> Place {
+    mutating func add(_ text: UnsafeRawBufferPointer) -> Position {
         let sizeClass = TextStore.sizeClass(text.count)
-        let place = rooms.take(sizeClass).map { Place(bitPattern: $0) } ?? newRoom(sizeClass)
-        let room = unsafe UnsafeMutableRawPointer(units.base + Int(place))
-        unsafe room.storeBytes(of: UInt32(text.count), as: UInt32.self)
-        if let start = text.baseAddress { unsafe (room + 4).copyMemory(from: start, byteCount: text.count) }
-        return place
+        let position = freeRanges.take(sizeClass).map { Position(bitPattern: $0) } ?? newRange(sizeClass)
+        let memory = unsafe UnsafeMutableRawPointer(units.base + Int(position))
+        unsafe memory.storeBytes(of: UInt32(text.count), as: UInt32.self)
+        if let start = text.baseAddress { unsafe (memory + 4).copyMemory(from: start, byteCount: text.count) }
+        return position
     }
 
-    /// The text at a place. The buffer is valid until the next text is added.
+    /// The text at a position. The buffer is valid until the next text is added.
     @inline(__always)
-    subscript(place: Place) -> UnsafeRawBufferPointer {
-        unsafe precondition(Int(place) < units.count, "the place is outside the store")
-        let room = unsafe UnsafeRawPointer(units.base + Int(place))
-        return unsafe UnsafeRawBufferPointer(start: room + 4, count: Int(room.load(as: UInt32.self)))
+    subscript(position: Position) -> UnsafeRawBufferPointer {
+        unsafe precondition(Int(position) < units.count, "position \(position) is outside the store")
+        let memory = unsafe UnsafeRawPointer(units.base + Int(position))
+        return unsafe UnsafeRawBufferPointer(start: memory + 4, count: Int(memory.load(as: UInt32.self)))
     }
 
-    mutating func remove(_ place: Place) {
-        unsafe rooms.giveBack(Int32(bitPattern: place), TextStore.sizeClass(self[place].count))
+    mutating func remove(_ position: Position) {
+        unsafe freeRanges.free(Int32(bitPattern: position), TextStore.sizeClass(self[position].count))
     }
 
-    private mutating func newRoom(_ sizeClass: Int) -> Place {
+    private mutating func newRange(_ sizeClass: Int) -> Position {
         precondition(hasRoom, "a text is added to a full store")
         units.append(repeating: 0, TextStore.units(sizeClass))
-        return unsafe Place(units.count - TextStore.units(sizeClass))
+        return unsafe Position(units.count - TextStore.units(sizeClass))
     }
 
     /// The size class for a text of `bytes` bytes and its length of four bytes.

@@ -35,7 +35,7 @@ final class ValueTable {
     @inline(__always)
     var view: View { unsafe View(numbers: numbers.view, slots: slots.base, long: long.base, sets: sets.view) }
 
-    /// The number of a value, which is added if it is new. Adds one to the value's uses.
+    /// The number of a value. Adds the value if it is new, and adds one to the value's uses.
     func intern(_ kind: Kind, _ value: UnsafeRawBufferPointer) -> UInt32 {
         let hash = unsafe ByteHash.of(value, salt: UInt64(kind.rawValue))
         if let known = unsafe view.find(kind, value, hash) {

@@ -56,7 +56,8 @@ struct APNsReason: Equatable, Sendable {
         }
     }
 
-    /// Reads milliseconds, which APNs sends, or seconds, which some test servers send. A smaller number means seconds.
+    /// Reads milliseconds, which APNs sends, or seconds, which some test servers send. A number below 10¹¹ means
+    /// seconds.
     private static func instant(_ number: Int64) -> Instant? {
         guard number > 0, number < Instant.distantFuture.microseconds / 1_000 else { return nil }
         return Instant(microseconds: number < 100_000_000_000 ? number * 1_000_000 : number * 1_000)

@@ -6,15 +6,15 @@ struct Treatment: Hashable, Sendable {
     enum Push: Hashable, Sendable {
         /// Accepted by APNs, which does not mean that a device got it.
         case accept
-        /// Rejected for good, because of a bug or bad input.
+        /// Rejected permanently, because of a bug or bad input.
         case fail
         /// The device's token is no longer valid.
         case unregistered
-        /// The token is unknown, or is of another topic.
+        /// The token is unknown, or belongs to another topic.
         case unknownAddress
         /// APNs rejects every push of the app until the operator corrects its configuration.
         case stop
-        /// Retried at once, over another connection. If that fails too, the push ends this way.
+        /// Retried at once, over another connection. If another connection does not help, ``End`` applies.
         case retryOnce(End)
         case retryLater(Wait)
     }

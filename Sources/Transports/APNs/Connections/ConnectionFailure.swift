@@ -3,7 +3,8 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// Why a connection to a server fails. The texts are the reasons in recorded outcomes, so they must not change.
+/// Why a connection to a server fails. The raw values are part of the reasons in recorded outcomes, so they must not
+/// change.
 enum ConnectionFailure: String, Error, CaseIterable {
     case notFound = "is not found in DNS"
     case refused = "refuses connections"
@@ -72,15 +73,15 @@ struct ProtocolBreach: Error {
 
 /// The names of a pool's server and proxy, for the reasons of failures.
 struct ServerName {
-    let place: String
+    let hostAndPort: String
     private let proxy: String?
 
     init(_ host: String, _ port: Int, proxy: ProxyAddress?) {
-        place = Self.place(host, port)
-        self.proxy = proxy.map { "the proxy \(Self.place($0.host, $0.port))" }
+        hostAndPort = Self.hostAndPort(host, port)
+        self.proxy = proxy.map { "the proxy \(Self.hostAndPort($0.host, $0.port))" }
     }
 
-    private static func place(_ host: String, _ port: Int) -> String { "\(bracketed(host)):\(port)" }
+    private static func hostAndPort(_ host: String, _ port: Int) -> String { "\(bracketed(host)):\(port)" }
 
     /// The host in the form that a port can follow: an IPv6 address gets brackets (RFC 3986, section 3.2.2).
     static func bracketed(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
@@ -90,11 +91,11 @@ struct ServerName {
     /// - Parameter isDialing: Whether the socket was not connected yet. If there is a proxy, the proxy has then failed.
     func words(for error: any Error, isDialing: Bool = false) -> String {
         let failure = ConnectionFailure(error)
-        let whom = isDialing || failure == .noTunnel ? proxy ?? place : place
+        let whom = isDialing || failure == .noTunnel ? proxy ?? hostAndPort : hostAndPort
         if let failure { return "\(whom) \(failure.rawValue)" }
         switch error {
         case let error as ProxyRefused: return "\(proxy ?? whom) opened no tunnel: \(error.reason)"
-        case let error as ProtocolBreach: return "\(place) breaks HTTP/2: \(error.reason)"
+        case let error as ProtocolBreach: return "\(hostAndPort) breaks HTTP/2: \(error.reason)"
         case let error as IOError: return "\(whom): \(String(cString: strerror(error.errnoCode)))"
         default: return "\(whom): \(error)"
         }

@@ -42,7 +42,7 @@ struct PoolConnection {
     /// How many requests can be sent now.
     var room: Int { max(0, min(min(capacity, streamsMax) - active, numbersLeft)) }
 
-    /// How many requests may be in flight at a time.
+    /// How many requests may be in flight at the same time.
     var capacity: Int {
         switch state {
         case .ready: streamsMax

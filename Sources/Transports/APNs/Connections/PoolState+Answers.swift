@@ -2,7 +2,7 @@ import NIOCore
 import PipelineKit
 
 extension PoolState {
-    /// Handles what a connection's session reports.
+    /// Handles the events that a connection's session reports.
     ///
     /// - Parameters:
     ///   - hasRead: Whether the server sent bytes.
@@ -174,8 +174,8 @@ extension PoolState {
         requests[tag]?.returned += 1
         guard let request = requests[tag], request.returned < Self.returnsMax else {
             giveUpOn(id)
-            return retryLater(
-                tag, .unanswered, answer, reason: answer == nil ? "given back by the server too often" : nil)
+            let reason = answer == nil ? "the server refused the request \(Self.returnsMax) times" : nil
+            return retryLater(tag, .unanswered, answer, reason: reason)
         }
         waiting.prepend(tag)
     }
@@ -186,7 +186,7 @@ extension PoolState {
         guard let index = index(of: id), !connections[index].isGivenUp else { return }
         connections[index].isGivenUp = true
         replace(id)
-        dialFailed("\(options.server.place) gives back what it is sent")
+        dialFailed("\(options.server.hostAndPort) keeps refusing requests")
     }
 
     /// Defers all pushes of the key until a new token may be made.
@@ -231,13 +231,13 @@ extension PoolState {
         retryLater(tag, .unanswered, nil, reason: code == .cancel ? Self.noAnswerCame : "\(Self.reset)\(code.rawValue)")
     }
 
-    /// - Parameter data: JSON with a reason, other text, or nothing.
+    /// - Parameter data: JSON with a reason, other text, or no bytes.
     private mutating func goneAway(_ id: Int, _ data: [UInt8]) {
         let said = APNsReason(data)
         let treatment = said.reason.isEmpty ? nil : Treatment(status: 0, reason: said.reason)
         if treatment?.push == .stop { stopAll(said) }
         if treatment?.connection == .refreshToken { actions.append(.refuseToken) }
-        failure = Self.words(said, data) ?? "\(options.server.place) says GOAWAY"
+        failure = Self.words(said, data) ?? "\(options.server.hostAndPort) sent GOAWAY"
         guard !isDraining(id), let index = index(of: id) else { return }
         let connection = connections[index]
         replace(id)

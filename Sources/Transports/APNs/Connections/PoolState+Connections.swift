@@ -90,7 +90,7 @@ extension PoolState {
 
     // MARK: Time
 
-    /// Checks the deadlines and the connections. To be called often.
+    /// Checks the deadlines and the connections. The pool calls this often.
     mutating func tick(at moment: Moment) {
         self.moment = moment
         for tag in requests.indices {

@@ -114,7 +114,7 @@ extension PoolState {
     }
 
     /// - Parameters:
-    ///   - tries: The number of attempts that decides the wait; nil: how often the push was sent.
+    ///   - tries: The number of attempts that decides the wait; nil for all attempts of the push so far.
     ///   - attempts: The attempts that the answer reports.
     func deferral(
         _ request: Request, _ wait: Treatment.Wait, _ answer: APNsAnswer? = nil, reason: String? = nil,
@@ -129,7 +129,8 @@ extension PoolState {
             until: moment.wall.advanced(by: delay), mayRepeat: request.mayRepeat, receipt: answer?.receipt)
     }
 
-    /// Defers the waiting pushes. The stage then passes them again, and the pool that now serves their app sends them.
+    /// Gives the waiting pushes back to the stage: removes them, and defers those that were not deferred before. The
+    /// stage passes them again, and the pool that now serves their app sends them.
     mutating func handBack() {
         while let tag = waiting.popFirst() {
             guard let request = requests[tag] else { continue }
@@ -144,7 +145,7 @@ extension PoolState {
         }
     }
 
-    /// Removes a push that was never written. Its tag may still be in ``waiting``.
+    /// Removes a push that is not in flight. Its tag may still be in ``waiting``.
     mutating func withdraw(_ tag: Int) {
         if let orderKey = requests[tag]?.push.orderKey { startNext(orderKey, after: tag) }
         requests.remove(tag)

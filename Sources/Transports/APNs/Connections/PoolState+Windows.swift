@@ -22,7 +22,8 @@ extension PoolState {
     /// Takes pushes. Each push gets one answer. If this answer says that the push is still in flight, a second one
     /// follows.
     ///
-    /// - Parameter patience: How long the window is. If the server is unresponsive, the window is empty instead.
+    /// - Parameter patience: How long the window is. If the server is unresponsive or cannot be reached, the window is
+    ///   empty instead.
     mutating func take(_ pushes: [APNsPush], _ answered: @escaping Answered, patience: Duration, at moment: Moment) {
         self.moment = moment
         let (batch, patience) = begin(pushes.count, answered, patience)
@@ -113,7 +114,7 @@ extension PoolState {
         for tag in requests.indices where requests[tag]?.batch == number {
             guard let request = requests[tag], !request.isLate else { continue }
             if request.flight != nil || request.attempts > 0 {
-                answer(number, keep(tag, request))
+                answer(number, deferLate(tag, request))
             } else {
                 answer(
                     number,
@@ -130,14 +131,14 @@ extension PoolState {
     /// Why a push was not sent, if no connection failed.
     private var reasonWithoutFailure: String {
         let connected = connections.filter(\.isConnected)
-        if connected.contains(where: { $0.missing == nil }) { return "no room at the server" }
+        if connected.contains(where: { $0.missing == nil }) { return "no stream to the server is free" }
         return options.server.words(for: connected.first?.missing ?? .silent, isDialing: connected.isEmpty)
     }
 
     private var noAnswer: String { options.server.words(for: ConnectionFailure.silent) }
 
-    private func why(_ request: Request) -> String {
-        request.flight == nil ? failure ?? "waits for room" : Self.inFlight
+    private func reasonForLate(_ request: Request) -> String {
+        request.flight == nil ? failure ?? "waits for a free stream" : Self.inFlight
     }
 
     /// The reason for a push that waits for an earlier push with the same order key.
@@ -152,13 +153,13 @@ extension PoolState {
         for batch in batches.indices { release(batch) }
     }
 
-    private mutating func keep(_ tag: Int, _ request: Request) -> TransportAnswer {
+    private mutating func deferLate(_ tag: Int, _ request: Request) -> TransportAnswer {
         requests[tag]?.deferrals += 1
         requests[tag]?.isLate = true
         batches[request.batch]?.late += 1
         late[request.push.delivery.id] = tag
         var answer = deferral(
-            request, .unanswered, reason: options.failsFast ? failure ?? noAnswer : why(request),
+            request, .unanswered, reason: options.failsFast ? failure ?? noAnswer : reasonForLate(request),
             tries: request.deferrals + 1, attempts: 0)
         answer.isUnderWay = true
         return answer

@@ -17,7 +17,7 @@ import Time
 /// | ``Activity/paused`` | defers pushes: APNs counts too many tokens of the key | time; an accepted push |
 /// | ``Activity/stopped`` | opens no connection: GOAWAY rejected the credential | pushes come; changed settings |
 /// | ``Activity/retired`` | defers waiting pushes; pushes in flight finish | close |
-/// | ``Activity/closed`` | nothing; all pushes were answered | |
+/// | ``Activity/closed`` | does nothing; all pushes were answered | |
 ///
 /// A push waits (for an earlier push with its order key, or for room), is in flight on one connection, and is answered:
 /// once, or twice if it is still in flight when its window ends. ``PoolConnection`` has the states of a connection.
@@ -84,7 +84,8 @@ struct PoolState {
     var timedOutInLastWindow = false
     /// How many pushes may be in flight.
     var allowance = 1
-    /// Why the last connection failed; nil if a server has sent SETTINGS or an answer since then.
+    /// Why the last connection failed or received GOAWAY, or why a new token could not be made. Nil if a server has
+    /// sent SETTINGS or an answer since then.
     var failure: String?
     /// The reason in a GOAWAY that rejected the credential.
     var stopped: APNsReason?
@@ -123,8 +124,8 @@ struct PoolState {
 
     // MARK: Settings
 
-    /// - Parameter renews: Whether waiting pushes need new connections. The open connections then only finish what is
-    ///   in flight.
+    /// - Parameter renews: Whether waiting pushes need new connections. The open connections then only finish the
+    ///   requests in flight.
     mutating func use(_ options: Options, renews: Bool, at moment: Moment) {
         (self.options, self.moment) = (options, moment)
         if renews {
@@ -146,14 +147,14 @@ struct PoolState {
     /// Closes the connections. Unanswered pushes are deferred.
     mutating func close(at moment: Moment) {
         (self.moment, isClosed, waiting, queues) = (moment, true, [], [:])
-        for tag in requests.indices { leaveOpen(tag) }
+        for tag in requests.indices { deferUnanswered(tag) }
         for index in connections.indices {
             connections[index].state = .draining
             actions.append(.close(connections[index].id))
         }
     }
 
-    private mutating func leaveOpen(_ tag: Int) {
+    private mutating func deferUnanswered(_ tag: Int) {
         guard var request = requests[tag] else { return }
         requests.remove(tag)
         if request.flight != nil { request.mayRepeat = true }

@@ -1,7 +1,8 @@
 import Foundation
 import NIOCore
 
-/// Asks an HTTP proxy for a tunnel before anything else is sent (RFC 9110, section 9.3.6), and then steps aside.
+/// Asks an HTTP proxy for a tunnel before anything else is sent (RFC 9110, section 9.3.6), and then removes itself from
+/// the pipeline.
 final class ProxyTunnel: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

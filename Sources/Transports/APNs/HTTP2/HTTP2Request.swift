@@ -7,7 +7,7 @@ struct HTTP2Request {
     var shared: [SharedField]
     /// The `:path` field, and then the fields that come after the shared fields. All are encoded without a table.
     var own: [UInt8]
-    /// Where ``own``'s `:path` ends.
+    /// Where the `:path` field in ``own`` ends.
     var pathEnd: Int
     /// Bytes that contain the body at ``bodyRange``. Requests may share them.
     var body: [UInt8]
@@ -16,7 +16,7 @@ struct HTTP2Request {
 
 /// What happened on a connection.
 enum HTTP2Event {
-    /// The answer to the request with that tag is complete.
+    /// The answer to the request with this tag is complete.
     case answer(tag: Int, ResponseHead, body: [UInt8])
     /// The server did not process the request and never will (RFC 9113, section 8.7).
     case refused(tag: Int)
@@ -27,7 +27,7 @@ enum HTTP2Event {
     /// An answer to our PING.
     case pong
     case goAway(lastStream: UInt32, HTTP2ErrorCode, debugData: [UInt8])
-    /// The connection must be closed. The reason says how the server violated the protocol. If it is empty, the client
-    /// ends the connection.
+    /// The connection must be closed. The reason says how the server violated the protocol. An empty reason means that
+    /// the client itself ends the connection.
     case failed(HTTP2ErrorCode, String)
 }

@@ -45,7 +45,7 @@ extension HTTP2Session {
         case .ping: readPing(header, body)
         case .goAway: readGoAway(body)
         case .windowUpdate: readWindowUpdate(header, body)
-        case .pushPromise: fail(.protocolError, "a push promise, which our settings refuse")
+        case .pushPromise: fail(.protocolError, "a PUSH_PROMISE frame, although ENABLE_PUSH is 0")
         case .priority, nil: break
         }
     }
@@ -67,9 +67,13 @@ extension HTTP2Session {
     }
 
     private mutating func readContinuation(_ header: FrameHeader, _ body: UnsafeRawBufferPointer) {
-        guard var open = openBlock else { return fail(.protocolError, "a continuation of nothing") }
+        guard var open = openBlock else {
+            return fail(.protocolError, "a CONTINUATION frame without a HEADERS frame before it")
+        }
         open.bytes += body
-        guard open.bytes.count <= 64 << 10 else { return fail(.enhanceYourCalm, "a header block without an end") }
+        guard open.bytes.count <= 64 << 10 else {
+            return fail(.enhanceYourCalm, "a header block of more than 64 KiB")
+        }
         openBlock = open
         guard header.flags & FrameFlag.endHeaders != 0 else { return }
         openBlock = nil
@@ -77,7 +81,9 @@ extension HTTP2Session {
     }
 
     private mutating func finishBlock(_ block: UnsafeRawBufferPointer, _ stream: UInt32, endsStream: Bool) {
-        guard let head = decoder.decode(block) else { return fail(.compressionError, "a header block is no HPACK") }
+        guard let head = decoder.decode(block) else {
+            return fail(.compressionError, "a header block is not valid HPACK")
+        }
         guard let open = streams[stream] else { return }
         // Interim answers come before the final status, trailers after it.
         let isFinal = head.status >= 200 && open.status == 0

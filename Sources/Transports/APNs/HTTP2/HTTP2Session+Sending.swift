@@ -73,7 +73,8 @@ extension HTTP2Session {
 
     // MARK: Flow control
 
-    /// Sends as much of the waiting bodies as the windows allow (RFC 9113, section 5.2), the oldest stream's first.
+    /// Sends as much of the waiting bodies as the windows allow (RFC 9113, section 5.2), first the body of the oldest
+    /// stream.
     mutating func sendBlocked() {
         guard !blocked.isEmpty else { return }
         for stream in blocked.keys.sorted() where window > 0 { sendBlocked(stream) }

@@ -29,12 +29,12 @@ struct HTTP2Session {
     var table = HPACKTable()
     /// The header block of the present request. The buffer is reused.
     var block: [UInt8] = []
-    /// The unsent rests of bodies, by stream. They wait until the server enlarges its windows.
+    /// The parts of bodies that were not sent yet, by stream. They wait until the server enlarges its windows.
     var blocked: [UInt32: BodyRest] = [:]
 
     // Receiving.
     let decoder = HeaderDecoder()
-    /// The beginning of a frame whose rest has not come yet.
+    /// The beginning of a frame that has not arrived completely.
     var partial: [UInt8] = []
     /// A header block that continues in CONTINUATION frames.
     var openBlock: HeaderBlock?
@@ -42,7 +42,7 @@ struct HTTP2Session {
     var heads: [UInt32: ResponseHead] = [:]
     /// The bodies of incomplete answers, by stream.
     var bodies: [UInt32: [UInt8]] = [:]
-    /// Received bytes that our window updates do not cover yet.
+    /// The number of received bytes that our window updates do not cover yet.
     var unacknowledgedBytes = 0
 
     struct BodyRest {
@@ -64,8 +64,8 @@ struct HTTP2Session {
         writeWindowUpdate(stream: 0, Self.windowBytes - 65_535)
     }
 
-    /// How many requests can be submitted now: 0 before SETTINGS, after GOAWAY, and when the stream numbers are used
-    /// up.
+    /// How many requests can be submitted now: 0 before SETTINGS, after GOAWAY or a failure, and when all streams are
+    /// in use or the stream numbers are used up.
     var room: Int {
         guard goAwayLast == nil, !hasFailed, let streamsMax else { return 0 }
         return min(max(0, streamsMax - streams.count), numbersLeft)

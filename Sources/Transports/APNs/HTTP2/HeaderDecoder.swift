@@ -53,7 +53,7 @@ extension ResponseHead {
         }
     }
 
-    /// The status as a number. If the text has not exactly three digits, 0, which is not a status.
+    /// The status as a number. For a text other than three digits, the result is 0, which is not a status.
     private static func number(_ text: UnsafeBufferPointer<UInt8>) -> Int {
         guard text.count == 3, text.allSatisfy({ (0x30...0x39).contains($0) }) else { return 0 }
         return text.reduce(0) { $0 * 10 + Int($1 - 0x30) }

@@ -4,7 +4,7 @@
 /// ring with enough places, two open streams seldom need the same place. If they do, the ring grows.
 struct StreamTable {
     struct Stream {
-        /// 0: a free place.
+        /// The stream's number; 0 in a free place of the ring.
         var id: UInt32 = 0
         var tag = 0
         /// How many bytes of the body the server still accepts; negative after the server has made the window smaller.
@@ -37,7 +37,7 @@ struct StreamTable {
         if places[place].id == id, id != 0 { change(&places[place]) }
     }
 
-    /// The stream with that tag, found by a search.
+    /// The number of the stream with this tag, found by a search.
     func id(of tag: Int) -> UInt32? { places.first { $0.id != 0 && $0.tag == tag }?.id }
 
     mutating func updateAll(_ change: (inout Stream) -> Void) {
@@ -53,7 +53,7 @@ struct StreamTable {
         return places[place]
     }
 
-    /// Removes all streams above that number, and returns them, lowest first.
+    /// Removes all streams with a higher number, and returns them, lowest first.
     mutating func removeAll(above id: UInt32) -> [Stream] {
         let removed = places.filter { $0.id > id }.sorted { $0.id < $1.id }
         for stream in removed { _ = remove(stream.id) }

@@ -97,12 +97,12 @@ struct APNsPushReader: ~Copyable {
         guard let token = (read.token?.value).flatMap(DecodedText.init), let headers = read.headers?.value,
             let payload = read.payload?.value
         else { throw UnsendablePush("not a push with a token, headers and a payload") }
-        guard payload.isObject else { throw UnsendablePush("a payload that is no JSON object") }
-        guard token.withBytes(DeviceToken.isToken) else { throw UnsendablePush(DeviceToken.rule) }
+        guard payload.isObject else { throw UnsendablePush("the payload is not a JSON object") }
+        guard token.withBytes(DeviceToken.isToken) else { throw UnsendablePush(DeviceToken.rejection) }
         let header = try PushHeaders(headers)
         guard let id = header.id else { throw UnsendablePush("not a push with an apns-id") }
         let start = payload.offset - delivery.head.count
-        guard start >= 0 else { throw UnsendablePush("a payload in the wrong place") }
+        guard start >= 0 else { throw UnsendablePush("the payload comes before the shared part of the line") }
         let kind = APNsPush.Kind(
             topic: header.topic ?? topic, pushType: header.pushType ?? "alert", priority: header.priority ?? "10")
         try PushRules.check(payload, of: kind)
@@ -113,7 +113,9 @@ struct APNsPushReader: ~Copyable {
         id.withBytes { HPACK.append("apns-id", $0, to: &fields) }
         header.expiration?.withBytes { HPACK.append("apns-expiration", $0, to: &fields) }
         collapse?.withBytes { HPACK.append("apns-collapse-id", $0, to: &fields) }
-        guard fields.count <= ownFieldsBytesMax else { throw UnsendablePush("its headers are too long") }
+        guard fields.count <= ownFieldsBytesMax else {
+            throw UnsendablePush("the push's headers have \(fields.count) bytes; the limit is \(ownFieldsBytesMax)")
+        }
         return APNsPush(
             delivery, kind: kind, fields: fields, pathEnd: pathEnd,
             bodyRange: start..<(start + payload.raw.count),
@@ -144,7 +146,8 @@ enum DeviceToken {
     /// Belfry's own limit. Apple documents no limit (Sending notification requests to APNs: "variable length").
     static let digitsMax = 512
 
-    static let rule = "a device token is 2 to \(digitsMax) hexadecimal digits, an even number of them"
+    /// The reason for the rejection of a malformed token.
+    static let rejection = "the device token is not an even number of hexadecimal digits, 2 to \(digitsMax)"
 
     static func isToken(_ text: some Collection<UInt8>) -> Bool {
         2...digitsMax ~= text.count && text.count.isMultiple(of: 2) && text.allSatisfy(isDigit)

@@ -1,5 +1,6 @@
 import Events
 import JSON
+import PipelineKit
 import Time
 
 /// The `apns-` headers of a push. Valid only while the push's line exists.
@@ -14,7 +15,8 @@ struct PushHeaders {
     init(_ headers: JSONValue) throws(UnsendablePush) {
         for (key, value) in headers.members {
             guard let text = DecodedText(value), text.withBytes({ Self.fits($0, isCollapseID(key)) }) else {
-                throw UnsendablePush("the header \(key.string ?? "") is no text that HTTP can carry")
+                let name = (key.string ?? "").printable
+                throw UnsendablePush("the value of the header \(name) is not a string that HTTP can carry")
             }
             take(key, text)
         }
@@ -47,7 +49,8 @@ struct PushHeaders {
         }
     }
 
-    /// When APNs stops trying to deliver the push. Nil if the header is missing, or 0, with which APNs tries once.
+    /// When APNs stops trying to deliver the push. Nil if the header is missing, is not a positive number, or names a
+    /// time in the distant future. With 0, APNs tries only once.
     var expiresAt: Instant? {
         guard let expiration, let seconds = Int64(expiration.string), seconds > 0,
             seconds < Instant.distantFuture.microseconds / 1_000_000

@@ -12,10 +12,10 @@ enum PushRules {
     static func check(_ kind: APNsPush.Kind, usesCertificate: Bool) throws(UnsendablePush) {
         guard !kind.topic.isEmpty else { throw UnsendablePush("a push without a topic") }
         guard ["10", "5", "1"].contains(kind.priority) else {
-            throw UnsendablePush("apns-priority is 10, 5 or 1, not \(kind.priority)")
+            throw UnsendablePush("apns-priority \(kind.priority) is not 10, 5 or 1")
         }
         guard kind.pushType != "background" || kind.priority == "5" else {
-            throw UnsendablePush("a background push has apns-priority 5")
+            throw UnsendablePush("a background push with apns-priority \(kind.priority): it must be 5")
         }
         guard !usesCertificate || !needToken.contains(kind.pushType) else {
             throw UnsendablePush("a \(kind.pushType) push needs a token: a certificate cannot send it")
@@ -25,7 +25,7 @@ enum PushRules {
 
     private static let needToken: Set<String> = ["location", "liveactivity"]
 
-    /// What follows the bundle ID in the topic, for each push type.
+    /// The suffix that follows the bundle ID in the topic, for each push type with a suffix.
     private static let suffixes = [
         "voip": ".voip", "complication": ".complication", "controls": ".push-type.controls",
         "fileprovider": ".pushkit.fileprovider", "liveactivity": ".push-type.liveactivity",
@@ -37,7 +37,8 @@ enum PushRules {
         let topic = kind.topic
         if let suffix = suffixes[kind.pushType] {
             guard !topic.hasSuffix(suffix) || topic.utf8.count == suffix.utf8.count else { return }
-            throw UnsendablePush("the topic of a \(kind.pushType) push ends with \(suffix), not as \(topic)")
+            throw UnsendablePush(
+                "the topic \(topic) of a \(kind.pushType) push is not a bundle ID followed by \(suffix)")
         }
         guard ["alert", "background"].contains(kind.pushType),
             let other = suffixes.first(where: { topic.hasSuffix($0.value) })
@@ -47,15 +48,17 @@ enum PushRules {
 
     static func check(_ payload: JSONValue, of kind: APNsPush.Kind) throws(UnsendablePush) {
         let (bytes, limit) = (payload.raw.count, payloadBytesMax(kind))
-        guard bytes <= limit else { throw UnsendablePush("a payload of \(bytes) bytes; APNs takes \(limit)") }
+        guard bytes <= limit else {
+            throw UnsendablePush("a payload of \(bytes) bytes; APNs accepts at most \(limit)")
+        }
         guard let aps = payload["aps"] else { return }
         guard kind.pushType != "background" else { return try checkBackground(aps) }
         guard aps.hasOnlyContentAvailable else { return }
         if kind.pushType == "alert" {
-            throw UnsendablePush("an alert push with nothing but content-available in aps: send it as background")
+            throw UnsendablePush("an alert push with only content-available in aps: send it as background")
         }
         guard kind.priority == "10", payload.count == 1 else { return }
-        throw UnsendablePush("a push with nothing but content-available has apns-priority 5")
+        throw UnsendablePush("a push with only content-available and apns-priority 10: it must be 5")
     }
 
     // Generating a remote notification: 5 KB for VoIP, else 4 KB.
@@ -63,7 +66,7 @@ enum PushRules {
 
     private static func checkBackground(_ aps: JSONValue) throws(UnsendablePush) {
         guard aps["alert"] == nil, aps[.badge] == nil, aps["sound"] == nil else {
-            throw UnsendablePush("a background push has no alert, badge or sound")
+            throw UnsendablePush("a background push with an alert, badge or sound")
         }
     }
 }

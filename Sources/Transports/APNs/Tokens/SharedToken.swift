@@ -10,7 +10,7 @@ final class SharedToken: Sendable {
     private let tell: @Sendable (String) -> Void
 
     /// - Parameters:
-    ///   - path: The file that keeps the token over restarts; nil: no file.
+    ///   - path: The file that keeps the token over restarts; nil if no file keeps it.
     ///   - tell: Called with the error if the file cannot be written.
     init(
         _ key: SigningKey, keptAt path: String? = nil, jitter: @escaping @Sendable () -> Double,
@@ -35,7 +35,8 @@ final class SharedToken: Sendable {
         }
     }
 
-    /// Replaces a token that APNs called expired, unless it is young.
+    /// Replaces a token that APNs called expired: with a newer token from the file, or else with a new token unless the
+    /// expired one is young.
     func refuse(at now: Instant) throws {
         try keeper.withLock { keeper in
             if adoptKept(&keeper) { return }
@@ -55,7 +56,7 @@ final class SharedToken: Sendable {
         return true
     }
 
-    /// Stores a new token. If it cannot be stored, it is used all the same, and the next start makes another token.
+    /// Stores a new token. A token that cannot be stored is still used, but the next start then makes another token.
     private func keep(_ token: ProviderToken) {
         changes.add(1, ordering: .releasing)
         if let error = file?.write(token) { tell("\(error): after a restart APNs may count one token too many") }

@@ -13,25 +13,25 @@ final class StageTokens: Sendable {
     }
 
     /// Holds a token only as long as somebody uses it.
-    private struct Place {
+    private struct WeakToken {
         weak var token: SharedToken?
     }
 
-    private let places = Mutex<[Name: Place]>([:])
+    private let tokens = Mutex<[Name: WeakToken]>([:])
 
     /// - Parameters:
-    ///   - context: The context of the transport that needs the token. The token's file is in its folder.
+    ///   - context: The context of the transport that needs the token. Its folder has the token's file.
     ///   - jitter: A number from 0 to 1 for each new token.
     func token(
         of key: SigningKey, _ context: TransportContext, jitter: @escaping @Sendable () -> Double
     ) -> SharedToken {
         let file = context.folder.map { "\($0)/\(key.name).token" }
         let name = Name(key: key.name, publicKey: key.key.publicKey, file: file)
-        return places.withLock { places in
-            if let token = places[name]?.token { return token }
+        return tokens.withLock { tokens in
+            if let token = tokens[name]?.token { return token }
             let token = SharedToken(key, keptAt: file, jitter: jitter) { context.tell("\(context.name): \($0)") }
-            places = places.filter { $0.value.token != nil }
-            places[name] = Place(token: token)
+            tokens = tokens.filter { $0.value.token != nil }
+            tokens[name] = WeakToken(token: token)
             return token
         }
     }

@@ -8,7 +8,7 @@ enum Route: Sendable, Equatable {
     case poll(CourierToken)
     case fetch(CourierToken, since: ChangeToken?, limit: Int)
     case markRead(CourierToken, ids: [String])
-    /// A browser's question whether a page may ask at all.
+    /// The CORS preflight request of a browser: whether a web page may send a request.
     case preflight
 
     /// Why a request is refused.
@@ -22,11 +22,13 @@ enum Route: Sendable, Equatable {
         }
 
         static let path = Refusal(
-            .notFound, "path.unknown", "there are /courier/TOKEN, /courier/TOKEN/notifications and /courier/TOKEN/read")
-        static let token = Refusal(.forbidden, "token.unknown", "a token has 64 hexadecimal digits")
+            .notFound, "path.unknown",
+            "unknown path: use /courier/TOKEN, /courier/TOKEN/notifications or /courier/TOKEN/read")
+        static let token = Refusal(
+            .forbidden, "token.unknown", "the token in the path is not 64 hexadecimal digits")
 
         static func method(_ allowed: String) -> Refusal {
-            Refusal(.methodNotAllowed, "method.wrong", "the method here is \(allowed)")
+            Refusal(.methodNotAllowed, "method.wrong", "this path does not support the method: use \(allowed)")
         }
     }
 
@@ -62,7 +64,8 @@ enum Route: Sendable, Equatable {
             case "since": since = try changeToken(value)
             case "limit": limit = try number(value)
             default:
-                throw Refusal(.badRequest, "query.unknown", "'\(pair[0])' is not known: there are since and limit")
+                throw Refusal(
+                    .badRequest, "query.unknown", "unknown query parameter '\(pair[0])': use since or limit")
             }
         }
         return .fetch(token, since: since, limit: min(limit, CourierLimits.pageEntriesMax))
@@ -71,14 +74,14 @@ enum Route: Sendable, Equatable {
     private static func changeToken(_ text: Substring) throws(Refusal) -> ChangeToken? {
         guard !text.isEmpty else { return nil }
         guard let token = ChangeToken(text) else {
-            throw Refusal(.badRequest, "since.malformed", "since is a serverChangeToken of an earlier answer")
+            throw Refusal(.badRequest, "since.malformed", "since is not a serverChangeToken of an earlier answer")
         }
         return token
     }
 
     private static func number(_ text: Substring) throws(Refusal) -> Int {
         guard let number = Int(text), number > 0 else {
-            throw Refusal(.badRequest, "limit.malformed", "limit is a whole number from 1 on")
+            throw Refusal(.badRequest, "limit.malformed", "limit is not a whole number of at least 1")
         }
         return number
     }
@@ -88,11 +91,13 @@ enum Route: Sendable, Equatable {
     ) throws(Refusal) -> Route {
         guard method == .post else { throw .method("POST") }
         guard let ids = notificationIDs(in: body) else {
-            throw Refusal(.badRequest, "body.malformed", "the body is {\"notificationIDs\":[\"…\"]}")
+            throw Refusal(.badRequest, "body.malformed", "expected the body {\"notificationIDs\":[\"…\"]}")
         }
         guard ids.count <= CourierLimits.marksPerRequestMax else {
+            let most = CourierLimits.marksPerRequestMax
             throw Refusal(
-                .badRequest, "body.too_many", "at most \(CourierLimits.marksPerRequestMax) notificationIDs at once")
+                .badRequest, "body.too_many",
+                "the body has \(ids.count) notificationIDs: send at most \(most) in one request")
         }
         return .markRead(token, ids: ids)
     }

@@ -4,12 +4,12 @@ import JSON
 import NIOCore
 import Synchronization
 
-/// Answers requests; knows nothing of sockets.
+/// Answers the courier's HTTP requests.
 struct Service: Sendable {
     let storeQueue: CourierStoreQueue
     let pollTimeout: Duration
     let origins: AllowedOrigins
-    let pages = PagesUnderWay()
+    let pages = PagesInFlight()
 
     func answer(_ request: WebRequest) async -> WebResponse {
         var answer: WebResponse
@@ -22,7 +22,7 @@ struct Service: Sendable {
 
     private static let permissions = AllowedOrigins.Permissions(methods: "GET, POST", headers: "content-type")
 
-    /// Adds the headers of every answer.
+    /// Adds the headers that all answers have.
     ///
     /// - Parameter request: The request's headers.
     func complete(_ answer: inout WebResponse, to request: HTTPFields, isPreflight: Bool = false) {
@@ -36,7 +36,7 @@ struct Service: Sendable {
             case .poll(let token): return try await poll(token, for: request)
             case .fetch(let token, let since, let limit):
                 guard pages.add(for: request) else {
-                    return .unavailable("\(CourierLimits.pagesMax) pages are on their way")
+                    return .unavailable("\(CourierLimits.pagesMax) pages are being read or sent: try again later")
                 }
                 return try await fetch(token, since: since, limit: limit)
             case .markRead(let token, let ids): return try await markRead(ids, token)
@@ -47,7 +47,8 @@ struct Service: Sendable {
 
     // MARK: Polls
 
-    /// A device that registers may ask before its registration has come this far: it has a moment's grace.
+    /// Retries a poll with an unknown token for a short time, because a new device may poll before its registration has
+    /// reached the courier.
     private func poll(_ token: CourierToken, for request: WebRequest) async throws -> WebResponse {
         var patience = CourierLimits.registrationWait
         while true {
@@ -69,7 +70,7 @@ struct Service: Sendable {
 
     // MARK: Inboxes
 
-    /// - Parameter isRetry: Whether the store was just made again.
+    /// - Parameter isRetry: Whether the store was just rebuilt because it was damaged.
     private func fetch(
         _ token: CourierToken, since: ChangeToken?, limit: Int, isRetry: Bool = false
     ) async throws -> WebResponse {
@@ -91,10 +92,10 @@ struct Service: Sendable {
     }
 
     private func markRead(_ ids: [String], _ token: CourierToken) async throws -> WebResponse {
-        guard let known = try await storeQueue.ask({ try $0.markRead(ids, token: token, now: $1) }) else {
+        guard let result = try await storeQueue.ask({ try $0.markRead(ids, token: token, now: $1) }) else {
             return .closed
         }
-        guard let unknown = known else { return .unknownToken }
+        guard let unknown = result else { return .unknownToken }
         let read = ids.filter { !unknown.contains($0) }
         let json = ByteBuffer.object {
             $0.append("notificationIDs", read)
@@ -105,18 +106,18 @@ struct Service: Sendable {
 }
 
 extension WebResponse {
-    // CloudKit: CKError.changeTokenExpired, upon which a client fetches anew.
+    // CloudKit: CKError.changeTokenExpired, after which a client fetches all notifications again.
     fileprivate static func expired(isOfThisLog: Bool) -> WebResponse {
-        let cause = isOfThisLog ? "is ahead of the log, which has not given it" : "is of another log"
+        let cause = isOfThisLog ? "is newer than the newest token of this log" : "belongs to another log"
         return refusal(.gone, "token.expired", "the change token \(cause): fetch without since")
     }
 }
 
-/// Counts pages that are read, or not yet with their clients: they are what takes memory.
-final class PagesUnderWay: Sendable {
+/// Counts the pages that are being read or sent to clients, because these pages use memory.
+final class PagesInFlight: Sendable {
     private let count = Mutex(0)
 
-    /// - Returns: False where too many are under way.
+    /// - Returns: False if the maximum number of pages is already being read or sent.
     func add(for request: WebRequest) -> Bool {
         let isRoom = count.withLock { count in
             guard count < CourierLimits.pagesMax else { return false }

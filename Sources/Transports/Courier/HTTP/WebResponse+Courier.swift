@@ -8,10 +8,10 @@ extension WebResponse {
         WebResponse(status: status, headers: [.contentType: "application/json; charset=utf-8"], body: bytes)
     }
 
-    /// Nothing happened while a poll was held: the client asks again.
+    /// The answer to a poll that ended without a notification. The client then polls again.
     static let empty = WebResponse(status: .ok)
 
-    /// - Parameter code: A word for programs.
+    /// - Parameter code: The error code for programs.
     static func refusal(_ status: HTTPResponse.Status, _ code: String, _ reason: String) -> WebResponse {
         let json = ByteBuffer.object {
             $0.append("error", code)
@@ -32,10 +32,18 @@ extension WebResponse {
 
     static func refusal(_ refusal: WebServerRefusal) -> WebResponse {
         switch refusal {
-        case .malformed: .refusal(refusal.status, "request.malformed", "not a request of HTTP")
-        case .bodyTooLong: .refusal(refusal.status, "body.too_long", "at most \(CourierLimits.bodyBytesMax) bytes")
-        case .targetTooLong: .refusal(refusal.status, "path.too_long", "at most \(CourierLimits.targetBytesMax) bytes")
-        case .headTooLong: .refusal(refusal.status, "head.too_long", "at most \(CourierLimits.headBytesMax) bytes")
+        case .malformed: .refusal(refusal.status, "request.malformed", "the request is not valid HTTP")
+        case .bodyTooLong:
+            .refusal(
+                refusal.status, "body.too_long", "the body is longer than \(CourierLimits.bodyBytesMax) bytes")
+        case .targetTooLong:
+            .refusal(
+                refusal.status, "path.too_long",
+                "the path and its query are longer than \(CourierLimits.targetBytesMax) bytes")
+        case .headTooLong:
+            .refusal(
+                refusal.status, "head.too_long",
+                "the request line and headers are longer than \(CourierLimits.headBytesMax) bytes")
         }
     }
 
@@ -45,7 +53,7 @@ extension WebResponse {
             case .notification(let payload): .json(payload)
             case .nothing: .empty
             case .unknownToken: .unknownToken
-            case .tooMany: .unavailable("\(CourierLimits.pollsMax) polls wait already")
+            case .tooMany: .unavailable("\(CourierLimits.pollsMax) polls are waiting already: try again later")
             case .failed(let reason): .unavailable(reason)
             }
     }

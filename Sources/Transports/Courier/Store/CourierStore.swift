@@ -9,9 +9,9 @@ struct CourierStorePlan: Sendable {
     var transport: String
     /// The SQLite file.
     var store: String
-    /// The stage's own log; nil if there is none.
+    /// The folder of the stage's own log; nil if it is unknown.
     var outcomes: String?
-    /// The log that pushes come from; nil if it is unknown.
+    /// The folder of the log that pushes come from; nil if it is unknown.
     var pushes: String?
     var sync: SyncPolicy
     var mode: DataMode
@@ -20,10 +20,11 @@ struct CourierStorePlan: Sendable {
     var warn: @Sendable (String) -> Void
 }
 
-/// The courier's state: the store, the log of marks, and the waiting polls. One thread at a time.
+/// The courier's state: the store, the log of marks, and the waiting polls. Only one thread may use it at a time.
 ///
-/// A mark is written to its log first, then to the store, and only then is the client told. If the store lags behind, for
-/// example after a crash, the next use applies the marks that it lacks.
+/// A mark is written to its log first, and then to the store. The client gets its answer after that, even if only the
+/// log could be written. If the store lags behind, for example after a crash, the next use of the store applies the
+/// marks that it lacks.
 final class CourierStore {
     private static let trimInterval = Duration.seconds(60)
 
@@ -43,7 +44,7 @@ final class CourierStore {
         marks = try MarksLog(folder: folder, name: name, sync: plan.sync, mode: plan.mode)
         let opened = try InboxStore.open(plan.store, isDurable: plan.sync != .never, mode: plan.mode)
         self.store = opened.store
-        if let aside = opened.setAside { plan.warn("\(plan.store) was damaged: it is now \(aside), and made again") }
+        if let aside = opened.setAside { warn(setAside: aside) }
         do { try catchUp(now) } catch let error where error.isDamage { try replaceStore(now) }
         try trim(now)
     }
@@ -61,14 +62,18 @@ final class CourierStore {
 
     /// Sets a damaged store aside, and rebuilds it.
     func replaceStore(_ now: Instant) throws {
-        let aside = try store.setAside()
-        plan.warn("\(plan.store) is damaged: it is now \(aside), and made again")
+        warn(setAside: try store.setAside())
         store = try InboxStore.open(plan.store, isDurable: plan.sync != .never, mode: plan.mode).store
         devices = nil
         try catchUp(now)
     }
 
-    /// Applies what the logs have and the store lacks.
+    private func warn(setAside file: String) {
+        plan.warn(
+            "\(plan.store) is damaged or of another version: the courier moved it to \(file) and builds a new one")
+    }
+
+    /// Applies the device changes and marks that are in the logs but not in the store.
     private func catchUp(_ now: Instant) throws {
         if devices == nil { try openDevices(now) }
         do { try followDevices() } catch {
@@ -225,7 +230,7 @@ final class CourierStore {
                 try tables.set(.marks, marks.last)
             }
         } catch {
-            plan.warn("\(plan.store) lags behind: \(error)")
+            plan.warn("cannot write \(plan.store): \(error); it will be updated from the log of marks")
         }
     }
 
@@ -245,8 +250,8 @@ final class CourierStore {
         return Inbox(account: owner.account, end: try end(of: owner.account), pages: store.pages)
     }
 
-    /// The furthest position that the logs or the store know. A rebuilt store lacks what was trimmed before; there may be no
-    /// logs, or a power failure may have cut off their end.
+    /// The newest position in the logs or in the store. Neither is enough: a rebuilt store lacks the notifications that
+    /// were trimmed earlier, and the logs may be missing or may have lost their end in a power failure.
     private func end(of account: Int64) throws -> ChangeToken {
         let held = try store.pool.read { try InboxTables(db: $0).last(of: account) }
         let pushes = devices.map(\.last) ?? 0
@@ -280,14 +285,14 @@ extension InboxTables {
         }
     }
 
-    /// - Parameter learns: Whether only the push says whose token it is, because the registration is not known yet.
+    /// - Parameter learns: Whether to learn the token's owner from the push, because the registration is not known yet.
     /// - Returns: Whether the push is late.
     fileprivate func add(_ push: CourierPush, _ now: Instant, learns: Bool) throws -> Bool {
         if learns { try register(push.token, topic: nil, device: push.id.device, of: push.account) }
         let (account, number) = (try self.account(push.account), Int64(push.id.push))
-        guard try !isGone(push: number, from: account) else { return false }
+        guard try !wasRemoved(push: number, from: account) else { return false }
         let body = try add(
-            push: number, id: push.notificationID, body: push.whole ?? push.payload, to: account,
+            push: number, id: push.notificationID, body: push.unprunedPayload ?? push.payload, to: account,
             time: now, push.expiration)
         try add(
             push: number, to: device(push.id.device, of: account), apnsID: push.apnsID,

@@ -2,14 +2,15 @@ import EventLog
 import Events
 import JSON
 
-/// Follows the registrations of devices in the log that pushes come from, so that a token is known before its first push.
+/// Follows the registrations of devices in the log that pushes come from, so that a token is known before its first
+/// push.
 struct DeviceLog {
     let transport: String
     /// The log's identity, without dashes.
     let identity: String
     private let events: LogEvents
 
-    /// - Parameter last: The last event whose devices are known.
+    /// - Parameter last: The last event whose device change was already applied.
     /// - Returns: Nil if the log is not on this machine, or does not exist yet.
     init?(directory: String, transport: String, after last: Int64) throws(EventLogError) {
         guard try EventLogs.isLog(directory: directory) else { return nil }
@@ -42,7 +43,7 @@ struct DeviceLog {
 struct DeviceChange {
     let account: Account
     let device: String
-    /// Nil: the device was unregistered.
+    /// Nil if the event unregisters the device.
     let address: (transport: String, token: String, topic: String?)?
 
     init?(_ event: JSONValue) {
@@ -60,7 +61,8 @@ struct DeviceChange {
         address = (transport, token, event[.topic]?.string)
     }
 
-    /// Applies the change. A device that registers with another transport loses its token here.
+    /// Applies the change. A device that registers with another transport or with a malformed token loses its token
+    /// here.
     func apply(to tables: InboxTables, transport: String) throws {
         if let address, address.transport == transport, let token = CourierToken(address.token) {
             try tables.register(token, topic: address.topic, device: device, of: account)

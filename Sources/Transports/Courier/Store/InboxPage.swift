@@ -3,9 +3,9 @@ import Foundation
 import GRDB
 import JSON
 
-/// How far a client has read: up to which push, and up to which mark.
+/// How far a client has read: the last push and the last mark that it got.
 struct ChangeToken: Hashable, Sendable {
-    /// The log of pushes that the numbers count in.
+    /// The identity of the log of pushes; `0` if there is no such log.
     let log: String
     var push: Int64
     var mark: Int64
@@ -26,7 +26,8 @@ struct ChangeToken: Hashable, Sendable {
     var text: String { "\(log)-\(push)-\(mark)" }
 }
 
-/// Notifications since a token: the new ones in the order of their pushes, then those that changed since.
+/// The notifications since a change token: first the new ones in the order of their pushes, then the older ones that
+/// changed, in the order of their marks.
 struct InboxPage: ~Copyable {
     private let tables: InboxTables
     private let account: Int64
@@ -35,7 +36,7 @@ struct InboxPage: ~Copyable {
     private var entries = 0
     private var token: ChangeToken
 
-    /// - Parameter since: Nil: from the oldest notification.
+    /// - Parameter since: Nil to begin with the oldest notification.
     static func json(
         _ db: Database, account: Int64, since: ChangeToken?, log: String, entriesMax: Int
     ) throws -> [UInt8] {
@@ -51,7 +52,7 @@ struct InboxPage: ~Copyable {
         json.append("{\"notifications\":[")
     }
 
-    /// - Returns: Whether there is more.
+    /// - Returns: Whether more notifications follow on the next page.
     private mutating func fill(from start: ChangeToken) throws -> Bool {
         let isWhole = try add("push > ? ORDER BY push", [account, start.push]) { token, push, _ in token.push = push }
         guard isWhole else { return true }
@@ -96,7 +97,8 @@ struct InboxPage: ~Copyable {
 }
 
 extension InboxTables {
-    /// The last push that was ever in the inbox, and the last mark of the notifications in it.
+    /// The last push that is in the inbox or was removed from it since the store was built, and the last mark of the
+    /// notifications in the inbox.
     func last(of account: Int64) throws -> (push: Int64, mark: Int64) {
         try rows(
             """

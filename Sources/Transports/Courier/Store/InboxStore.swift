@@ -5,8 +5,8 @@ import Glibc
 import PipelineKit
 import Synchronization
 
-/// The SQLite file: the inboxes, the deliveries that polls have not taken yet, and the positions in the logs that the
-/// tables come from. One connection writes, in WAL mode; others read at the same time.
+/// The SQLite file: the inboxes, the deliveries to devices, and the positions in the logs up to which the tables are
+/// built. One connection writes, in WAL mode; other connections read at the same time.
 struct InboxStore: Sendable {
     let path: String
     /// For ``CourierStore``; pages are read through ``pages``.
@@ -32,7 +32,8 @@ struct InboxStore: Sendable {
         }
     }
 
-    /// Removes SQLite's other files if the file itself is missing: they must not become part of a new one.
+    /// Removes SQLite's `-wal` and `-shm` files if the database file is missing, so that they do not become part of a
+    /// new database.
     private static func removeRest(of path: String) throws {
         guard !FileManager.default.fileExists(atPath: path) else { return }
         for end in ["-wal", "-shm"] where FileManager.default.fileExists(atPath: path + end) {
@@ -55,21 +56,22 @@ struct InboxStore: Sendable {
         try pool.write { db in try Schema.make(in: db) }
     }
 
-    /// Makes an empty file, which SQLite takes for a new database. SQLite's other files get the same mode.
+    /// Makes an empty file, which SQLite treats as a new database. SQLite's other files get the same mode.
     private static func make(_ path: String, _ mode: DataMode) throws {
         let file = mode.open(path, O_RDWR | O_CREAT | O_CLOEXEC)
         guard file >= 0 else { throw POSIXError.of(errno) }
         Glibc.close(file)
     }
 
-    /// Writes everything into the one file, and closes it.
+    /// Moves the contents of the `-wal` file into the database file, and closes the store.
     func close() throws {
         pages.close()
         try pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
         try pool.close()
     }
 
-    /// Closes the file, and renames it and SQLite's other files. They replace files that were set aside before.
+    /// Closes the store, and renames the database file and SQLite's other files. The renamed files replace files that
+    /// were set aside earlier.
     func setAside() throws -> String {
         pages.close()
         try pool.close()
@@ -102,7 +104,7 @@ extension Error {
     }
 }
 
-/// Reads pages beside the writer, one at a time. Closing waits for the reader, whose connection must stay open.
+/// Reads one page at a time while the writer works. Closing waits for the current read, which needs an open connection.
 final class PageReader: Sendable {
     struct Closed: Error {}
 

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Time
 
-/// The courier's queries and changes of its tables, inside one transaction.
+/// The queries and changes of the courier's tables, inside one transaction.
 struct InboxTables {
     let db: Database
 
@@ -15,13 +15,14 @@ struct InboxTables {
         return try value("SELECT id FROM accounts WHERE container = ? AND environment = ? AND user = ?", arguments) ?? 0
     }
 
-    /// The device. An unknown one is added without a token.
+    /// The number of the device. An unknown device is added without a token.
     func device(_ name: String, of account: Int64) throws -> Int64 {
         try run("INSERT INTO devices(account, name) VALUES (?, ?) ON CONFLICT DO NOTHING", [account, name])
         return try value("SELECT id FROM devices WHERE account = ? AND name = ?", [account, name]) ?? 0
     }
 
-    /// Gives the token to the device: it belongs to the device that registered it last.
+    /// Gives the token to the device, and takes it from any other device: a token belongs to the device that registered
+    /// it last.
     func register(_ token: CourierToken, topic: String?, device name: String, of account: Account) throws {
         let device = try device(name, of: self.account(account))
         try run("UPDATE devices SET token = NULL WHERE token = ?", [token.text])
@@ -38,11 +39,12 @@ struct InboxTables {
 
     // MARK: Notifications
 
-    func isGone(push: Int64, from account: Int64) throws -> Bool {
+    /// Whether the push is not newer than the newest push that was removed from the inbox.
+    func wasRemoved(push: Int64, from account: Int64) throws -> Bool {
         push <= (try value("SELECT floor FROM accounts WHERE id = ?", [account]) ?? 0)
     }
 
-    /// - Returns: The body of the push: the one that was added first.
+    /// - Returns: The stored body of the push. If the push was added before, this is the earlier body.
     @discardableResult
     func add(
         push: Int64, id: String, body: Data, to account: Int64, time: Instant, _ expiration: Expiration
@@ -56,14 +58,14 @@ struct InboxTables {
         return try value("SELECT body FROM notifications WHERE push = ?", [push]) ?? body
     }
 
-    /// - Parameter payload: Nil if it is the notification's body.
+    /// - Parameter payload: Nil if the payload equals the notification's body.
     func add(push: Int64, to device: Int64, apnsID: String?, payload: Data?) throws {
         try run(
             "INSERT INTO deliveries(push, device, apnsID, payload) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
             [push, device, apnsID, payload])
     }
 
-    /// What polls of the device get next.
+    /// The pushes that polls of the device get next.
     func next(for device: Int64, limit: Int, at now: Instant) throws -> [(apnsID: String, payload: Data)] {
         try rows(
             """
@@ -86,7 +88,7 @@ struct InboxTables {
         try run("UPDATE notifications SET mark = ? WHERE push = ?", [mark, push])
     }
 
-    /// Whether a later push came first. A client may then have read past this one already.
+    /// Whether a push with a higher number came first. A client may then have read beyond this push already.
     func isLate(push: Int64, in account: Int64) throws -> Bool {
         try value("SELECT EXISTS (SELECT 1 FROM notifications WHERE account = ? AND push > ?)", [account, push])
             ?? false
@@ -146,12 +148,12 @@ struct InboxTables {
     }
 }
 
-/// How far the store has read the logs that it comes from.
+/// The names in the table `positions`: which logs the tables are built from, and up to which event.
 enum Position: String {
     /// The identity of the log that pushes come from.
     case log
-    /// The last event of that log whose devices are known.
+    /// The last event of the log of pushes whose device change was applied.
     case devices
-    /// The last mark that is in the tables.
+    /// The last mark that was applied to the tables.
     case marks
 }

@@ -3,8 +3,8 @@ import Events
 import JSON
 import Time
 
-/// The courier's own event log: what polls have taken, what users have read, and which pushes came late. The store can be
-/// rebuilt from it and the logs of the pipeline.
+/// The courier's own event log: the pushes that polls took, that users read, and that came late. The store can be
+/// rebuilt from this log and the logs of the pipeline.
 struct MarksLog {
     enum Mark: Hashable {
         case taken(apnsID: String)
@@ -37,7 +37,7 @@ struct MarksLog {
         if isDurable { try writer.flush() }
     }
 
-    /// Calls `body` with each mark after that number, in order.
+    /// Calls `body` with each mark after the given number, in order.
     func read(after number: Int64, _ body: (Int64, Mark) throws -> Void) throws {
         let first = try EventLogs.summary(directory: writer.directory).firstSequence
         let events = try LogEvents(directory: writer.directory, from: max(UInt64(number) + 1, first))
@@ -46,7 +46,7 @@ struct MarksLog {
         }
     }
 
-    /// Drops segments in which all marks are older.
+    /// Drops the segments whose marks are all older than `time`, except the newest segment.
     func trim(before time: Instant) throws(EventLogError) {
         let old = try writer.segments().dropLast().prefix { $0.lastNow.map { $0 < time } ?? false }
         if let last = old.last { try writer.trim(before: last.lastSequence + 1) }

@@ -5,7 +5,8 @@ import NIOCore
 struct Poll: Sendable {
     enum Answer: Sendable {
         case notification(Data)
-        /// The poll timed out, a newer poll of the device took its place, or the courier closes.
+        /// The poll timed out, the client disconnected, a newer poll of the device took the place of this poll, or the
+        /// courier closes.
         case nothing
         case unknownToken
         case tooMany
@@ -22,7 +23,7 @@ struct Poll: Sendable {
 
     var answer: EventLoopFuture<Answer> { promise.futureResult }
 
-    /// To be called once. For a waiting poll: by the code that removed it from ``WaitingPolls``.
+    /// Call this once. Only the code that removed a waiting poll from ``WaitingPolls`` may end the poll.
     func end(_ answer: Answer) { promise.succeed(answer) }
 
     static func === (left: Poll, right: Poll) -> Bool { left.answer === right.answer }
@@ -37,7 +38,7 @@ struct WaitingPolls {
 
     var isFull: Bool { count >= CourierLimits.pollsMax }
 
-    /// - Returns: The poll that was removed to make room.
+    /// - Returns: The poll that was removed to make room; nil if there was room.
     mutating func add(_ poll: Poll) -> Poll? {
         let oldest = self[poll.token].count < CourierLimits.pollsPerDeviceMax ? nil : takeFirst(1, of: poll.token).first
         byToken[poll.token, default: []].append(poll)

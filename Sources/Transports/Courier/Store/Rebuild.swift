@@ -6,7 +6,7 @@ import JSON
 import Time
 
 /// Rebuilds the tables from the logs. The log of pushes has the registrations and the pushes; the log of outcomes says
-/// which pushes were accepted. A push without an outcome is left out, because the stage will send it again. Marks are
+/// which pushes were accepted. Other pushes are left out: the stage sends a push without an outcome again. Marks are
 /// applied afterwards.
 struct Rebuild {
     let tables: InboxTables
@@ -39,7 +39,7 @@ struct Rebuild {
         return Int64(events.last)
     }
 
-    /// - Parameter name: The only device that gets the push, for a redrive; nil: all.
+    /// - Parameter name: The name of the device that a redrive is for; nil for all devices of the user.
     private func take(_ event: JSONValue, only name: String? = nil, push: Int64, _ time: Instant) throws {
         guard let owner = Account(event), let id = event[.notificationID]?.string, let payload = event[.payload]
         else {
@@ -74,7 +74,7 @@ struct Rebuild {
 extension InboxTables {
     /// The devices with a token, in the order of their names' bytes.
     ///
-    /// - Parameter name: Only the device with this name; nil: all.
+    /// - Parameter name: The name of the only device to return; nil for all devices.
     fileprivate func devices(of account: Int64, named name: String?) throws -> [(id: Int64, topic: String?)] {
         let condition = name == nil ? "" : " AND name = ?"
         return try rows(

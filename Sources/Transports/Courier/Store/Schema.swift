@@ -14,12 +14,12 @@ enum Schema {
         try db.execute(sql: "PRAGMA user_version = \(version)")
     }
 
-    /// - `notifications`: one row for each push of an account. `mark` is the number of its last change in the log of marks.
-    ///   `expires` is the microsecond from which polls do not get it.
-    /// - `deliveries`: one row for each push and device. `payload` is null if it is the notification's body. A taken row
-    ///   stays as long as the notification, so that a repeat is recognised.
-    /// - `accounts.floor`: the newest push that was removed because of its age or the size of the inbox. Repeats up to this
-    ///   push are ignored.
+    /// - `notifications`: one row for each push of an account. `mark` is the number of the last mark that changed the
+    ///   row. `expires` is the microsecond from which polls do not get the notification.
+    /// - `deliveries`: one row for each push and device. `payload` is null if it equals the notification's body. A row
+    ///   that a poll took stays as long as the notification, so that a repeat is recognised.
+    /// - `accounts.floor`: the newest push that was removed because of its age or the size of the inbox. Repeats of
+    ///   pushes up to this one are ignored.
     /// - `devices.token`: null if the device was unregistered.
     private static let tables = """
         CREATE TABLE positions(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;

@@ -50,7 +50,7 @@ final class HTTPInbox: Sendable {
         eventfd_write(bell, 1)
     }
 
-    /// Closes the inbox and ends its orders as cancelled, because no thread takes them.
+    /// Closes the inbox and ends its orders as cancelled, because no thread carries them out.
     func refuseAll() {
         close()
         for order in take().orders { order.end.resume(returning: .failure(.cancelled)) }

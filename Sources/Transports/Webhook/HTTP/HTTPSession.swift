@@ -27,7 +27,7 @@ enum HTTPFailure: Error, Hashable {
     case unreachable(String, wasSent: Bool = false)
     /// The rules refuse the host, because all its addresses are in private networks. The value is one of them.
     case refused(IPAddress)
-    /// The task that asked was cancelled, or the session was closed.
+    /// The task that waits for the answer was cancelled, or the session was closed.
     case cancelled
 }
 

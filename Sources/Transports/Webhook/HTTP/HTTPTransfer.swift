@@ -38,7 +38,7 @@ final class HTTPTransfer {
         message.deallocate()
     }
 
-    /// The result after libcurl has ended the transfer with that code. A complete head counts as an answer, even if its
+    /// The result after libcurl has ended the transfer with this code. A complete head counts as an answer, even if the
     /// body is incomplete.
     func result(_ code: CURLcode) -> Result<HTTPAnswer, HTTPFailure> {
         let status = curl_status(easy)

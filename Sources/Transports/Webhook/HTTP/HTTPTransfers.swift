@@ -52,7 +52,7 @@ final class HTTPTransfers {
         for order in waiting.prefix(count) {
             guard let transfer = HTTPTransfer(order, rules), curl_multi_add_handle(multi, transfer.easy) == CURLM_OK
             else {
-                order.end.resume(returning: .failure(.unreachable("libcurl takes no request")))
+                order.end.resume(returning: .failure(.unreachable("libcurl could not start the request")))
                 continue
             }
             inFlight[transfer.easy] = transfer

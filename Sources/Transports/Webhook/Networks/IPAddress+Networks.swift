@@ -22,9 +22,9 @@ private struct Network {
 }
 
 extension IPAddress {
-    /// Whether the address is on the public Internet. Not public are the addresses of the machine, the site and the
-    /// carrier, and the ranges for examples, multicast and future use. `169.254.169.254`, where clouds give machines
-    /// their keys, is not public either.
+    /// Whether the address is on the public Internet. The addresses of the machine, the site and the carrier are not
+    /// public, and neither are the ranges for examples, multicast and future use. `169.254.169.254`, where clouds give
+    /// machines their keys, is not public either.
     var isPublic: Bool {
         !Self.reserved.contains { $0.contains(self) } && embedded?.isPublic ?? true
     }

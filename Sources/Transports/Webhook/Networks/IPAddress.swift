@@ -17,7 +17,7 @@ struct IPAddress: Hashable, Sendable {
         self.init([UInt8](unsafeUninitializedCapacity: 16) { $1 = curl_ip_bytes(address, $0.baseAddress) })
     }
 
-    /// Reads a host in any form that libcurl takes for an address, such as `127.1` and `0x7f000001`; nil for other
+    /// Reads a host in any form that libcurl accepts as an address, such as `127.1` and `0x7f000001`; nil for other
     /// hosts.
     init?(host: String) {
         let text = host.prefix { $0 != "%" }.trimmingSuffix { $0 == "." }

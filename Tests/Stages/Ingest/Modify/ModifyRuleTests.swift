@@ -4,7 +4,7 @@ import Testing
 
 @testable import Ingest
 
-/// The rules of `records.modify` beyond those of one operation's record.
+/// The rules of `records.modify` for forms, zones, references and sizes.
 struct ModifyRuleTests {
     private func refusal(_ operations: [String], after commands: [String] = []) throws -> String? {
         var door = try Door()
@@ -39,7 +39,7 @@ struct ModifyRuleTests {
             "member.kind operations[0].record.recordChangeTag"
         ),
     ])
-    func `an operation that cannot be understood is refused`(operation: String, refusal: String) throws {
+    func `an invalid operation is refused with code and path`(operation: String, refusal: String) throws {
         #expect(try self.refusal([operation]) == refusal)
     }
 
@@ -50,7 +50,7 @@ struct ModifyRuleTests {
         #expect(try refusal([]) == "operations.count operations")
     }
 
-    @Test func `a request has up to 64 bytes, in every command that may have one`() throws {
+    @Test func `the member request has 1 to 64 bytes, in every command that may have it`() throws {
         let commands = [
             Example.modify([Example.operation("create", zone: nil)]), Example.zone("save", "Z"), Example.save(),
             Example.delete(), Example.register(),
@@ -82,7 +82,7 @@ struct ModifyRuleTests {
         )
     }
 
-    @Test func `the delete of a zone ends its records, and a new zone of that name is empty`() throws {
+    @Test func `deleting a zone deletes its records, and a new zone with the same name is empty`() throws {
         var door = try Door()
         for name in ["n1", "n2"] { try door.send(Example.save(name)) }
         try door.send(Example.save("n1", zone: "Other"))
@@ -116,7 +116,7 @@ struct ModifyRuleTests {
         ),
         (Example.zone("save", "Z").replacing(#""owner":"_alice","#, with: ""), "member.missing owner"),
     ])
-    func `a zone command that cannot be followed is refused`(command: String, refusal: String) throws {
+    func `an invalid zone command is refused with code and path`(command: String, refusal: String) throws {
         var door = try Door()
         #expect(try door.send(command).map { "\($0.code) \($0.path)" } == refusal)
         #expect(door.log.isEmpty)
@@ -134,7 +134,7 @@ struct ModifyRuleTests {
         return #"{"to":{"value":\#(value),"type":"REFERENCE\#(isList ? "_LIST" : "")"}}"#
     }
 
-    @Test func `a reference with VALIDATE needs a record that lives, or one of the same line before it`() throws {
+    @Test func `a reference with VALIDATE needs a record that exists or that an earlier operation creates`() throws {
         let missing = "reference.missing operations[0].record.fields.to.value"
         func create(_ fields: String) -> String { Example.operation("create", "a", fields: fields) }
         let target = Example.operation("create", "b")

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Ingest
 
-/// What each type of operation does, by the record that lives at its address.
+/// The result of each type of operation, for each situation of its record.
 struct OperationTests {
     enum Situation: CaseIterable { case noRecord, rightTag, wrongTag, noTag, otherType }
 
-    /// The change of the event, `none` without an event, or a code and the place of the refusal.
+    /// The change of the event, `none` without an event, or the code and the path of the refusal.
     static let table: [(type: String, outcomes: [String])] = [
         ("create", ["create", exists, exists, exists, exists]),
         ("update", [missing, "update", conflict, conflict, otherType]),
@@ -23,7 +23,7 @@ struct OperationTests {
     private static let otherType = "record.type recordType"
 
     @Test(arguments: table, Situation.allCases.indices)
-    func `an operation is accepted or refused by what lives`(
+    func `the situation of the record decides whether an operation is accepted`(
         row: (type: String, outcomes: [String]), index: Int
     ) throws {
         let situation = Situation.allCases[index]
@@ -42,7 +42,7 @@ struct OperationTests {
         let outcome = refusal.map { "\($0.code) \($0.path)" } ?? change ?? "none"
         let expected = row.outcomes[index]
         #expect(outcome == expected.replacing(" ", with: " operations[1].record."))
-        // All or nothing: a refused line leaves nothing of its first operation either.
+        // A refused line adds no event to the log, not even the event of its first operation.
         #expect(refusal == nil || door.log == before)
     }
 
@@ -74,14 +74,16 @@ struct OperationTests {
         ("replace", #"{"c":{"value":[3]},"d":{"value":4}}"#),
         ("forceReplace", #"{"c":{"value":[3]},"d":{"value":4}}"#),
     ])
-    func `an update keeps the fields it does not name, and null removes one`(type: String, fields: String) throws {
+    func `an update keeps the fields that it does not name, a replace drops them, and null removes a field`(
+        type: String, fields: String
+    ) throws {
         var door = try Door()
         try door.send(Example.save(fields: #"{"a":{"value":1},"b":{"value":2},"c":{"value":3}}"#))
         let given = #"{"c":{"value":[3]},"e":{"value":null},"d":{"value":4},"b":{"value":null,"type":"INT64"}}"#
         let named = given.replacing(#""b""#, with: #""\u0062""#)
         #expect(try door.send(Example.modify([Example.operation(type, tag: "1", fields: named)])) == nil)
         #expect(door.log.last?.contains(#""fields":\#(fields)},"change":"update"}"#) == true, "\(door.log)")
-        // The merged fields are what a delete knows, and what the next update merges into.
+        // A delete logs the merged fields as `before`.
         #expect(try door.send(Example.modify([Example.operation("delete", type: nil, tag: "2")])) == nil)
         #expect(door.log.last?.contains(#""before":\#(fields),"#) == true, "\(door.log)")
     }
@@ -96,7 +98,7 @@ struct OperationTests {
         #expect(try door.send(update("15")) == nil)
     }
 
-    @Test func `a line names a record at most once`() throws {
+    @Test func `a line that names a record twice is refused`() throws {
         var door = try Door()
         let operations = [
             Example.operation("forceUpdate", zone: nil), Example.operation("forceDelete", zone: "_defaultZone"),

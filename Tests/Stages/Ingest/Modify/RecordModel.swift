@@ -1,7 +1,7 @@
 import Ingest
 import TestSupport
 
-/// Ingest's records as a slow, obviously right model.
+/// A slow and simple model of ingest's records.
 struct RecordModel {
     struct Stored {
         var type: String
@@ -38,7 +38,7 @@ struct RecordModel {
     private(set) var zones: Set<String> = ["_defaultZone"]
     private var last = 0
 
-    /// The changes of the events, with the fields of the records that they save or delete.
+    /// Performs a command. Returns the change of each event, and the fields of the record that it saves or deletes.
     mutating func take(_ command: Command) throws -> [String] {
         switch command {
         case .modify(let operations):
@@ -174,9 +174,9 @@ extension RecordModel {
 
     private func modification(_ zone: String, _ name: String, _ draw: inout Seeded) -> Operation {
         var operation = operation("", zone, name, &draw)
-        let lives = tag(operation) != nil
+        let exists = tag(operation) != nil
         let likely =
-            lives ? ["update", "replace", "delete", "forceUpdate"] : ["create", "forceUpdate", "forceReplace"]
+            exists ? ["update", "replace", "delete", "forceUpdate"] : ["create", "forceUpdate", "forceReplace"]
         operation.type = draw.one(of: draw.isOneIn(6) ? likely + ["create", "update", "forceDelete"] : likely)
         let isDelete = operation.type.lowercased().hasSuffix("delete")
         if isDelete { operation.fields = [] }

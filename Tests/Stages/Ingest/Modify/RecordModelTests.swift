@@ -3,7 +3,7 @@ import Testing
 
 @testable import Ingest
 
-/// The stage against the model, by seed.
+/// Compares the stage with the model, for random commands.
 struct RecordModelTests {
     @Test(arguments: Seeded.seeds)
     func `random histories have the model's events and refusals, through restarts`(seed: UInt64) throws {
@@ -41,7 +41,7 @@ struct RecordModelTests {
         return "\(change) \(fields)"
     }
 
-    /// The text after a mark: until an end, or the object that begins there.
+    /// The text after `mark` and before `end`. If `end` is nil, the JSON object after `mark`.
     private static func text(in line: String, after mark: String, until end: Character?) -> String? {
         guard let range = line.firstRange(of: mark) else { return nil }
         let rest = line[range.upperBound...]

@@ -37,9 +37,9 @@ struct DrawnSubscription {
         let isQuery = kind == "query"
         recordType = isQuery || random.isOneIn(2) ? random.one(of: world.types) : nil
         let isZoneWide = isDatabase || isQuery && random.isOneIn(2)
-        let isZoneSaid = !isDatabase && !isZoneWide && random.below(3) > 0
-        zone = isZoneWide ? nil : isZoneSaid ? random.one(of: world.zones) : "_defaultZone"
-        if isZoneSaid, let zone { members.append(#""zoneID":{"zoneName":"\#(zone)"}"#) }
+        let isZoneNamed = !isDatabase && !isZoneWide && random.below(3) > 0
+        zone = isZoneWide ? nil : isZoneNamed ? random.one(of: world.zones) : "_defaultZone"
+        if isZoneNamed, let zone { members.append(#""zoneID":{"zoneName":"\#(zone)"}"#) }
         if isZoneWide, kind != "database" { members.append(#""zoneWide":true"#) }
         firesOnce = isQuery && random.isOneIn(12)
         if isQuery {
@@ -61,8 +61,8 @@ struct DrawnSubscription {
         line = #"{"type":"subscription.save",\#(head),"subscription":{\#(members.joined(separator: ","))}}"#
     }
 
-    /// The members of a query for the predicate. They contain it as text, or about half of the time as `filterBy` if
-    /// `filterBy` can express it.
+    /// The members of a query for the predicate. If `filterBy` can express the predicate, half of the queries contain
+    /// it as `filterBy`. All other queries contain it as text.
     private static func query(_ predicate: RecordPredicate, _ random: inout Seeded) -> String {
         if random.isOneIn(2), let filterBy = predicate.filterBy { return #""filterBy":\#(filterBy)"# }
         var buffer = ByteBuffer()
@@ -75,7 +75,7 @@ struct DrawnSubscription {
     }
 }
 
-/// The place of a subscription or a record.
+/// The container, environment and database of a subscription or a record.
 struct DrawnPlace: Equatable {
     let container: String
     let environment: String
@@ -141,7 +141,8 @@ struct DrawnChange {
         return members
     }
 
-    /// Random fields as JSON. Each is missing once in three times. A few occur twice or have an escape in their name.
+    /// Random fields as JSON. Each field is missing in one of three cases. A few fields occur twice or have an escape
+    /// in their name.
     private static func fields(_ random: inout Seeded) -> String {
         var fields: [String] = []
         for pool in FieldPool.all where random.below(3) > 0 || random.isOneIn(50) {

@@ -7,7 +7,7 @@ import TestSupport
 struct DrawnPredicate {
     var random: Seeded
 
-    /// A predicate of the extended dialect; one in three has no nested AND or OR.
+    /// A predicate of the extended dialect. Three in four have no nested AND or OR.
     mutating func predicate() -> RecordPredicate {
         switch random.below(20) {
         case 0: return RecordPredicate(condition(depth: 3))

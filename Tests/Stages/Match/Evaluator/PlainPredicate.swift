@@ -175,7 +175,8 @@ extension Clause {
         }
     }
 
-    /// Whether an element passes the test. False for an empty list. Elements that cannot be compared are ignored.
+    /// Whether an element passes the test. Elements that cannot be compared are ignored. False for an empty list, and
+    /// nil for another list without an element that can be compared.
     private func some(_ list: [PlainValue], _ test: (PlainValue) -> Bool?) -> Bool? {
         let outcomes = list.compactMap(test)
         return outcomes.isEmpty && !list.isEmpty ? nil : outcomes.contains(true)
@@ -202,9 +203,9 @@ extension Clause {
     }
 
     fileprivate func hasWords(in texts: [[UInt8]]) -> Bool {
-        let there = Set(texts.flatMap { Words.sought(String(decoding: $0, as: UTF8.self)) })
+        let presentWords = Set(texts.flatMap { Words.sought(String(decoding: $0, as: UTF8.self)) })
         guard !values.isEmpty else { return false }
         return comparator == .containsAllWords
-            ? values.allSatisfy { there.contains($0) } : values.contains { there.contains($0) }
+            ? values.allSatisfy { presentWords.contains($0) } : values.contains { presentWords.contains($0) }
     }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Match
 
-/// The index compares only the first four bytes of texts. If these bytes are not enough, the predicate decides.
+/// The index compares only the first four bytes of strings. If these bytes are not enough, the predicate decides.
 @Suite struct BeginningTests {
     private static let texts = [
         "", "a", "ab", "abc", "abcd", "abcda", "abcdb", "abcdbz", "abce", "Abcd", "abcé", "abcéx", "日", "日本", "日本語",

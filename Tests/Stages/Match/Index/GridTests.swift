@@ -26,7 +26,7 @@ import Testing
         #expect(inside > 10_000)
     }
 
-    /// A random place. Poles, the date line and the equator are frequent.
+    /// A random location. Poles, the date line and the equator are frequent.
     private func place(_ random: inout Seeded) -> (latitude: Double, longitude: Double) {
         let latitudes = [90.0, -90, 89.9999, 0, 48.2, -33.9]
         let longitudes = [180.0, -180, 179.9999, 0, 16.4, -70.6]

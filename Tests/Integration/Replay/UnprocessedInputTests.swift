@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Tests replays of a stage whose log ends before its input does.
-@Suite struct UntakenTests {
+@Suite struct UnprocessedInputTests {
     /// Replays payload after `more` has added events to the end of its upstream log.
     private static func payload(after more: (_ notifications: [String]) -> [String]) async throws
         -> PipelineReplay.StageResult
@@ -25,7 +25,7 @@ import Testing
 
     @Test func `input that leads to no output may count as read`() async throws {
         let result = try await Self.payload { _ in [#"{"type":"coalesced","match":1,"change":1}"#] }
-        #expect(result.verdict == .identical && result.untaken == 0, "\(result)")
+        #expect(result.verdict == .identical && result.unprocessed == 0, "\(result)")
     }
 
     @Test func `input whose output is missing counts as not read`() async throws {
@@ -33,6 +33,6 @@ import Testing
             let last = notifications.last { $0.hasPrefix(#"{"type":"notification""#) } ?? ""
             return [#"{"type":"coalesced","match":1,"change":1}"#, last, last]
         }
-        #expect(result.verdict == .identical && result.untaken == 2, "\(result)")
+        #expect(result.verdict == .identical && result.unprocessed == 2, "\(result)")
     }
 }

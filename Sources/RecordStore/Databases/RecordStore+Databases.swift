@@ -9,7 +9,7 @@ extension RecordStore {
         }
     }
 
-    /// - Returns: Whether the zone exists. The default zone always does.
+    /// - Returns: Whether the zone exists. The default zone always exists.
     package func hasZone(_ zone: ZoneKey, in database: DatabaseID) throws(RecordStoreError) -> Bool {
         try read { db in
             do {
@@ -25,7 +25,7 @@ extension RecordStore {
 /// A subscription as its user saved it.
 package struct StoredSubscription: Hashable, Sendable {
     package let id: String
-    /// The `subscription.save`.
+    /// The sequence of the `subscription.save` event.
     package let sequence: UInt64
     /// The subscription dictionary as JSON.
     package let body: [UInt8]
@@ -46,7 +46,7 @@ extension RecordStore {
         }
     }
 
-    /// Nil if the user has no such subscription in the database.
+    /// The subscription with an ID; nil if the user has no such subscription in the database.
     package func subscription(
         _ id: String, of account: AccountID, in scope: DatabaseScope
     ) throws(RecordStoreError) -> StoredSubscription? {
@@ -69,10 +69,10 @@ extension StoredSubscription {
 
 // MARK: - Users and devices
 
-/// A device that can be reached.
+/// A registered device.
 package struct StoredDevice: Hashable, Sendable {
     package let name: String
-    /// The `device.register`.
+    /// The sequence of the `device.register` event.
     package let sequence: UInt64
     package let transport: String
     package let token: String
@@ -106,7 +106,7 @@ extension RecordStore {
         }
     }
 
-    /// The known users of a container, sorted by name, from the first one after `name`.
+    /// The known users of a container and environment whose names sort after `name`, in the order of their names.
     package func users(
         of container: String, _ environment: ContainerEnvironment, after name: String = "", limit: Int = 200
     ) throws(RecordStoreError) -> [String] {

@@ -1,12 +1,13 @@
 import CloudKitModel
 import GRDB
 
-/// A living zone of a database that a read names. All reads of records go through it, so none reaches another database.
+/// A living zone of the database that a read names. Clients' reads of records find their zones here, so that no read
+/// reaches another database.
 struct StoredZone {
     let id: Int64
     let key: ZoneKey
 
-    /// The row of a database; nil before its first event.
+    /// The ID of a database's row; nil before the first zone of the database.
     static func database(_ database: DatabaseID, _ db: Database) throws -> Int64? {
         try db.prepared(
             "SELECT id FROM databases WHERE container = ? AND environment = ? AND scope = ? AND owner = ?"
@@ -16,7 +17,8 @@ struct StoredZone {
         ]) { $0.int(0) }
     }
 
-    /// Nil for a default zone without records, which has no row yet: every database has a default zone.
+    /// The living zone. Nil for a default zone that has no row yet: every database has a default zone, even if no event
+    /// has named it.
     ///
     /// - Throws: ``RecordReadError/zoneNotFound(_:)`` for any other zone that does not exist.
     static func find(_ key: ZoneKey, in database: DatabaseID, _ db: Database) throws -> StoredZone? {

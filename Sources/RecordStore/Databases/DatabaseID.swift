@@ -2,7 +2,7 @@ import CloudKitModel
 import Events
 import JSON
 
-/// Names one database of one container and environment. Every read takes one.
+/// Names one database of one container and environment.
 package struct DatabaseID: Hashable, Sendable {
     package let container: String
     package let environment: ContainerEnvironment
@@ -31,7 +31,8 @@ package struct AccountID: Hashable, Sendable {
 }
 
 extension DatabaseID {
-    /// From columns 0 to 3: container, environment, scope and owner. Nil for words that Belfry does not know.
+    /// Reads columns 0 to 3: container, environment, scope and owner. Nil if Belfry does not know the environment or
+    /// the scope.
     init?(_ row: SQLRow) {
         let (environmentWord, scopeWord) = (row.text(1), row.text(2))
         guard
@@ -44,7 +45,7 @@ extension DatabaseID {
 }
 
 extension DatabaseID {
-    /// The database that an event of the changes log names; nil for an event without one.
+    /// The database that an event of the changes log names; nil if the event names no database.
     init?(of event: JSONValue) {
         let environment = ContainerEnvironment.allCases.first { event[.environment]?.equals($0.word) ?? false }
         let scope = DatabaseScope.allCases.first { event[.database]?.equals($0.word) ?? false }

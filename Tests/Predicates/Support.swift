@@ -30,7 +30,7 @@ extension PredicateReader {
 }
 
 extension PredicateError {
-    /// The excerpt of the text with the caret, and the reason.
+    /// The reason. If the error has an offset, an excerpt of the text with a caret comes first.
     func rendered(in text: String) -> String {
         offset.map { "\(PredicateError.excerpt(of: text, at: $0)) \(reason)" } ?? reason
     }

@@ -2,16 +2,16 @@ import CloudKitModel
 import JSON
 import Time
 
-/// A 128-bit fingerprint that stands for names, such as those of a record.
+/// A 128-bit fingerprint that stands for names, such as the names that identify a record.
 ///
-/// It is SipHash-2-4 with 128 bits of output. Its key comes from the log, so it is the same in every process, and names
-/// that share a fingerprint cannot be prepared without the key.
-struct NamePrint: Hashable, Sendable {
+/// It is SipHash-2-4 with 128 bits of output. The key comes from the log, so the fingerprint is the same in every
+/// process. Without the key, nobody can choose names that share a fingerprint.
+struct NameFingerprint: Hashable, Sendable {
     let high: UInt64
     let low: UInt64
 }
 
-extension NamePrint {
+extension NameFingerprint {
     /// The key of all fingerprints of a log.
     struct Key: Sendable {
         private let first: UInt64
@@ -22,32 +22,33 @@ extension NamePrint {
         init(_ first: UInt64, _ second: UInt64) { (self.first, self.second) = (first, second) }
 
         @inline(__always)
-        func print(of bytes: UnsafeRawBufferPointer) -> NamePrint {
+        func fingerprint(of bytes: UnsafeRawBufferPointer) -> NameFingerprint {
             var state = SipState(first, second)
-            return state.print(of: bytes)
+            return state.fingerprint(of: bytes)
         }
 
-        /// The fingerprints of an address. That of the record includes that of its zone.
+        /// The fingerprints of an address. The fingerprint of the record includes the fingerprint of its zone.
         @inline(__always)
-        func prints(of address: RecordAddress) -> (zone: NamePrint, record: NamePrint) {
+        func fingerprints(of address: RecordAddress) -> (zone: NameFingerprint, record: NameFingerprint) {
             address.bytes.withUnsafeBytes { bytes in
-                let zone = print(of: UnsafeRawBufferPointer(rebasing: bytes[..<address.zoneBytes]))
+                let zone = fingerprint(of: UnsafeRawBufferPointer(rebasing: bytes[..<address.zoneBytes]))
                 var state = SipState(first, second)
                 state.absorb(zone.high)
                 state.absorb(zone.low)
-                return (zone, state.print(of: UnsafeRawBufferPointer(rebasing: bytes[address.zoneBytes...])))
+                return (zone, state.fingerprint(of: UnsafeRawBufferPointer(rebasing: bytes[address.zoneBytes...])))
             }
         }
 
-        /// A short fingerprint of a record type. Different types of an app have different ones, except with a
-        /// probability of one in four billion.
+        /// A short fingerprint of a record type. Two types have the same fingerprint with a probability of one in four
+        /// billion.
         @inline(__always)
-        func type(_ name: JSONValue) -> UInt32 { name.withText { UInt32(truncatingIfNeeded: print(of: $0).low) } ?? 0 }
+        func fingerprint(ofType name: JSONValue) -> UInt32 {
+            name.withText { UInt32(truncatingIfNeeded: fingerprint(of: $0).low) } ?? 0
+        }
     }
 }
 
-// SipHash: Aumasson and Bernstein, "SipHash: a fast short-input PRF"; the 128-bit output is that of their reference
-// code.
+// SipHash: Aumasson and Bernstein, "SipHash: a fast short-input PRF". The 128-bit output follows their reference code.
 private struct SipState {
     private var (a, b, c, d): (UInt64, UInt64, UInt64, UInt64)
 
@@ -60,7 +61,7 @@ private struct SipState {
     }
 
     @inline(__always)
-    mutating func print(of bytes: UnsafeRawBufferPointer) -> NamePrint {
+    mutating func fingerprint(of bytes: UnsafeRawBufferPointer) -> NameFingerprint {
         var offset = 0
         while offset + 8 <= bytes.count {
             absorb(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
@@ -81,13 +82,13 @@ private struct SipState {
     }
 
     @inline(__always)
-    private mutating func finish() -> NamePrint {
+    private mutating func finish() -> NameFingerprint {
         c ^= 0xEE
         for _ in 0..<4 { round() }
         let first = a ^ b ^ c ^ d
         b ^= 0xDD
         for _ in 0..<4 { round() }
-        return NamePrint(high: first, low: a ^ b ^ c ^ d)
+        return NameFingerprint(high: first, low: a ^ b ^ c ^ d)
     }
 
     @inline(__always)

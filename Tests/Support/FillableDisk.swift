@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 
 /// A disk that is full while ``isFull`` is true.
-package final class ClosableDisk: Sendable {
+package final class FillableDisk: Sendable {
     private let full = Mutex(false)
 
     package init() {}

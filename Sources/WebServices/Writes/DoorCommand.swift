@@ -4,10 +4,10 @@ import JSON
 import RecordStore
 
 /// A database of a container.
-struct CommandPlace: Hashable, Sendable {
+struct CommandDatabase: Hashable, Sendable {
     let container: String
     let environment: ContainerEnvironment
-    let database: DatabaseScope
+    let scope: DatabaseScope
     /// The user whose database it is; nil for the public database.
     let owner: String?
 }
@@ -16,13 +16,13 @@ struct CommandPlace: Hashable, Sendable {
 struct Origin: Hashable, Sendable {
     /// The user's record name.
     let user: String
-    /// The device that makes the change, if the client names one: it gets no push for the change.
+    /// The device that makes the change; nil if the client names no device. The device gets no push for the change.
     let device: String?
 }
 
 /// Writes the gateway's lines for ingest's door.
-struct CommandLine {
-    let place: CommandPlace
+struct DoorCommand {
+    let database: CommandDatabase
     let origin: Origin?
     /// The request ID that ingest copies to the events.
     let request: String
@@ -39,7 +39,7 @@ struct CommandLine {
         }
     }
 
-    /// Deletes a record that nobody has changed since.
+    /// Deletes a record, unless it has been saved again after the save that `record` names.
     func delete(_ record: RecordAddress) -> [UInt8] {
         let operation = ByteBuffer.object { json in
             json.append(.operationType, word: OperationType.delete.word)
@@ -64,7 +64,7 @@ struct CommandLine {
     /// - Parameter subscription: JSON text.
     func save(subscription: String) -> [UInt8] {
         line(EventName.subscriptionSave) { json in
-            json.append(.database, word: place.database.word)
+            json.append(.database, word: database.scope.word)
             json.append(.user, origin?.user)
             json.append(.subscription, raw: subscription)
         }
@@ -72,7 +72,7 @@ struct CommandLine {
 
     func delete(subscription id: String) -> [UInt8] {
         line(EventName.subscriptionDelete) { json in
-            json.append(.database, word: place.database.word)
+            json.append(.database, word: database.scope.word)
             json.append(.user, origin?.user)
             json.append(.subscriptionID, id)
         }
@@ -91,8 +91,8 @@ struct CommandLine {
     private func line(_ type: StaticString, _ members: (inout ByteBuffer) -> Void) -> [UInt8] {
         var json = ByteBuffer(capacity: 1024)
         json.begin(event: type)
-        json.append(.container, place.container)
-        json.append(.environment, word: place.environment.word)
+        json.append(.container, database.container)
+        json.append(.environment, word: database.environment.word)
         json.append(.request, request)
         members(&json)
         json.append("}")
@@ -100,8 +100,8 @@ struct CommandLine {
     }
 
     private func appendDatabase(_ json: inout ByteBuffer) {
-        json.append(.database, word: place.database.word)
-        json.append(.owner, place.owner)
+        json.append(.database, word: database.scope.word)
+        json.append(.owner, database.owner)
     }
 
     private func appendOrigin(_ json: inout ByteBuffer) {
@@ -116,12 +116,12 @@ struct CommandLine {
 
 /// Makes lines for the door, each with a request ID of its own.
 struct LineMaker {
-    let place: CommandPlace
+    let database: CommandDatabase
     let origin: Origin
     let newRequestID: () -> String
 
-    func make(_ write: (CommandLine) -> [UInt8]) -> PendingLine {
+    func make(_ write: (DoorCommand) -> [UInt8]) -> PendingLine {
         let id = newRequestID()
-        return PendingLine(id: id, bytes: write(CommandLine(place: place, origin: origin, request: id)))
+        return PendingLine(id: id, bytes: write(DoorCommand(database: database, origin: origin, request: id)))
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import LocalAPNs
 
 /// The pipeline settings that use a local APNs.
-enum APNsPointers {
+enum APNsPipelineSettings {
     static func text(_ server: LocalAPNs, _ settings: LocalAPNs.Configuration) -> String {
         let credentials = server.credentials
         let (host, environment) = (settings.host, settings.environment.rawValue)

@@ -3,17 +3,16 @@ import HummingbirdCore
 import NIOCore
 
 /// A request, from its head to the end of its answer.
-struct RequestUnderWay {
+struct RequestInFlight {
     let method: HTTPRequest.Method
     let id: String?
     /// Whether the client asks to close the connection after the answer.
     let isLast: Bool
-    /// Whether all of it has arrived.
+    /// Whether the whole request has arrived.
     var isWhole = false
     /// The status of the answer; nil until the answer begins.
     var status: Int?
-    /// The bytes of the answer's body so far.
-    var bytes = 0
+    var bodyBytesWritten = 0
     var whenAnswered: [@Sendable () -> Void] = []
     var notes: [AccessLogEntry.Note] = []
     private let target: String
@@ -28,6 +27,6 @@ struct RequestUnderWay {
     func entry(isComplete: Bool) -> AccessLogEntry {
         AccessLogEntry(
             requestID: id, client: client?.ipAddress, method: method.rawValue, path: URI(target).path, status: status,
-            bytes: bytes, duration: start.duration(to: .now), isComplete: isComplete, notes: notes)
+            bodyBytes: bodyBytesWritten, duration: start.duration(to: .now), isComplete: isComplete, notes: notes)
     }
 }

@@ -4,16 +4,16 @@ import JSON
 import PipelineKit
 
 /// A file or folder to which pushes are written. Writing may wait for the disk.
-protocol PushPlace: AnyObject {
+protocol PushDestination: AnyObject {
     /// - Returns: One answer for each push.
     func take(_ pushes: [Delivery]) -> [TransportAnswer]
 
-    /// Makes the written pushes survive a power failure, if the place promises that.
+    /// Makes the written pushes survive a power failure. ``SimulatorFolder`` does not promise this, and does nothing.
     func synchronize()
 }
 
 /// One file, in which each line is a push.
-final class LineFile: PushPlace {
+final class LineFile: PushDestination {
     private var file: AppendFile
 
     init(_ path: String, _ calls: FileCalls) throws(TransportError) { file = try .open(path, calls) }
@@ -35,7 +35,7 @@ final class LineFile: PushPlace {
 }
 
 /// A folder with a file for each push, for Xcode's simulators.
-package final class SimulatorFolder: PushPlace, Sendable {
+package final class SimulatorFolder: PushDestination, Sendable {
     private let path: String
     private let calls: FileCalls
 

@@ -8,14 +8,14 @@ struct ZoneRow {
     let id: Int64
     let database: Int64
     let isShared: Bool
-    /// Name and owner, each with a zero byte behind it: the start of a ``RecordLinks`` target.
+    /// Name and owner, each with a zero byte behind it: the start of a ``RecordTarget``.
     let targetPrefix: [UInt8]
 }
 
-/// Finds the rows of databases, zones and accounts that events name, and remembers them, because most events come from
-/// few places.
-struct PlaceCache {
-    // Millions of users may each have a database: forgetting all of them costs less than keeping their order.
+/// Finds the rows of databases, zones and accounts that events name, and remembers them, because most events name the
+/// same few rows.
+struct RowCache {
+    // Millions of users may each have a database. Forgetting all rows costs less than tracking which were used last.
     private static let countMax = 100_000
 
     private var databases: [[UInt8]: Int64] = [:]
@@ -23,7 +23,9 @@ struct PlaceCache {
     private var accounts: [[UInt8]: Int64] = [:]
     private var key: [UInt8] = []
 
-    /// - Parameter sequence: The event, whose number becomes that of a new zone.
+    /// The living zone that an event names; made if it does not exist.
+    ///
+    /// - Parameter sequence: The sequence of the event, which becomes the ID of a new zone.
     mutating func zone(_ zoneID: JSONValue?, of event: JSONValue, madeBy sequence: UInt64, _ db: Database) throws
         -> ZoneRow
     {
@@ -34,7 +36,7 @@ struct PlaceCache {
         return zone
     }
 
-    /// Nil if there is no such living zone. Leaves the zone's key in `key`.
+    /// The living zone that an event names; nil if it does not exist. Leaves the zone's key in `key`.
     mutating func livingZone(_ zoneID: JSONValue?, of event: JSONValue, _ db: Database) throws -> ZoneRow? {
         beginKey(event, .container, .environment, .database)
         append(event.scope == .public ? nil : event[.owner])
@@ -45,14 +47,14 @@ struct PlaceCache {
         if let zone = zones[key] { return zone }
         let zoneKey = key
         guard let database = try database(databaseKey, of: event, db) else { return nil }
-        let found = try PlaceCache.find(database, event.scope, ZoneKey(zoneID), db)
+        let found = try RowCache.find(database, event.scope, ZoneKey(zoneID), db)
         if let found { remember(found, zoneKey) }
         key = zoneKey
         return found
     }
 
     private mutating func remember(_ zone: ZoneRow, _ key: [UInt8]) {
-        if zones.count >= PlaceCache.countMax { zones = [:] }
+        if zones.count >= RowCache.countMax { zones = [:] }
         zones[key] = zone
     }
 
@@ -74,25 +76,25 @@ struct PlaceCache {
         let (scope, zone) = (event.scope, ZoneKey(zoneID))
         let owner = scope == .shared ? zone.owner ?? "" : ""
         let database = try makeDatabase(of: event, db)
-        let place: [SQLValue] = [.int(database), .text(zone.name), .text(owner)]
+        let names: [SQLValue] = [.int(database), .text(zone.name), .text(owner)]
         try db.prepared(
             "UPDATE zones SET isReplaced = 1 WHERE database = ? AND name = ? AND owner = ? AND deleted IS NOT NULL"
-        ).run(place)
+        ).run(names)
         try db.prepared("INSERT INTO zones(database, name, owner, id, changed) VALUES (?, ?, ?, ?, ?)").run(
-            place + [.sequence(sequence), .sequence(sequence)])
+            names + [.sequence(sequence), .sequence(sequence)])
         return ZoneRow(id: Int64(sequence), database: database, scope, zone.name, owner)
     }
 }
 
 // MARK: - Databases and accounts
 
-extension PlaceCache {
+extension RowCache {
     private mutating func database(_ key: [UInt8], of event: JSONValue, _ db: Database) throws -> Int64? {
         if let id = databases[key] { return id }
         let id = try db.prepared(
             "SELECT id FROM databases WHERE container = ? AND environment = ? AND scope = ? AND owner = ?"
-        ).first(PlaceCache.names(of: event)) { $0.int(0) }
-        if databases.count >= PlaceCache.countMax { databases = [:] }
+        ).first(RowCache.names(of: event)) { $0.int(0) }
+        if databases.count >= RowCache.countMax { databases = [:] }
         databases[key] = id
         return id
     }
@@ -100,7 +102,7 @@ extension PlaceCache {
     private mutating func makeDatabase(of event: JSONValue, _ db: Database) throws -> Int64 {
         try db.prepared(
             "INSERT OR IGNORE INTO databases(container, environment, scope, owner) VALUES (?, ?, ?, ?)"
-        ).run(PlaceCache.names(of: event))
+        ).run(RowCache.names(of: event))
         beginKey(event, .container, .environment, .database)
         append(event.scope == .public ? nil : event[.owner])
         return try database(key, of: event, db) ?? 0
@@ -124,7 +126,7 @@ extension PlaceCache {
         try db.prepared("INSERT OR IGNORE INTO accounts(container, environment, user) VALUES (?, ?, ?)").run(names)
         let id = try db.prepared("SELECT id FROM accounts WHERE container = ? AND environment = ? AND user = ?")
             .first(names) { $0.int(0) }
-        if accounts.count >= PlaceCache.countMax { accounts = [:] }
+        if accounts.count >= RowCache.countMax { accounts = [:] }
         accounts[key] = id
         return id ?? 0
     }
@@ -150,8 +152,8 @@ extension ZoneRow {
 }
 
 extension ZoneKey {
-    /// The texts that distinguish a zone from others of its database; nil for the default zone and for a database's
-    /// owner.
+    /// The name and the owner that distinguish a zone from the others of its database. The name is nil for the default
+    /// zone. The owner is nil if it follows from the database.
     static func parts(_ zoneID: JSONValue?, in scope: DatabaseScope) -> (name: JSONValue?, owner: JSONValue?) {
         guard let zoneID else { return (nil, nil) }
         let name = zoneID[.zoneName].flatMap { $0.equals(ZoneID.defaultZone) ? nil : $0 }
@@ -163,7 +165,7 @@ extension ZoneKey {
 }
 
 extension JSONValue {
-    /// The database of a checked event.
+    /// The scope of the database that a checked event names.
     var scope: DatabaseScope {
         switch self[.database] {
         case "public"?: .public

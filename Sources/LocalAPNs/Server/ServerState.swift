@@ -1,5 +1,5 @@
 /// The state that all connections share. Only the server's event loop may use it.
-final class Shell {
+final class ServerState {
     var service: Service
     private var connections: [Int: Connection] = [:]
     private var count = 0
@@ -20,11 +20,11 @@ final class Shell {
     func report(_ record: Record) { journal.add(record) }
 
     /// - Returns: What was done, in words.
-    func obey(_ command: Command) -> String {
+    func perform(_ command: Command) -> String {
         switch command {
         case .clock(let step):
             report(service.move(by: step))
-            return "it is \(TimeText.of(service.now))"
+            return "the clock shows \(TimeText.of(service.now))"
         case .device(let device):
             report(service.set(device))
             return "device \(device.token.prefix(8))… of \(device.bundle) is \(device.state.rawValue)"
@@ -33,16 +33,17 @@ final class Shell {
             return isKnown ? "key \(id) is \(state.rawValue)" : "the server has no key \(id)"
         case .script(let lines):
             service.play(lines)
-            return "a script of \(lines.count) lines is in use"
+            return "the script now has \(lines.count) \(lines.count == 1 ? "line" : "lines")"
         case .streams, .goAway, .drop: return all(command)
         }
     }
 
     private func all(_ command: Command) -> String {
         let chosen = connections.sorted { $0.key < $1.key }.map(\.value).filter { command.concerns($0.number) }
+        if chosen.isEmpty, case .goAway(_, let number?) = command { return "the server has no connection \(number)" }
         for connection in chosen { command.apply(to: connection) }
         if case .streams(let streams) = command { service.set(streams: streams) }
-        return "applied to \(chosen.count) connections"
+        return "applied to \(chosen.count) \(chosen.count == 1 ? "connection" : "connections")"
     }
 
     private func report(_ events: [DeliveryEvent]) {
@@ -59,7 +60,7 @@ extension Command {
     fileprivate func apply(to connection: Connection) {
         switch self {
         case .streams(let streams): connection.limit(to: streams)
-        case .goAway(let goAway, _): connection.say(goAway)
+        case .goAway(let goAway, _): connection.send(goAway)
         case .drop: connection.drop()
         case .clock, .device, .key, .script: break
         }

@@ -7,15 +7,15 @@ extension RecordWriter {
 
     func saveZone(_ change: ChangeEvent) throws {
         let zoneID = try change.needed(.zoneID)
-        if let owner = change.event[.owner] { try places.account(owner, of: change.event, change.db) }
-        _ = try places.zone(zoneID, of: change.event, madeBy: change.sequence, change.db)
+        if let owner = change.event[.owner] { try rowCache.account(owner, of: change.event, change.db) }
+        _ = try rowCache.zone(zoneID, of: change.event, madeBy: change.sequence, change.db)
     }
 
     /// The zone's records stay in the tables until ``work(rowsMax:)`` removes them; no read finds them.
     func deleteZone(_ change: ChangeEvent) throws {
         let zoneID = try change.needed(.zoneID)
-        guard let zone = try places.livingZone(zoneID, of: change.event, change.db) else { return }
-        places.forget(zone: zone.id)
+        guard let zone = try rowCache.livingZone(zoneID, of: change.event, change.db) else { return }
+        rowCache.forget(zone: zone.id)
         hasDeleted = true
         changedZones[zone.id] = nil
         try change.db.prepared("UPDATE zones SET deleted = ?, changed = ? WHERE id = ?").run([
@@ -68,12 +68,14 @@ extension RecordWriter {
     }
 
     private func account(of change: ChangeEvent) throws -> Int64 {
-        try places.account(try change.neededText(.user), of: change.event, change.db)
+        try rowCache.account(try change.neededText(.user), of: change.event, change.db)
     }
 }
 
 extension [UInt8] {
-    /// The first bytes that sort after all bytes with this start. Some byte is not 0xFF.
+    /// The first bytes that sort after all bytes with this prefix.
+    ///
+    /// - Precondition: At least one byte is not 0xFF.
     var successor: [UInt8] {
         var bytes = self
         while let last = bytes.popLast() {

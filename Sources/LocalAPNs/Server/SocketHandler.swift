@@ -1,8 +1,8 @@
 import Glibc
 import NIOCore
 
-/// The handler next to the socket, which can reset the connection without a close of TLS.
-final class Plug: ChannelInboundHandler {
+/// The handler next to the socket, which can reset the connection without closing TLS first.
+final class SocketHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     private var context: ChannelHandlerContext?
 
