@@ -4,17 +4,14 @@ import Testing
 
 /// The commands in README and manual print what these pages show.
 @Suite struct ManualTests {
-    @Test(arguments: try ManualPage.all().filter(\.isRunnable))
-    func `each command prints what the page shows`(page: ManualPage) async throws {
-        let reader = try Reader()
-        for block in page.blocks {
-            switch block {
-            case .file(let name, let text): try reader.save(text, as: name)
-            case .console(let commands): for command in commands { try await reader.type(command) }
-            case .other: break
-            }
-        }
-        await reader.stopServices()
+    @Test(arguments: try ManualPage.all().filter { $0.isRunnable && $0.isInSubfolder })
+    func `each command in a page of a subfolder prints what the page shows`(page: ManualPage) async throws {
+        try await Reader.follow(page)
+    }
+
+    @Test(arguments: try ManualPage.all().filter { $0.isRunnable && !$0.isInSubfolder })
+    func `each command in the README and the other pages prints what the page shows`(page: ManualPage) async throws {
+        try await Reader.follow(page)
     }
 
     @Test(arguments: try ManualPage.all())
@@ -76,6 +73,18 @@ import Testing
 private final class Reader {
     private let folder: Folder
     private var services: [Program] = []
+
+    static func follow(_ page: ManualPage) async throws {
+        let reader = try Reader()
+        for block in page.blocks {
+            switch block {
+            case .file(let name, let text): try reader.save(text, as: name)
+            case .console(let commands): for command in commands { try await reader.type(command) }
+            case .other: break
+            }
+        }
+        await reader.stopServices()
+    }
 
     init() throws {
         folder = try Folder()

@@ -25,6 +25,8 @@ struct ManualPage: CustomTestStringConvertible, Sendable {
     private(set) var prose: [String] = []
 
     var testDescription: String { path }
+    /// Whether the page is in a subfolder of the catalogue, such as Debugger.
+    var isInSubfolder: Bool { path.dropFirst(Self.catalogue.count + 1).contains("/") }
     var isRunnable: Bool { blocks.contains { if case .console = $0 { true } else { false } } }
 
     static let root = URL(fileURLWithPath: #filePath)
